@@ -1,0 +1,122 @@
+"""cfbench: benchmarking of counterfactual explanations and of their robustness.
+
+What this module names is the public API; plugins import nothing else of cfbench. Names are loaded when they are first
+used, so that ``import cfbench`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfbench.dataset import Dataset as Dataset
+    from cfbench.digests import digest_of as digest_of
+    from cfbench.digests import digest_of_arrays as digest_of_arrays
+    from cfbench.entries import CellContext as CellContext
+    from cfbench.entries import ComparisonMetric as ComparisonMetric
+    from cfbench.entries import CounterfactualMetric as CounterfactualMetric
+    from cfbench.entries import DatasetEntry as DatasetEntry
+    from cfbench.entries import DataSource as DataSource
+    from cfbench.entries import Direction as Direction
+    from cfbench.entries import FittedModel as FittedModel
+    from cfbench.entries import Handles as Handles
+    from cfbench.entries import MetricEntry as MetricEntry
+    from cfbench.entries import ModelEntry as ModelEntry
+    from cfbench.entries import ModelFamily as ModelFamily
+    from cfbench.entries import Need as Need
+    from cfbench.entries import Objective as Objective
+    from cfbench.entries import ObjectiveContext as ObjectiveContext
+    from cfbench.entries import ObjectiveEntry as ObjectiveEntry
+    from cfbench.entries import Searcher as Searcher
+    from cfbench.entries import SearcherEntry as SearcherEntry
+    from cfbench.entries import Settings as Settings
+    from cfbench.errors import BudgetExhausted as BudgetExhausted
+    from cfbench.errors import CfbenchError as CfbenchError
+    from cfbench.errors import DataError as DataError
+    from cfbench.errors import ModelError as ModelError
+    from cfbench.errors import TrackingError as TrackingError
+    from cfbench.errors import UnavailableError as UnavailableError
+    from cfbench.events import CellFinished as CellFinished
+    from cfbench.events import CellInfo as CellInfo
+    from cfbench.events import CellStarted as CellStarted
+    from cfbench.events import RunFinished as RunFinished
+    from cfbench.events import RunStarted as RunStarted
+    from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.hookspecs import hookimpl as hookimpl
+    from cfbench.oracle import Oracle as Oracle
+    from cfbench.outcome import CounterfactualSet as CounterfactualSet
+    from cfbench.outcome import Status as Status
+    from cfbench.problem import Problem as Problem
+    from cfbench.problem import SearchBudget as SearchBudget
+    from cfbench.problem import TrainingFold as TrainingFold
+    from cfbench.space import CategoricalPerturbation as CategoricalPerturbation
+    from cfbench.space import Constraint as Constraint
+    from cfbench.space import FeatureSpace as FeatureSpace
+    from cfbench.space import FeatureSpec as FeatureSpec
+    from cfbench.space import FloatArray as FloatArray
+    from cfbench.space import IntArray as IntArray
+    from cfbench.space import Kind as Kind
+    from cfbench.space import NumericalPerturbation as NumericalPerturbation
+
+_HOME = {
+    "dataset": ["Dataset"],
+    "digests": ["digest_of", "digest_of_arrays"],
+    "entries": [
+        "CellContext",
+        "ComparisonMetric",
+        "CounterfactualMetric",
+        "DataSource",
+        "DatasetEntry",
+        "Direction",
+        "FittedModel",
+        "Handles",
+        "MetricEntry",
+        "ModelEntry",
+        "ModelFamily",
+        "Need",
+        "Objective",
+        "ObjectiveContext",
+        "ObjectiveEntry",
+        "Searcher",
+        "SearcherEntry",
+        "Settings",
+    ],
+    "errors": [
+        "BudgetExhausted",
+        "CfbenchError",
+        "DataError",
+        "ModelError",
+        "TrackingError",
+        "UnavailableError",
+    ],
+    "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "hookspecs": ["hookimpl"],
+    "oracle": ["Oracle"],
+    "outcome": ["CounterfactualSet", "Status"],
+    "problem": ["Problem", "SearchBudget", "TrainingFold"],
+    "space": [
+        "CategoricalPerturbation",
+        "Constraint",
+        "FeatureSpace",
+        "FeatureSpec",
+        "FloatArray",
+        "IntArray",
+        "Kind",
+        "NumericalPerturbation",
+    ],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [*sorted(_MODULE_OF), "__version__"]  # noqa: PLE0604 - computed from the table above, which a test checks
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cfbench' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

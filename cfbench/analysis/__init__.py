@@ -1,0 +1,1 @@
+"""Numbers across cells: aggregates, intervals, tests, comparisons. Reads the record, never runs."""

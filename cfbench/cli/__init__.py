@@ -1,0 +1,73 @@
+"""The command line: ``cfbench``. One module a command, imported when the command is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "run": "Run a study and show its leaderboard.",
+    "leaderboard": "Show the leaderboard of a record.",
+    "measure": "Add metrics to a record, without any search.",
+    "plugins": "List everything that is registered, and what failed to load.",
+    "datasets": "List the data sets, or show one.",
+    "tune": "Tune the models' hyper-parameters and keep them in a table.",
+    "fit": "Fit a study's models ahead of its run.",
+    "sync": "Log the cells to MLflow that tracking missed.",
+    "ui": "Start the MLflow UI on a study's tracking store.",
+}
+"""Every command with its line in ``cfbench --help``; its module ``cfbench.cli.<name>`` defines ``command``."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is called, so that ``--help`` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of `cmd_name` and return its command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"cfbench.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest names where there is no such command."""
+        from cfbench.errors import UnknownNameError
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(str(UnknownNameError("command", args[0], COMMANDS)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, importing none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="counterfactual-bench", prog_name="cfbench")
+def cli() -> None:
+    """Benchmark counterfactual explanations and their robustness.
+
+    Start with `cfbench run --preset quick`, then look at `cfbench leaderboard`.
+    """
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; an error of ours is one message, never a traceback."""
+    from cfbench.errors import CfbenchError
+
+    try:
+        return cli.main(args=arguments, prog_name="cfbench", standalone_mode=True)
+    except CfbenchError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,60 @@
+"""Options that several commands share, and what they are turned into."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from cfbench.entries import DataSource
+    from cfbench.registry import Registry
+
+results_option = click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    help="The record's directory.",
+)
+data_dir_option = click.option(
+    "--data-dir",
+    "data_dirs",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with tables that are not shipped; also CFBENCH_DATA_DIR. May be repeated.",
+)
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="MODULE|FILE.py",
+    help="Register a module or a file for this call. May be repeated.",
+)
+strict_option = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
+
+
+def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
+    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache."""
+    from cfbench.entries import DataSource
+    from cfbench.harness.caches import cache_dir
+
+    from_environment = os.environ.get("CFBENCH_DATA_DIR", "")
+    named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
+    return DataSource(data_dirs=tuple(path.resolve() for path in named), cache_dir=cache_dir(), download=download)
+
+
+def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:
+    """Build the registry and say on stderr which plugins failed to load."""
+    from cfbench.registry import RegistryOptions, build_registry
+
+    options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)
+    registry = build_registry(options)
+    for problem in registry.problems:
+        click.echo(
+            f"Warning: plugin {problem.plugin} of {problem.distribution} {problem.version}: {problem.reason}", err=True
+        )
+    return registry

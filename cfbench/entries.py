@@ -1,0 +1,378 @@
+"""The typed entries that plugins register: one dataclass a kind.
+
+An entry declares; the harness believes no declaration that it can check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from cfbench.dataset import Dataset
+from cfbench.errors import PluginError
+from cfbench.oracle import Oracle
+from cfbench.outcome import CounterfactualSet
+from cfbench.problem import Problem
+from cfbench.space import FeatureSpace, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Settings(BaseModel):
+    """Base of every configurable plugin class: its fields are its settings, checked before anything runs.
+
+    Declare bounds with pydantic's ``Field(gt=0)``; the defaults are what the board calls by the bare name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Handles(StrEnum):
+    """What a searcher can work with; a cell that asks for more is skipped with the reason shown."""
+
+    CATEGORICAL = "categorical features"
+    CONSTRAINTS = "constraints"
+    OBJECTIVES = "custom objectives"
+
+
+class Need(StrEnum):
+    """What a searcher asks for beside the model's classes."""
+
+    PROBABILITIES = "probabilities"
+    TRAINING_DATA = "training data"
+    MODEL_STRUCTURE = "model structure"
+
+
+class Stage(StrEnum):
+    """What a metric is computed from."""
+
+    COUNTERFACTUAL = "counterfactual"
+    """The searches of one cell, and its model where the metric asks for it."""
+    COMPARISON = "comparison"
+    """The rows of several cells; no model."""
+
+
+class Direction(StrEnum):
+    """Which values of a metric are better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEUTRAL = "neutral"
+
+
+# ------------------------------------------------------------------ what the plugins' callables look like
+
+SearchResult = FloatArray | CounterfactualSet | None
+SearchFunction = Callable[[Problem, np.random.Generator], SearchResult]
+
+
+class Searcher(Settings):
+    """A searcher with settings: subclass it, declare the settings as fields, implement `search`."""
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> SearchResult:
+        """Look for a counterfactual of ``problem.x``.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,), or None
+            Or a CounterfactualSet, where the entry says so.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where a data set's entry may look for its table.
+
+    Parameters
+    ----------
+    data_dirs : tuple of Path
+        Folders that the user named (``--data-dir``, ``CFBENCH_DATA_DIR``), searched first.
+    cache_dir : Path
+        The user's cache, for tables that are downloaded once.
+    download : bool
+        Whether the entry may use the network.
+    """
+
+    data_dirs: tuple[Path, ...]
+    cache_dir: Path
+    download: bool = True
+
+
+@runtime_checkable
+class FittedModel(Protocol):
+    """A fitted classifier f. It must be picklable, since fitted models are cached."""
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """The reference answer: class codes, int64, shape (n,), as the underlying library's own predict gives them."""
+        ...
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Class probabilities, shape (n, n_classes), columns by class code; a class unseen in training has 0."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Digest of what the model learned (trees, weights), equal for equal answers everywhere."""
+        ...
+
+    def oracle(self) -> Oracle:
+        """The fastest exact way to ask the model in this installation."""
+        ...
+
+
+class ModelFamily(Settings):
+    """A model with settings: a setting that is None is tuned, any other value is used as it is."""
+
+    def grid(self) -> dict[str, list[Any]]:
+        """The hyper-parameters to choose from, given these settings; a list of one where nothing is to choose."""
+        raise NotImplementedError
+
+    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+        """Choose the hyper-parameters on a training fold."""
+        raise NotImplementedError
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:
+        """Fit on a training fold, deterministically."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ObjectiveContext:
+    """What an objective gets to work with in one search.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (d,)
+    target : int
+    space : FeatureSpace
+    predict : callable
+        Rows (n, d) in, class codes (n,) out; counted as robustness queries.
+    stream : int
+        The key of this search's own random stream, never the searcher's; combine it with the evaluation number.
+    """
+
+    x: FloatArray
+    target: int
+    space: FeatureSpace
+    predict: Callable[[FloatArray], IntArray]
+    stream: int
+
+
+class Objective(Settings):
+    """What a search minimises beside the base loss."""
+
+    def bind(self, context: ObjectiveContext) -> Callable[[FloatArray, IntArray], FloatArray] | None:
+        """Return the term for one search: candidates (n, d) and their classes (n,) in, values to add (n,) out.
+
+        None means no term: the loss alone is minimised.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class CellContext:
+    """What a metric of the stage ``counterfactual`` gets beside the rows of its cell.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    train, test : ndarray of int64
+        Row numbers of the fold.
+    constraints : bool
+    model : callable
+        Returns the cell's FittedModel; fitted or loaded when it is first called.
+    seed : int
+        The study's seed.
+    """
+
+    dataset: Dataset
+    train: IntArray
+    test: IntArray
+    constraints: bool
+    model: Callable[[], FittedModel]
+    seed: int
+
+
+class CounterfactualMetric(Settings):
+    """A number about each search of a cell."""
+
+    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+        """Return a value a row of `searches` (one a search, the record's schema), with its index.
+
+        NaN means: outside the metric's denominator (not found, not applicable). Infinity is never returned.
+        """
+        raise NotImplementedError
+
+
+class ComparisonMetric(Settings):
+    """A number about each point of a searcher, seen beside another searcher's result for the same point."""
+
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
+        """Return a value a row of `points`, with its index; NaN where either side has no result.
+
+        Parameters
+        ----------
+        points, reference : DataFrame
+            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
+            aligned row by row to the same points.
+        """
+        raise NotImplementedError
+
+
+# ------------------------------------------------------------------ the entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What every entry says of itself.
+
+    Parameters
+    ----------
+    name : str
+        kebab-case, permanent, unique among the entries of its kind.
+    version : str
+        Raise it whenever results may change: it is in every cell's key.
+    summary : str
+        One line for listings.
+
+    Raises
+    ------
+    PluginError
+        If the name is not kebab-case or the version is empty.
+    """
+
+    name: str
+    version: str = "1"
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise PluginError(
+                f"{self.name!r} is no name for an entry; use kebab-case: lower-case letters, digits, single hyphens"
+            )
+        if not isinstance(self.version, str) or not self.version:
+            raise PluginError(f"entry {self.name!r} needs a version, a non-empty string")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetEntry(Entry):
+    """A data set.
+
+    Parameters
+    ----------
+    load : callable
+        DataSource in, Dataset out. Raises UnavailableError where the table cannot be had, DataError where it is unfit.
+    folder : Path or None
+        The folder that a user named, for data sets without code.
+    card : callable or None
+        Returns the CARD.md's text.
+    """
+
+    load: Callable[[DataSource], Dataset]
+    folder: Path | None = None
+    card: Callable[[], str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry(Entry):
+    """A model family.
+
+    Parameters
+    ----------
+    family : type of ModelFamily
+    tuned : Path or None
+        A committed table of tuned hyper-parameters, so that nobody tunes them again.
+    """
+
+    family: type[ModelFamily]
+    tuned: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearcherEntry(Entry):
+    """A search algorithm.
+
+    Parameters
+    ----------
+    searcher : type of Searcher, or a function ``search(problem, rng)``
+    handles : iterable of Handles
+    needs : iterable of Need
+        What it cannot do without.
+    can_use : iterable of Need
+        What it uses where it is there.
+    returns_sets : bool
+        Whether it returns a CounterfactualSet.
+    default_budget : int or None
+        Query budget where the study gives none, for algorithms without an end of their own.
+    check_settings : mapping
+        Settings under which the conformance checks run, for slow searchers.
+    unavailable : str
+        Why it cannot run in this installation and what installs it; empty where it can. Its cells are skipped.
+    """
+
+    searcher: type[Searcher] | SearchFunction
+    handles: Iterable[Handles] = frozenset()
+    needs: Iterable[Need] = frozenset()
+    can_use: Iterable[Need] = frozenset()
+    returns_sets: bool = False
+    default_budget: int | None = None
+    check_settings: Mapping[str, Any] | None = None
+    unavailable: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "handles", frozenset(Handles(item) for item in self.handles))
+        object.__setattr__(self, "needs", frozenset(Need(item) for item in self.needs))
+        object.__setattr__(self, "can_use", frozenset(Need(item) for item in self.can_use))
+        if not callable(self.searcher):
+            raise PluginError(
+                f"searcher {self.name!r}: `searcher` must be a function search(problem, rng) or a subclass of "
+                f"Searcher, not {type(self.searcher).__name__}"
+            )
+
+    @property
+    def is_white_box(self) -> bool:
+        """Whether it uses the model's structure; such searchers are never ranked among black-box ones."""
+        return Need.MODEL_STRUCTURE in (*self.needs, *self.can_use)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveEntry(Entry):
+    """An objective."""
+
+    objective: type[Objective]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricEntry(Entry):
+    """A metric.
+
+    Parameters
+    ----------
+    metric : type of CounterfactualMetric or of ComparisonMetric
+    direction : Direction
+    unit : str
+        Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
+    denominator : str
+        What the values are counted over, in words ("searches that found a counterfactual").
+    """
+
+    metric: type[CounterfactualMetric] | type[ComparisonMetric]
+    direction: Direction = Direction.NEUTRAL
+    unit: str = ""
+    denominator: str = ""
+
+    @property
+    def stage(self) -> Stage:
+        """What the metric is computed from."""
+        return Stage.COMPARISON if issubclass(self.metric, ComparisonMetric) else Stage.COUNTERFACTUAL

@@ -1,0 +1,86 @@
+"""The errors that cfbench raises, and how it words them.
+
+One root, :class:`CfbenchError`. A message says what was wrong, the value received, what is allowed, and how to mend it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CfbenchError(Exception):
+    """Root of every error that cfbench raises on purpose; the command line prints its message without a traceback."""
+
+
+class StudyError(CfbenchError):
+    """A study (TOML file or command line) that cannot be run as written."""
+
+
+class DataError(CfbenchError):
+    """A data set whose table or annotation is unusable."""
+
+
+class UnavailableError(CfbenchError):
+    """Something known that cannot be had here: a table that is not downloaded, an extra that is not installed."""
+
+
+class ModelError(CfbenchError):
+    """A model that cannot be tuned, fitted or asked, or that makes every search pointless."""
+
+
+class PluginError(CfbenchError):
+    """A plugin that does not keep its contract."""
+
+
+class RecordError(CfbenchError):
+    """A results directory that cannot be read or written."""
+
+
+class TrackingError(CfbenchError):
+    """A tracking server that cannot be reached or that refuses a run."""
+
+
+class BudgetExhausted(CfbenchError):
+    """A question to the model would pass the search's query budget; no row of it was answered.
+
+    A searcher may catch it and return what it has. If it does not, the best plausible row of the target class that it
+    has asked is judged, with status ``budget_exhausted``.
+    """
+
+
+class UnknownNameError(CfbenchError):
+    """A name that nothing is registered under.
+
+    Parameters
+    ----------
+    kind : str
+        What was looked for, in the singular ("searcher", "setting of cogs").
+    name : str
+        The name received.
+    known : iterable of str
+        The names that exist.
+    hint : str, optional
+        A further sentence: how to get what was asked for.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(nearest_first(name, known))
+        listing = ", ".join(self.known) if self.known else "none"
+        close = difflib.get_close_matches(name, self.known, n=1)
+        question = f" Did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"unknown {kind} {name!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
+
+    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
+        return type(self), (self.kind, self.name, self.known)
+
+
+def nearest_first(name: str, known: Iterable[str]) -> list[str]:
+    """Sort `known` by likeness to `name`, the most alike first, then by the alphabet."""
+
+    def unlikeness(candidate: str) -> tuple[float, str]:
+        return -difflib.SequenceMatcher(None, name.lower(), candidate.lower()).ratio(), candidate
+
+    return sorted(set(known), key=unlikeness)

@@ -1,0 +1,155 @@
+"""The events of a run, one frozen object each, as reporters receive them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class CellInfo:
+    """The coordinates of a cell, as readers see them.
+
+    Parameters
+    ----------
+    key : str
+        Digest of all that can change a result.
+    dataset, model, searcher, objective : str
+        Names with their variant labels, such as ``k[m=4]``.
+    constraints : bool
+    fold : int
+    versions : mapping of str to str
+        Versions of cfbench's protocol and of the cell's entries.
+    """
+
+    key: str
+    dataset: str
+    model: str
+    searcher: str
+    objective: str
+    constraints: bool
+    fold: int
+    versions: dict[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """A run begins.
+
+    Parameters
+    ----------
+    study : str
+        The study's name.
+    results : Path
+        The record's directory.
+    tracking : str
+        Tracking address; empty where there is no tracking.
+    cells : tuple of CellInfo
+        All cells of the plan.
+    cells_done : int
+        Cells that the record already holds.
+    searches : int
+        Searches of the plan, as far as it is known before models are fitted (an upper bound).
+    searches_done : int
+        Searches that the record already holds.
+    workers : int
+    notes : tuple of str
+        What the reader should know before anything runs: skipped data sets, plugins that failed to load.
+    """
+
+    study: str
+    results: Path
+    tracking: str
+    cells: tuple[CellInfo, ...]
+    cells_done: int
+    searches: int
+    searches_done: int
+    workers: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellStarted:
+    """A cell's model is ready and its eligible points are known.
+
+    Parameters
+    ----------
+    cell : CellInfo
+    searches : int
+        Searches of the cell, those that the record holds included.
+    searches_done : int
+    """
+
+    cell: CellInfo
+    searches: int
+    searches_done: int
+
+
+@dataclass(frozen=True)
+class SearchFinished:
+    """One search has been judged and is in the record.
+
+    Parameters
+    ----------
+    cell : CellInfo
+    point, repetition : int
+    status : str
+    reason : str
+    loss : float
+        NaN without a valid result.
+    wall_seconds : float
+    """
+
+    cell: CellInfo
+    point: int
+    repetition: int
+    status: str
+    reason: str
+    loss: float
+    wall_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class CellFinished:
+    """All searches of a cell are in the record, or the cell has failed.
+
+    Parameters
+    ----------
+    cell : CellInfo
+    searches : DataFrame or None
+        The cell's rows; None where the cell failed.
+    measures : DataFrame or None
+        Columns `metric`, `point`, `repetition`, `value`; None where nothing was measured.
+    failure : str
+        Why the cell failed; empty where it did not.
+    """
+
+    cell: CellInfo
+    searches: pd.DataFrame | None
+    measures: pd.DataFrame | None
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """A run ends.
+
+    Parameters
+    ----------
+    cells_done, cells_failed : int
+    searches_run : int
+        Searches that this run added to the record.
+    interrupted : bool
+    resume : str
+        The command that goes on with an interrupted run; empty where nothing is left.
+    """
+
+    cells_done: int
+    cells_failed: int
+    searches_run: int
+    interrupted: bool
+    resume: str = ""

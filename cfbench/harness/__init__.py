@@ -1,0 +1,1 @@
+"""What to run, and running it: study, plan, seeds, judge, executors, record, second-stage metrics."""

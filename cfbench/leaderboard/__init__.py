@@ -1,0 +1,1 @@
+"""Renderings of the leaderboard: one analysis, several outputs of the same numbers."""

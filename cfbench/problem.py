@@ -1,0 +1,286 @@
+"""The problem that a searcher is given: one factual case, a target class, and a metered way to ask the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfbench.errors import CfbenchError
+from cfbench.oracle import Meter
+from cfbench.space import FeatureSpace, FloatArray, IntArray
+
+Term = Callable[[FloatArray, IntArray], FloatArray]
+"""An objective bound to one problem: candidates (n, d) and their classes (n,) in, a term on the loss (n,) out."""
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """What a search may spend.
+
+    Parameters
+    ----------
+    max_queries : int or None
+        Rows that may be asked of the model, the objective's included.
+    time_limit : float or None
+        Wall-clock seconds; a search past it is killed and has no result.
+    """
+
+    max_queries: int | None = None
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFold:
+    """The rows that the model was trained on, for searchers that declare the need.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+    y : ndarray of int64, shape (n,)
+        The labels in the data, not the model's answers.
+    """
+
+    X: FloatArray
+    y: IntArray
+
+
+class Problem:
+    """One search, as the searcher sees it. The harness creates it.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (d,)
+        The factual point; stored as a read-only copy.
+    target : int
+        The class wanted (the paper's t).
+    space : FeatureSpace
+    meter : Meter
+        The only way to the model.
+    constraints : bool
+        Whether the plausibility constraints hold.
+    respect_steps : bool
+        Whether values off a feature's steps are implausible.
+    budget : SearchBudget
+    term : callable or None
+        The objective's term on the loss; None where the loss alone is minimised.
+    probabilities : bool
+        Whether the searcher declared that it uses class probabilities.
+    training : TrainingFold or None
+        Present for searchers that declared that they use training data.
+    model : object or None
+        The fitted model, for searchers that declared themselves white boxes.
+    """
+
+    def __init__(
+        self,
+        x: FloatArray,
+        target: int,
+        space: FeatureSpace,
+        meter: Meter,
+        *,
+        constraints: bool = False,
+        respect_steps: bool = False,
+        budget: SearchBudget = SearchBudget(),
+        term: Term | None = None,
+        probabilities: bool = False,
+        training: TrainingFold | None = None,
+        model: object | None = None,
+    ) -> None:
+        self._x = np.array(x, dtype=np.float64)
+        self._x.setflags(write=False)
+        self._target = int(target)
+        self._space = space
+        self._meter = meter
+        self._constraints = constraints
+        self._respect_steps = respect_steps
+        self._budget = budget
+        self._term = term
+        self._probabilities = probabilities
+        self._training = training
+        self._model = model
+        self._figures: dict[str, float] = {}
+        self._anytime: list[tuple[int, float]] = []
+        self._best_loss = np.inf
+        self._best_asked: tuple[float, FloatArray] | None = None
+
+    @property
+    def x(self) -> FloatArray:
+        """The factual point, shape (d,), read-only."""
+        return self._x
+
+    @property
+    def target(self) -> int:
+        """The class wanted."""
+        return self._target
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Intervals, categories, constraints, perturbations."""
+        return self._space
+
+    @property
+    def constraints(self) -> bool:
+        """Whether the plausibility constraints hold."""
+        return self._constraints
+
+    @property
+    def budget(self) -> SearchBudget:
+        """What the search may spend."""
+        return self._budget
+
+    @property
+    def queries_left(self) -> int | None:
+        """Rows that may still be asked; None where there is no budget."""
+        return self._meter.queries_left
+
+    @property
+    def training(self) -> TrainingFold:
+        """The training fold.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.TRAINING_DATA``.
+        """
+        if self._training is None:
+            raise CfbenchError(
+                "this searcher did not declare that it uses training data; add Need.TRAINING_DATA to its entry"
+            )
+        return self._training
+
+    @property
+    def model(self) -> object:
+        """The fitted model, for declared white boxes alone.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.MODEL_STRUCTURE``.
+        """
+        if self._model is None:
+            raise CfbenchError(
+                "this searcher did not declare that it uses the model's structure; "
+                "add Need.MODEL_STRUCTURE to its entry"
+            )
+        return self._model
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The box (two arrays of shape (d,)) of all plausible answers, narrowed by the constraints where they hold."""
+        if self._constraints:
+            return self._space.plausible_bounds(self._x)
+        return self._space.lower, self._space.upper
+
+    def distance(self, Z: FloatArray) -> FloatArray:
+        """Cost of each row: half of Gower's distance plus half of the share of changed features, shape (n,).
+
+        Asks nothing of the model.
+        """
+        return self._space.cost(Z, self._x)
+
+    def is_plausible(self, Z: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
+        return self._space.is_plausible(Z, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Ask the model for the classes of the rows of `Z`, shape (n, d). Every row counts.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        classes = self._meter.predict(Z)
+        self._note(Z, classes, self.distance(Z))
+        return classes
+
+    def loss(self, Z: FloatArray) -> FloatArray:
+        """The value to minimise: ``cost + [f(z) != t]`` (Eq. 9) plus the objective's term, shape (n,).
+
+        Asks the model once a row; an objective may ask further rows, which are counted apart.
+
+        Raises
+        ------
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        classes = self._meter.predict(Z)
+        cost = self.distance(Z)
+        values: FloatArray = cost + (classes != self._target)
+        if self._term is None:
+            self._note(Z, classes, cost)
+            return values
+        values = values + self._term(Z, classes)
+        self._note(Z, classes, cost, values)
+        return values
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Ask for class probabilities, shape (n, n_classes). Every row counts as in `predict`.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.PROBABILITIES``.
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        if not self._probabilities:
+            raise CfbenchError(
+                "this searcher did not declare that it uses probabilities; add Need.PROBABILITIES to its entry"
+            )
+        return self._meter.predict_proba(np.array(Z, dtype=np.float64, copy=True))
+
+    def report(self, name: str, number: float) -> None:
+        """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
+        self._figures[str(name)] = float(number)
+
+    def _note(self, Z: FloatArray, classes: IntArray, cost: FloatArray, values: FloatArray | None = None) -> None:
+        """Remember the best plausible target row asked so far, for anytime curves and for an exhausted budget."""
+        hits = np.flatnonzero(classes == self._target)
+        if len(hits) == 0:
+            return
+        hits = hits[self.is_plausible(Z[hits])]
+        if len(hits) == 0:
+            return
+        before = self._meter.search_queries - len(Z)
+        running = np.minimum.accumulate(cost[hits])
+        improves = running < np.concatenate(([self._best_loss], running[:-1]))
+        improves &= running < self._best_loss
+        self._anytime += [(int(before + hits[i] + 1), float(running[i])) for i in np.flatnonzero(improves)]
+        self._best_loss = min(self._best_loss, float(running[-1]))
+        ranked = cost if values is None else values
+        best = hits[np.argmin(ranked[hits])]
+        if self._best_asked is None or ranked[best] < self._best_asked[0]:
+            self._best_asked = float(ranked[best]), Z[best].copy()
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTrace:
+    """What a problem saw of its search, for the harness.
+
+    Parameters
+    ----------
+    anytime : tuple of (int, float)
+        (rows asked, best base loss until then).
+    best_asked : ndarray of float64, shape (d,), or None
+        The plausible target row with the smallest value among all that were asked for their class.
+    figures : dict of str to float
+        What the searcher reported.
+    """
+
+    anytime: tuple[tuple[int, float], ...]
+    best_asked: FloatArray | None
+    figures: dict[str, float]
+
+
+def trace_of(problem: Problem) -> SearchTrace:
+    """Return what `problem` saw of its search; for the harness, not for searchers."""
+    best = problem._best_asked
+    return SearchTrace(tuple(problem._anytime), None if best is None else best[1], dict(problem._figures))

@@ -1,0 +1,1 @@
+"""The black-box models that cfbench ships."""

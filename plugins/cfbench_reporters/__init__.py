@@ -1,0 +1,1 @@
+"""The reporters that cfbench ships: the console and MLflow."""
