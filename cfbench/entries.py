@@ -193,6 +193,8 @@ class CellContext:
         Returns the cell's FittedModel; fitted or loaded when it is first called.
     seed : int
         The study's seed.
+    respect_steps : bool
+        Whether values off a feature's steps are implausible.
     """
 
     dataset: Dataset
@@ -201,6 +203,7 @@ class CellContext:
     constraints: bool
     model: Callable[[], FittedModel]
     seed: int
+    respect_steps: bool = False
 
 
 class CounterfactualMetric(Settings):

@@ -37,6 +37,10 @@ class CellSummary:
         A point each, in order: its row in the data set, its searches, its successful searches.
     loss, objective_value : tuple of float or None
         A point each: of its result; None where no search succeeded.
+    seconds : tuple of float or None
+        A point each: wall-clock seconds of the search that found its result; None where no search succeeded.
+    queries : tuple of int or None
+        A point each: rows that search asked, the objective's included; None where no search succeeded.
     skipped : str
         Why the cell was not run; empty where it was.
     failure : str
@@ -59,5 +63,7 @@ class CellSummary:
     successes: tuple[int, ...] = ()
     loss: tuple[float | None, ...] = ()
     objective_value: tuple[float | None, ...] = ()
+    seconds: tuple[float | None, ...] = ()
+    queries: tuple[int | None, ...] = ()
     skipped: str = ""
     failure: str = ""
