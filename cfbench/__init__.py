@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cfbench.errors import ModelError as ModelError
     from cfbench.errors import TrackingError as TrackingError
     from cfbench.errors import UnavailableError as UnavailableError
+    from cfbench.errors import UnknownNameError as UnknownNameError
     from cfbench.events import CellFinished as CellFinished
     from cfbench.events import CellInfo as CellInfo
     from cfbench.events import CellStarted as CellStarted
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from cfbench.outcome import Status as Status
     from cfbench.problem import Problem as Problem
     from cfbench.problem import SearchBudget as SearchBudget
+    from cfbench.problem import Term as Term
     from cfbench.problem import TrainingFold as TrainingFold
     from cfbench.space import CategoricalPerturbation as CategoricalPerturbation
     from cfbench.space import Constraint as Constraint
@@ -89,12 +91,13 @@ _HOME = {
         "ModelError",
         "TrackingError",
         "UnavailableError",
+        "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
     "hookspecs": ["hookimpl"],
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
-    "problem": ["Problem", "SearchBudget", "TrainingFold"],
+    "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],
     "space": [
         "CategoricalPerturbation",
         "Constraint",

@@ -126,6 +126,11 @@ class Problem:
         return self._constraints
 
     @property
+    def respect_steps(self) -> bool:
+        """Whether values off a feature's steps are implausible."""
+        return self._respect_steps
+
+    @property
     def budget(self) -> SearchBudget:
         """What the search may spend."""
         return self._budget
