@@ -54,7 +54,5 @@ def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, 
     options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)
     registry = build_registry(options)
     for problem in registry.problems:
-        click.echo(
-            f"Warning: plugin {problem.plugin} of {problem.distribution} {problem.version}: {problem.reason}", err=True
-        )
+        click.echo(f"Warning: {problem}", err=True)
     return registry
