@@ -1,0 +1,144 @@
+"""From points in cfbench's coordinates to the columns that scikit-learn is trained on.
+
+Points hold categories as codes; a classifier needs categories that have no order as indicator columns. The encoding is
+a part of the model, so searchers and metrics never see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cfbench import FeatureSpace, FloatArray, IntArray
+
+ORDERLESS_FROM = 3
+"""Categorical features with at least this many categories are one-hot encoded; two categories stay one column."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneHot:
+    """The indicator columns of one feature.
+
+    Parameters
+    ----------
+    feature : int
+        Its position in the feature space.
+    start : int
+        Its first column.
+    table : ndarray of float64, shape (k + 1, columns)
+        Row c is what code c is encoded as; the last row, all zeros, is what anything else is encoded as.
+    """
+
+    feature: int
+    start: int
+    table: FloatArray
+
+    def rows(self, values: FloatArray) -> FloatArray:
+        """Encode the feature's values, shape (n,), as rows of shape (n, columns)."""
+        unknown = len(self.table) - 1
+        is_code = (values >= 0) & (values < unknown) & (values == np.floor(values))
+        encoded: FloatArray = self.table[np.where(is_code, values, unknown).astype(np.intp)]
+        return encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """An encoding fitted on training rows.
+
+    The columns stand in feature order. A categorical feature with more than two categories becomes an indicator column
+    for each category that occurs in the training rows; every other feature is one column. Decision: a category that
+    does not occur in training, or a value that is no category, is a row of zeros, as scikit-learn's
+    ``OneHotEncoder(handle_unknown="ignore")`` has it.
+
+    Parameters
+    ----------
+    n_columns : int
+    copied : ndarray of int64, shape (m,)
+        Features that become one column each.
+    columns : ndarray of int64, shape (m,)
+        Their columns.
+    one_hot : tuple of OneHot
+    mean, scale : ndarray of float64, shape (m,), or None
+        What is subtracted from the copied features, and what they are divided by then (0 and 1 for categories of two).
+        None: they stay in raw units.
+    """
+
+    n_columns: int
+    copied: IntArray
+    columns: IntArray
+    one_hot: tuple[OneHot, ...]
+    mean: FloatArray | None = None
+    scale: FloatArray | None = None
+
+    def transform(self, Z: FloatArray) -> FloatArray:
+        """Encode points, shape (n, d), as rows of shape (n, n_columns)."""
+        values = Z[:, self.copied]
+        if self.mean is not None and self.scale is not None:
+            values = (values - self.mean) / self.scale
+        encoded = np.empty((len(Z), self.n_columns))
+        encoded[:, self.columns] = values
+        for part in self.one_hot:
+            encoded[:, part.start : part.start + part.table.shape[1]] = part.rows(Z[:, part.feature])
+        return encoded
+
+    def arrays(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
+        """Everything that the encoding learned, for a model's fingerprint."""
+        yield self.copied
+        yield self.columns
+        for part in self.one_hot:
+            yield np.array([part.feature, part.start], dtype=np.int64)
+            yield part.table
+        if self.mean is not None and self.scale is not None:
+            yield self.mean
+            yield self.scale
+
+
+def fit_encoding(X: FloatArray, space: FeatureSpace, *, standardise: bool) -> Encoding:
+    """Fit an encoding on training rows.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+    space : FeatureSpace
+    standardise : bool
+        Whether numerical columns are brought to mean 0 and standard deviation 1 (of the training rows).
+
+    Returns
+    -------
+    Encoding
+    """
+    copied, columns, one_hot = [], [], []
+    end = 0
+    for i, k in enumerate(space.n_categories):
+        if k < ORDERLESS_FROM:
+            copied.append(i)
+            columns.append(end)
+            end += 1
+            continue
+        present = np.unique(X[:, i]).astype(np.intp)
+        table = np.zeros((k + 1, len(present)))
+        table[present, np.arange(len(present))] = 1.0
+        one_hot.append(OneHot(i, end, table))
+        end += len(present)
+    mean = scale = None
+    if standardise:
+        mean, scale = _standardisation(X[:, copied], ~space.is_categorical[copied])
+    return Encoding(
+        end, np.array(copied, dtype=np.int64), np.array(columns, dtype=np.int64), tuple(one_hot), mean, scale
+    )
+
+
+def _standardisation(
+    values: FloatArray, numerical: np.ndarray[Any, np.dtype[np.bool_]]
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and scale of the copied features; scikit-learn decides when a column counts as constant."""
+    from sklearn.preprocessing import StandardScaler
+
+    mean, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    if numerical.any():
+        scaler = StandardScaler().fit(values[:, numerical])
+        mean[numerical], scale[numerical] = scaler.mean_, scaler.scale_
+    return mean, scale

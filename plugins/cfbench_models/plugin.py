@@ -1,0 +1,30 @@
+"""Registers the model families of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cfbench import ModelEntry, hookimpl
+from cfbench_models.neural_network import NeuralNetwork
+from cfbench_models.random_forest import RandomForest
+
+TUNED = Path(__file__).with_name("tuned.json")
+"""Tuned hyper-parameters of the shipped data sets' folds; `cfbench tune` makes it."""
+
+
+@hookimpl
+def cfbench_register_models() -> Iterable[ModelEntry]:
+    """Yield the two black boxes of the paper."""
+    yield ModelEntry(
+        name="random-forest",
+        family=RandomForest,
+        tuned=TUNED,
+        summary="Random forest, tuned on the training fold (scikit-learn)",
+    )
+    yield ModelEntry(
+        name="neural-network",
+        family=NeuralNetwork,
+        tuned=TUNED,
+        summary="Multi-layer perceptron with one hidden layer, tuned on the training fold (scikit-learn)",
+    )
