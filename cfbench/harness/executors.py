@@ -1,0 +1,169 @@
+"""Executors: where jobs run. One small contract, two forms: this process, or spawned worker processes (pebble).
+
+Each slot of an executor is one worker that keeps what it has loaded. A job that passes its time limit has its worker
+killed; the next job of that slot meets a fresh one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import Future
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+import pebble
+from threadpoolctl import threadpool_limits
+
+from cfbench.harness.worker import Worker, WorkerSetup
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Read by numerical libraries when a spawned worker first imports them. A worker has one thread: more would fight over
+the cores, and change the last bits of sums."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of a worker's method.
+
+    Parameters
+    ----------
+    method : str
+        Name of a method of Worker.
+    arguments : tuple
+        Picklable.
+    time_limit : float or None
+        Wall-clock seconds after which the worker is killed; None: no limit.
+    """
+
+    method: str
+    arguments: tuple[Any, ...]
+    time_limit: float | None = None
+
+
+class Executor(Protocol):
+    """Runs jobs on a fixed number of slots."""
+
+    slots: int
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:
+        """Start `job` on an idle slot.
+
+        The future ends with the method's result, with the exception that it raised, with TimeoutError past the limit,
+        or with WorkerDied.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop all workers at once; what they were doing is lost."""
+        ...
+
+
+class WorkerDied(Exception):
+    """A worker's process ended in the middle of a job."""
+
+
+class SerialExecutor:
+    """Runs jobs in this process, one after the other; it knows no time limit.
+
+    Parameters
+    ----------
+    worker : Worker
+    """
+
+    slots = 1
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:  # noqa: ARG002 - there is one slot
+        """Run `job` now and return its ended future."""
+        future: Future[Any] = Future()
+        try:
+            with threadpool_limits(1):
+                future.set_result(getattr(self._worker, job.method)(*job.arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def close(self) -> None:
+        """Nothing is left running."""
+
+
+class ProcessExecutor:
+    """Runs jobs in spawned processes, one pool of one worker a slot, so that a slot's worker is known.
+
+    Parameters
+    ----------
+    setup : WorkerSetup
+    slots : int
+    """
+
+    def __init__(self, setup: WorkerSetup, slots: int) -> None:
+        self.slots = slots
+        self._setup = setup
+        self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # inherited by every worker, the restarted ones too
+        self._pools = [self._pool() for _ in range(slots)]
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:
+        """Start `job` on a slot's worker."""
+        inner = self._pools[slot].schedule(_perform, args=[job.method, job.arguments], timeout=job.time_limit)
+        outer: Future[Any] = Future()
+
+        def translate(ended: Future[Any]) -> None:
+            error = ended.exception()
+            if isinstance(error, pebble.ProcessExpired):
+                outer.set_exception(WorkerDied(_obituary(error)))
+            elif error is not None:
+                outer.set_exception(error)
+            else:
+                outer.set_result(ended.result())
+
+        inner.add_done_callback(translate)
+        return outer
+
+    def close(self) -> None:
+        """Kill all workers and wait until they are gone."""
+        for pool in self._pools:
+            pool.stop()
+        for pool in self._pools:
+            pool.join()
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def _pool(self) -> Any:
+        return pebble.ProcessPool(
+            max_workers=1, context=get_context("spawn"), initializer=_start_worker, initargs=[self._setup]
+        )
+
+
+_worker: Worker | None = None
+"""The worker of a spawned process; there is one a process, and none in the main one."""
+
+
+def _start_worker(setup: WorkerSetup) -> None:
+    """Make the spawned process's worker; the terminal's Ctrl-C is for the main process alone."""
+    global _worker  # noqa: PLW0603 - pebble hands a process's state to its jobs in no other way
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Worker(setup)
+    threadpool_limits(1)
+
+
+def _perform(method: str, arguments: tuple[Any, ...]) -> Any:
+    assert _worker is not None
+    return getattr(_worker, method)(*arguments)
+
+
+def _obituary(error: Any) -> str:
+    code = getattr(error, "exitcode", None)
+    if isinstance(code, int) and code < 0:
+        try:
+            return f"its process was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"its process was killed by signal {-code}"
+    return f"its process ended with exit code {code}"

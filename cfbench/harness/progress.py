@@ -1,0 +1,75 @@
+"""How far a cell is: which searches it asks for, which the record holds, which are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from cfbench.harness.plan import Cell
+from cfbench.harness.worker import Prepared
+
+
+@dataclass
+class CellProgress:
+    """The searches of a cell in this run.
+
+    Parameters
+    ----------
+    cell : Cell
+    points : int or None
+        Eligible points asked for; None: all.
+    repetitions : int
+    done : set of (int, int)
+        (point, repetition) of the searches in the record; it may hold more than is asked for.
+    eligible : int
+        Eligible points of the fold, known when the cell has started.
+    left : set of (int, int)
+        Searches still to run, known when the cell has started.
+    fingerprint : str
+        Of the fitted model, known when the cell has started.
+    closed : bool
+        Whether the cell is finished or failed.
+    """
+
+    cell: Cell
+    points: int | None
+    repetitions: int
+    done: set[tuple[int, int]]
+    eligible: int = 0
+    left: set[tuple[int, int]] = field(default_factory=set)
+    fingerprint: str = ""
+    closed: bool = False
+
+    @property
+    def total(self) -> int:
+        """Searches that the study asks for, known when the cell has started."""
+        return len(self._wanted(self.eligible))
+
+    def bound(self, rows: int) -> int:
+        """At most so many searches the study asks for, from a data set of `rows` rows; a fifth is a test fold."""
+        in_fold = -(-rows // 5)
+        points = in_fold if self.points is None else min(self.points, in_fold)
+        return points * self.repetitions
+
+    def complete_for(self, eligible: int) -> bool:
+        """Whether the record holds all that is asked for, where the fold has so many eligible points."""
+        return self._wanted(eligible) <= self.done
+
+    def start(self, prepared: Prepared, recorded: pd.DataFrame) -> str:
+        """Take note of the model, and say what speaks against adding to the recorded searches; empty: nothing."""
+        self.eligible = len(prepared.row_ids)
+        self.fingerprint = prepared.fingerprint
+        self.left = self._wanted(self.eligible) - self.done
+        others = sorted(set(recorded["model_fingerprint"]) - {prepared.fingerprint})
+        if others and self.left:
+            return (
+                f"its recorded searches asked the model with fingerprint {others[0]}, the model fitted here has "
+                f"{prepared.fingerprint}: other versions of the libraries train another model. Share fitted models, or "
+                "use another results directory"
+            )
+        return ""
+
+    def _wanted(self, eligible: int) -> set[tuple[int, int]]:
+        points = eligible if self.points is None else min(self.points, eligible)
+        return {(point, repetition) for point in range(points) for repetition in range(self.repetitions)}

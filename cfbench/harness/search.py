@@ -1,0 +1,228 @@
+"""One search: the problem is set up, the searcher is called, its answer is judged, and all of it becomes a row."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cfbench.dataset import Dataset
+from cfbench.entries import FittedModel, Need, Objective, ObjectiveContext, Searcher, SearcherEntry
+from cfbench.errors import BudgetExhausted
+from cfbench.harness.folds import Fold
+from cfbench.harness.judge import Judge, Verdict
+from cfbench.harness.plan import Cell
+from cfbench.harness.seeds import SearchName, guarded_randomness
+from cfbench.oracle import Meter, Oracle
+from cfbench.outcome import Outcome, Status
+from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.space import FloatArray
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """One search of a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+    point : int
+        Position among the fold's eligible points.
+    row_id : int
+        Row of the data set.
+    repetition : int
+    """
+
+    cell: Cell
+    point: int
+    row_id: int
+    repetition: int
+
+    def seeds(self) -> SearchName:
+        """What names the search's random streams."""
+        cell = self.cell
+        names = (cell.dataset, cell.model.name, cell.searcher.name, cell.objective.name)
+        return SearchName(cell.seed, *names, cell.fold, self.row_id, self.repetition)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What the searches of one model share.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    fold : Fold
+    model : FittedModel
+    oracle : Oracle
+    fingerprint : str
+        Of `model`.
+    training : TrainingFold
+        The rows that `model` was trained on.
+    """
+
+    dataset: Dataset
+    fold: Fold
+    model: FittedModel
+    oracle: Oracle
+    fingerprint: str
+    training: TrainingFold
+
+
+def run_search(
+    task: SearchTask, ground: Ground, entry: SearcherEntry, searcher: Searcher | None, objective: Objective
+) -> dict[str, Any]:
+    """Run one search and return its row, whatever the searcher does.
+
+    Parameters
+    ----------
+    task : SearchTask
+    ground : Ground
+    entry : SearcherEntry
+    searcher : Searcher or None
+        The searcher with its settings; None where the entry holds a plain function.
+    objective : Objective
+
+    Returns
+    -------
+    dict
+        A row of ``SEARCH_SCHEMA``.
+    """
+    seeds = task.seeds()
+    x = ground.dataset.X[task.row_id]
+    meter = Meter(ground.oracle, ground.dataset.space.d, task.cell.query_budget)
+    context = ObjectiveContext(
+        x=x,
+        target=ground.dataset.target,
+        space=ground.dataset.space,
+        predict=meter.predict_for_objective,
+        stream=seeds.objective_stream(),
+    )
+    judged = replace(context, predict=ground.oracle.predict, stream=seeds.judge_stream())
+    seed = seeds.searcher_seed()
+    with guarded_randomness(seed):
+        problem = _problem(task.cell, ground, entry, meter, objective, context=context)
+        judge = Judge(
+            x=x,
+            target=ground.dataset.target,
+            space=ground.dataset.space,
+            oracle=ground.oracle,
+            constraints=task.cell.constraints,
+            respect_steps=task.cell.respect_steps,
+            term=objective.bind(judged),
+        )
+        outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge)
+    outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
+    return row_of(task, x, outcome, ground.fingerprint)
+
+
+def _problem(
+    cell: Cell, ground: Ground, entry: SearcherEntry, meter: Meter, objective: Objective, *, context: ObjectiveContext
+) -> Problem:
+    asked = {*entry.needs, *entry.can_use}
+    return Problem(
+        context.x,
+        context.target,
+        context.space,
+        meter,
+        constraints=cell.constraints,
+        respect_steps=cell.respect_steps,
+        budget=SearchBudget(cell.query_budget, cell.time_limit),
+        term=objective.bind(context),
+        probabilities=Need.PROBABILITIES in asked,
+        training=ground.training if Need.TRAINING_DATA in asked else None,
+        model=ground.model if Need.MODEL_STRUCTURE in asked else None,
+    )
+
+
+def _search(
+    problem: Problem,
+    entry: SearcherEntry,
+    searcher: Searcher | None,
+    rng: np.random.Generator,
+    judge: Judge,
+) -> Outcome:
+    answer: object = None
+    exhausted, crash = False, ""
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+    except BudgetExhausted:
+        exhausted = True
+    except (Exception, SystemExit) as error:
+        crash = _where(error)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    trace = trace_of(problem)
+    if crash:
+        verdict = Verdict(Status.CRASHED, crash)
+    elif exhausted:
+        verdict = _after_budget(judge, trace.best_asked)
+    else:
+        verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
+    return Outcome(
+        status=verdict.status,
+        reason=verdict.reason,
+        z=verdict.z,
+        candidates=np.empty((0, judge.space.d)) if verdict.candidates is None else verdict.candidates,
+        loss=_nan(verdict.loss),
+        gower=_nan(verdict.gower),
+        l0=verdict.l0,
+        cost=_nan(verdict.cost),
+        objective_value=_nan(verdict.objective_value),
+        wall_seconds=wall,
+        cpu_seconds=cpu,
+        anytime=trace.anytime,
+        figures=trace.figures,
+    )
+
+
+def _after_budget(judge: Judge, best_asked: FloatArray | None) -> Verdict:
+    if best_asked is None:
+        return Verdict(Status.BUDGET_EXHAUSTED, "no plausible row of the target class had been asked")
+    return replace(judge.choose(best_asked[np.newaxis]), status=Status.BUDGET_EXHAUSTED)
+
+
+def _where(error: BaseException) -> str:
+    """Name the error and the line of the plugin that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    place = f" ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})" if last else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _nan(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def row_of(task: SearchTask, x: FloatArray, outcome: Outcome, fingerprint: str) -> dict[str, Any]:
+    """Return the record's row of a search; NaN becomes None, since absent is not a number."""
+
+    def number(value: float) -> float | None:
+        return None if np.isnan(value) else float(value)
+
+    return {
+        "cell_key": task.cell.info.key,
+        "point": task.point,
+        "row_id": task.row_id,
+        "repetition": task.repetition,
+        "status": outcome.status.value,
+        "reason": outcome.reason,
+        "x": x.tolist(),
+        "z": None if outcome.z is None else outcome.z.tolist(),
+        "candidates": outcome.candidates.tolist(),
+        "loss": number(outcome.loss),
+        "gower": number(outcome.gower),
+        "l0": outcome.l0,
+        "cost": number(outcome.cost),
+        "objective_value": number(outcome.objective_value),
+        "search_queries": outcome.search_queries,
+        "robustness_queries": outcome.robustness_queries,
+        "wall_seconds": outcome.wall_seconds,
+        "cpu_seconds": outcome.cpu_seconds,
+        "anytime": [{"queries": queries, "loss": loss} for queries, loss in outcome.anytime],
+        "figures": dict(outcome.figures),
+        "model_fingerprint": fingerprint,
+    }

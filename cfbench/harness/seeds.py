@@ -1,0 +1,73 @@
+"""Seeds: every search has a random stream of its own that nothing else can shift.
+
+A stream is named by what it is for; its seed is a digest of that name. Limits, counts, the order of searches, the
+number of workers and resuming are no part of the name, so they change no result.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfbench.digests import digest_of
+
+
+@dataclass(frozen=True)
+class SearchName:
+    """What names a search's random streams.
+
+    Parameters
+    ----------
+    seed : int
+        The study's seed.
+    dataset, model, searcher, objective : str
+        Registered names, without variant labels: two variants of a searcher meet the same luck.
+    fold, row_id, repetition : int
+    """
+
+    seed: int
+    dataset: str
+    model: str
+    searcher: str
+    objective: str
+    fold: int
+    row_id: int
+    repetition: int
+
+    def searcher_seed(self) -> np.random.SeedSequence:
+        """The seed of the generator that the searcher is handed."""
+        return np.random.SeedSequence(self._entropy("searcher"))
+
+    def objective_stream(self) -> int:
+        """The key of the objective's own stream in this search, 64 bits."""
+        return self._entropy("objective") & 0xFFFF_FFFF_FFFF_FFFF
+
+    def judge_stream(self) -> int:
+        """The key of the judge's stream, 64 bits: the same for all searchers, objectives and repetitions of a point."""
+        name = ["judge", self.seed, self.dataset, self.model, self.fold, self.row_id]
+        return int(digest_of(name), 16) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def _entropy(self, purpose: str) -> int:
+        name = [purpose, self.seed, self.dataset, self.model, self.searcher, self.objective]
+        return int(digest_of([*name, self.fold, self.row_id, self.repetition]), 16)
+
+
+@contextmanager
+def guarded_randomness(seed: np.random.SeedSequence) -> Iterator[None]:
+    """Seed the global generators of Python and numpy for a plugin, and restore them after it.
+
+    A library that knows only global generators becomes repeatable, and no plugin disturbs another.
+    """
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - the state that plugins may use
+    words = seed.generate_state(4)
+    random.seed(int.from_bytes(words.tobytes(), "little"))
+    np.random.seed(words)  # noqa: NPY002 - as above
+    try:
+        yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002 - as above

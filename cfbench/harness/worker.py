@@ -1,0 +1,150 @@
+"""What a worker does: it holds data, fitted models and their oracles, and answers one job at a time.
+
+The same worker serves in this process and in a spawned one; nothing in it depends on which.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cfbench.dataset import Dataset
+from cfbench.entries import CellContext, DataSource, Objective, Searcher
+from cfbench.errors import DataError
+from cfbench.harness.fitted import FittedModels, eligible_points, reject_pointless
+from cfbench.harness.folds import split
+from cfbench.harness.measure import Measured, measure_cell
+from cfbench.harness.plan import Cell
+from cfbench.harness.search import Ground, SearchTask, run_search
+from cfbench.harness.variants import Variant, build_settings
+from cfbench.problem import TrainingFold
+from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.space import FloatArray, IntArray
+
+GROUNDS_KEPT = 4
+"""Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """What a worker needs to know before its first job; picklable."""
+
+    options: RegistryOptions
+    source: DataSource
+    cache_dir: Path
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A cell's model is ready.
+
+    Parameters
+    ----------
+    row_ids : tuple of int
+        The fold's eligible points, in its order.
+    fingerprint : str
+        Of the fitted model.
+    """
+
+    row_ids: tuple[int, ...]
+    fingerprint: str
+
+
+class Worker:
+    """Prepares models, runs searches, confirms results, measures.
+
+    Parameters
+    ----------
+    setup : WorkerSetup
+    registry : Registry or None
+        Given in the main process, which has one; built from the setup elsewhere.
+    """
+
+    def __init__(self, setup: WorkerSetup, registry: Registry | None = None) -> None:
+        self._setup = setup
+        self._registry = registry or build_registry(setup.options)
+        self._fitted = FittedModels(setup.cache_dir)
+        self._datasets: dict[str, Dataset] = {}
+        self._grounds: OrderedDict[tuple[str, str, int], Ground] = OrderedDict()
+
+    def prepare(self, cell: Cell) -> Prepared:
+        """Fit or load the cell's model and list the eligible points.
+
+        Raises
+        ------
+        CfbenchError
+            If the data set or the model cannot be had, or the model makes every search pointless.
+        """
+        ground = self._ground(cell)
+        reject_pointless(ground.model, ground.dataset, ground.fold)
+        rows = eligible_points(ground.model, ground.dataset, ground.fold)
+        return Prepared(tuple(int(row) for row in rows), ground.fingerprint)
+
+    def search(self, task: SearchTask) -> dict[str, Any]:
+        """Run one search and return its row."""
+        ground = self._ground(task.cell)
+        entry = self._registry.searcher(task.cell.searcher.name).entry
+        searcher: Searcher | None = None
+        if isinstance(entry.searcher, type):
+            searcher = build_settings(entry.searcher, task.cell.searcher.settings)
+        return run_search(task, ground, entry, searcher, self._objective(task.cell.objective))
+
+    def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
+        """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
+        return self._ground(cell).model.predict(Z)
+
+    def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
+        """Compute metrics about the searches of a cell."""
+        ground = self._ground(cell)
+        context = CellContext(
+            dataset=ground.dataset,
+            train=ground.fold.train,
+            test=ground.fold.test,
+            constraints=cell.constraints,
+            model=lambda: ground.model,
+            seed=cell.seed,
+        )
+        return measure_cell(searches, context, self._registry, metrics)
+
+    def _objective(self, variant: Variant) -> Objective:
+        return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings)
+
+    def _ground(self, cell: Cell) -> Ground:
+        key = (cell.dataset, cell.model.label, cell.fold)
+        if key in self._grounds:
+            self._grounds.move_to_end(key)
+            return self._grounds[key]
+        dataset = self._dataset(cell)
+        fold = split(dataset, cell.fold)
+        entry = self._registry.model(cell.model.name).entry
+        model = self._fitted.get(dataset, cell.fold, entry, build_settings(entry.family, cell.model.settings))
+        train = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
+        for array in (train.X, train.y):
+            array.setflags(write=False)
+        ground = Ground(dataset, fold, model, model.oracle(), model.fingerprint(), train)
+        self._grounds[key] = ground
+        if len(self._grounds) > GROUNDS_KEPT:
+            self._grounds.popitem(last=False)
+        return ground
+
+    def _dataset(self, cell: Cell) -> Dataset:
+        if cell.dataset not in self._datasets:
+            self._datasets[cell.dataset] = self._registry.dataset(cell.dataset).entry.load(self._setup.source)
+        dataset = self._datasets[cell.dataset]
+        planned = cell.content["dataset"]["digest"]
+        if dataset.digest != planned:
+            raise DataError(
+                f"data set {cell.dataset!r} has digest {dataset.digest} here, but the plan was made with {planned}; "
+                "its table or annotation changed under the run: start the run again"
+            )
+        return dataset
+
+
+def classes_differ(classes: IntArray, target: int) -> list[int]:
+    """Return the positions of the answers that are not the target."""
+    return [int(i) for i in np.flatnonzero(classes != target)]
