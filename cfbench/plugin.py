@@ -9,11 +9,11 @@ from pathlib import Path
 import pluggy
 
 from cfbench import hookspecs
-from cfbench.discovery import guarded
 from cfbench.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import PluginError, nearest_first
 from cfbench.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.hookspecs import PROJECT
+from cfbench.loading import guarded
 
 REGISTERING: Mapping[str, type[Entry]] = {
     "cfbench_register_datasets": DatasetEntry,

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from cfbench.discovery import Candidate, PluginProblem, given, guarded, installed, is_file_name, load, named
+from cfbench.discovery import given, installed, is_file_name, named
 from cfbench.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import PluginError, UnknownNameError
+from cfbench.loading import Candidate, PluginProblem, guarded, load
 from cfbench.plugin import REGISTERING, REPORTING, LoadedPlugin
 
 __all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOptions", "build_registry"]
