@@ -21,6 +21,8 @@ from cfbench.loading import Candidate, PluginProblem, import_file
 
 OUR_DISTRIBUTION = "counterfactual-bench"
 
+_REFERENCE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?\s*(\[.*\])?")
+
 
 def installed() -> tuple[list[Candidate], list[PluginProblem]]:
     """Find the plugins of all installed distributions.
@@ -120,6 +122,11 @@ def _taken(name: str, holder: Candidate) -> str:
 
 def _loader(entry: EntryPoint) -> Callable[[], object]:
     def load_entry_point() -> object:
+        if not _REFERENCE.fullmatch(entry.value):
+            raise PluginError(
+                f"its entry point's value {entry.value!r} names nothing; "
+                "write 'package.module' or 'package.module:object'"
+            )
         try:
             return entry.load()
         except ModuleNotFoundError as error:

@@ -1,0 +1,265 @@
+"""Discovery with real distributions (see conftest.py), and with modules and files that the user names."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cfbench.errors import PluginError
+from cfbench.registry import PluginProblem, Registry, RegistryOptions, build_registry
+
+Install = Callable[..., None]
+
+IMPORTS = "from cfbench import DatasetEntry, ModelEntry, ModelFamily, SearcherEntry, hookimpl\n"
+GOOD = (
+    IMPORTS
+    + """
+def stay(problem, rng):
+    return None
+
+@hookimpl
+def cfbench_register_searchers():
+    yield SearcherEntry(name="NAME", searcher=stay)
+"""
+)
+
+
+def problems_of(registry: Registry, distribution: str) -> list[PluginProblem]:
+    return [problem for problem in registry.problems if problem.distribution == distribution]
+
+
+def test_a_third_partys_plugin_takes_the_same_path_as_ours(install: Install) -> None:
+    install("acme-search", {"acme": "acme"}, {"acme": GOOD.replace("NAME", "acme-stay")}, version="2.5")
+    registry = build_registry()
+    registered = registry.searcher("acme-stay")
+    assert (registered.distribution, registered.distribution_version) == ("acme-search", "2.5")
+    assert registered.plugin == "acme"
+    assert problems_of(registry, "acme-search") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def broken(:\n", "does not compile"),
+        ("import sys; sys.exit(3)\n", "asked to end the program (SystemExit: 3)"),
+        ("raise ValueError('no licence key')\n", "raised ValueError: no licence key"),
+        ("import surely_absent.part\n", "imports 'surely_absent', which is not installed here"),
+        ("class Panic(BaseException): pass\nraise Panic('from a compiled extension')\n", "raised Panic"),
+        ("x = 1\n", "registers nothing"),
+        (IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return []\n", "registers nothing"),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_searcher():\n    return []\n",
+            "no such hook; did you mean cfbench_register_searchers?",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef register_models():\n    return []\n",
+            "no such hook; did you mean cfbench_register_models?",
+        ),
+        (
+            IMPORTS + "def cfbench_register_models():\n    return []\n",
+            "cfbench_register_models is not marked; write @cfbench.hookimpl above it",
+        ),
+        (
+            IMPORTS + "def cfbench_run_start(event):\n    pass\n",
+            "did you mean cfbench_run_started, marked with @cfbench.hookimpl?",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_datasets(folder):\n    return []\n",
+            "has the argument 'folder', which cfbench_register_datasets does not have; it may take: folders",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models(registry):\n    return []\n",
+            "has the argument 'registry', which cfbench_register_models does not have; it takes none",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    raise OSError('disk')\n",
+            "cfbench_register_models failed: it raised OSError: disk",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    raise SystemExit(1)\n",
+            "cfbench_register_models failed: it asked to end the program",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    pass\n",
+            "cfbench_register_models returned None",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return 7\n",
+            "cfbench_register_models returned int; it must yield ModelEntry objects",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_searchers():\n    return 'cogs'\n",
+            "cfbench_register_searchers returned str",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n"
+            "    return ModelEntry(name='alone', family=ModelFamily)\n",
+            "returned one ModelEntry; it must yield it, or return a list",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return [ModelFamily]\n",
+            "yielded ModelMetaclass where ModelEntry is expected",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_searchers():\n"
+            "    yield ModelEntry(name='astray', family=ModelFamily)\n",
+            "yielded the ModelEntry 'astray', and only SearcherEntry belongs there; yield it from "
+            "cfbench_register_models",
+        ),
+        (
+            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n"
+            "    yield ModelEntry(name='Bad Name', family=ModelFamily)\n",
+            "'Bad Name' is no name for an entry; use kebab-case",
+        ),
+        (
+            IMPORTS + "@hookimpl(wrapper=True)\ndef cfbench_register_models():\n    return []\n",
+            "cfbench_register_models is no implementation of cfbench_register_models",
+        ),
+    ],
+)
+def test_a_broken_plugin_is_reported_and_costs_only_itself(install: Install, source: str, expected: str) -> None:
+    install("broken", {"broken-plugin": "broken_plugin"}, {"broken_plugin": source}, version="0.3")
+    install("sound", {"sound-plugin": "sound_plugin"}, {"sound_plugin": GOOD.replace("NAME", "sound")})
+    registry = build_registry()
+    (problem,) = problems_of(registry, "broken")
+    assert (problem.plugin, problem.version) == ("broken-plugin", "0.3")
+    assert expected in problem.reason
+    assert registry.searcher("sound").plugin == "sound-plugin"
+    with pytest.raises(PluginError, match=r"plugin broken-plugin of broken 0\.3"):
+        build_registry(RegistryOptions(strict=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("no_such_module", "there is no module 'no_such_module'"),
+        ("listed:NoSuchClass", "AttributeError"),
+        ("not a module", "value 'not a module' names nothing; write 'package.module'"),
+        ("listed:Demanding", "TypeError"),
+        ("listed:number", "registers nothing"),
+    ],
+)
+def test_an_entry_point_that_leads_nowhere_is_reported(install: Install, value: str, expected: str) -> None:
+    source = "number = 3\nclass Demanding:\n    def __init__(self, argument): pass\n"
+    install("lost", {"lost-plugin": value}, {"listed": source})
+    (problem,) = problems_of(build_registry(), "lost")
+    assert expected in problem.reason
+
+
+def test_an_entry_point_may_name_an_object_or_a_class(install: Install) -> None:
+    source = IMPORTS + (
+        "def stay(problem, rng):\n    return None\n"
+        "class Plugin:\n"
+        "    def __init__(self, name='by-class'):\n        self.name = name\n"
+        "    @hookimpl\n    def cfbench_register_searchers(self):\n"
+        "        return [SearcherEntry(name=self.name, searcher=stay)]\n"
+        "plugin = Plugin('by-object')\n"
+    )
+    install("forms", {"forms-a": "forms:Plugin", "forms-b": "forms:plugin"}, {"forms": source})
+    registry = build_registry()
+    assert {"by-class", "by-object"} <= set(registry.searchers)
+    assert problems_of(registry, "forms") == []
+
+
+def test_a_second_distribution_with_the_same_entry_point_name_is_reported(install: Install) -> None:
+    install("first", {"plugin": "first_plugin"}, {"first_plugin": GOOD.replace("NAME", "one")})
+    install("second", {"plugin": "second_plugin"}, {"second_plugin": GOOD.replace("NAME", "two")})
+    registry = build_registry()
+    assert "one" in registry.searchers
+    assert "two" not in registry.searchers
+    (problem,) = problems_of(registry, "second")
+    assert "its entry point's name 'plugin' is taken by first 1.0" in problem.reason
+
+
+@pytest.mark.parametrize("group", ["cfbench.plugins", "cf_bench", "cfbench-searchers", "counterfactual-bench"])
+def test_a_wrong_group_is_reported(install: Install, group: str) -> None:
+    install("astray", {"astray": "astray"}, {"astray": GOOD.replace("NAME", "astray")}, group=group)
+    registry = build_registry()
+    (problem,) = problems_of(registry, "astray")
+    assert problem.reason == (
+        f"its entry point stands in the group {group!r}, which nobody reads; the group is 'cfbench'"
+    )
+
+
+def test_unreadable_entry_points_cost_only_their_distribution(install: Install) -> None:
+    install("garbled", "[cfbench]\nthis line is no entry point\n", {})
+    install("sound", {"sound-plugin": "sound_plugin"}, {"sound_plugin": GOOD.replace("NAME", "sound")})
+    registry = build_registry()
+    assert "sound" in registry.searchers
+    (problem,) = problems_of(registry, "garbled")
+    assert "its entry points cannot be read" in problem.reason
+
+
+# ------------------------------------------------------------------ what the user names
+
+
+def test_a_file_is_registered_for_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my-searcher.py").write_text(GOOD.replace("NAME", "mine"))
+    monkeypatch.chdir(tmp_path)
+    registry = build_registry(RegistryOptions(plugins=("./my-searcher.py",)))
+    registered = registry.searcher("mine")
+    assert registered.distribution == ""
+    assert registered.plugin == str(tmp_path / "my-searcher.py")
+    assert "mine" not in build_registry().searchers
+    again = build_registry(registry.options).searcher("mine")
+    assert again.entry.searcher is registered.entry.searcher
+
+
+def test_an_edited_file_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    options = RegistryOptions(plugins=(str(file),))
+    file.write_text(GOOD.replace("NAME", "aaaa"))
+    assert "aaaa" in build_registry(options).searchers
+    file.write_text(GOOD.replace("NAME", "bbbb"))
+    registry = build_registry(options)
+    assert "bbbb" in registry.searchers
+    assert "aaaa" not in registry.searchers
+
+
+def test_what_a_file_defines_can_be_pickled_to_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD.replace("NAME", "mine"))
+    registry = build_registry(RegistryOptions(plugins=(str(file),)))
+    (tmp_path / "sent").write_bytes(pickle.dumps((registry.options, pickle.dumps(registry.searcher("mine").entry))))
+    code = (
+        "import pathlib, pickle, sys\n"
+        "from cfbench.registry import build_registry\n"
+        "options, sent = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())\n"
+        "entry = build_registry(options).searcher('mine').entry\n"
+        "assert pickle.loads(sent) == entry\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "sent")], check=True, cwd=tmp_path.parent)
+
+
+def test_a_module_is_registered_for_one_call(install: Install) -> None:
+    install("no-plugin", "", {"loose_module": GOOD.replace("NAME", "loose")})
+    registry = build_registry(RegistryOptions(plugins=("loose_module",)))
+    assert registry.searcher("loose").plugin == "loose_module"
+
+
+def test_a_file_that_fails_is_a_problem_and_leaves_no_module_behind(tmp_path: Path) -> None:
+    file = tmp_path / "fails.py"
+    file.write_text("raise ValueError('unfinished')\n")
+    registry = build_registry(RegistryOptions(plugins=(str(file),)))
+    assert registry.problems[-1] == PluginProblem(str(file), "", "", "it raised ValueError: unfinished")
+    assert str(registry.problems[-1]) == f"plugin {file}: it raised ValueError: unfinished"
+    assert not [name for name in sys.modules if name.startswith("cfbench_plugin_fails")]
+
+
+@pytest.mark.parametrize("name", ["absent.py", "folder/", "absent_module", "absent_package.module", ".relative"])
+def test_a_plugin_that_the_user_names_must_exist(name: str) -> None:
+    with pytest.raises(PluginError, match="there is no plugin"):
+        build_registry(RegistryOptions(plugins=(name,)))
+
+
+def test_a_module_that_lies_here_as_a_file_is_pointed_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "beside.py").write_text(GOOD.replace("NAME", "beside"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", ".")])
+    with pytest.raises(PluginError, match=r"give its path: \./beside\.py"):
+        build_registry(RegistryOptions(plugins=("beside",)))
