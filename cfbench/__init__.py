@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from cfbench.events import RunFinished as RunFinished
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.harness.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.harness.tracking import shown_address as shown_address
+    from cfbench.harness.tracking import sqlite_path as sqlite_path
     from cfbench.hookspecs import hookimpl as hookimpl
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
@@ -94,6 +97,8 @@ _HOME = {
         "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "harness.schema": ["SEARCH_SCHEMA"],
+    "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],

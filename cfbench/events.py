@@ -24,6 +24,8 @@ class CellInfo:
     fold : int
     versions : mapping of str to str
         Versions of cfbench's protocol and of the cell's entries.
+    white_box : bool
+        Whether the searcher uses the model's structure.
     """
 
     key: str
@@ -34,6 +36,7 @@ class CellInfo:
     constraints: bool
     fold: int
     versions: dict[str, str] = field(default_factory=dict, hash=False)
+    white_box: bool = False
 
 
 @dataclass(frozen=True)

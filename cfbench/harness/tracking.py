@@ -1,0 +1,152 @@
+"""Where a record is mirrored to: the tracking address of a study, and what the results directory remembers of it.
+
+Nothing here imports mlflow: an address is a string until the tracking reporter opens it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cfbench.errors import RecordError, TrackingError
+
+STORE_NAME = "mlflow.db"
+"""File name of the default store, in the results directory."""
+REMEMBERED_NAME = "tracking.json"
+"""File in the results directory that names the study and its tracking address."""
+
+_SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
+_USER = re.compile(r"(?<=://)[^/?#]*@")
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a results directory knows of its mirror.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study that ran last, and of its MLflow experiment.
+    tracking : str
+        Tracking address; empty where that study was not tracked.
+    """
+
+    study: str
+    tracking: str
+
+
+def tracking_address(configured: str, results: Path) -> str:
+    """Return the address of the tracking store.
+
+    Parameters
+    ----------
+    configured : str
+        An MLflow tracking address, ``none`` for no tracking, or empty for the default: ``MLFLOW_TRACKING_URI`` where
+        that is set, else an SQLite file in `results`.
+    results : Path
+        The record's directory.
+
+    Returns
+    -------
+    str
+        Empty for no tracking. A relative SQLite path has been made absolute, so that the address holds from everywhere.
+
+    Raises
+    ------
+    TrackingError
+        If the default is asked for and the path of `results` cannot stand in an SQLite address.
+    """
+    if configured == "none":
+        return ""
+    address = configured or os.environ.get("MLFLOW_TRACKING_URI", "") or _default_store(results)
+    return _resolved(address, Path.cwd())
+
+
+def sqlite_path(address: str) -> Path | None:
+    """Return the file of an SQLite address; None for every other address."""
+    match = _SQLITE.fullmatch(address)
+    return Path(match["path"]) if match else None
+
+
+def shown_address(address: str) -> str:
+    """Return `address` without the user name and the password it may carry: fit for messages and files."""
+    return _USER.sub("", address)
+
+
+def remember_tracking(results: Path, study: str, address: str) -> None:
+    """Write down the study and its tracking address, for ``cfbench sync`` and ``cfbench ui``.
+
+    Credentials are left out. An SQLite file inside `results` is written as a relative path: the directory may move.
+
+    Raises
+    ------
+    RecordError
+        If the file cannot be written.
+    """
+    address = shown_address(address)
+    path, home = sqlite_path(address), results.resolve()
+    if path is not None and path.is_relative_to(home):
+        address = _at(address, path.relative_to(home))
+    text = json.dumps({"study": study, "tracking": address}, indent=2, ensure_ascii=False) + "\n"
+    target = results / REMEMBERED_NAME
+    draft = target.with_name(f".{REMEMBERED_NAME}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
+    except OSError as error:
+        raise RecordError(f"cannot write {target}: {error.strerror}; make the directory writable") from error
+
+
+def remembered_tracking(results: Path) -> Remembered | None:
+    """Read what :func:`remember_tracking` wrote; None where no study was ever run into `results`.
+
+    Credentials come back where ``MLFLOW_TRACKING_URI`` names the same store.
+
+    Raises
+    ------
+    RecordError
+        If the file is there and says something else.
+    """
+    source = results / REMEMBERED_NAME
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+        study, address = content["study"], content["tracking"]
+        if not (isinstance(study, str) and isinstance(address, str)):
+            raise TypeError("study and tracking must be strings")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordError(
+            f'{source} is unreadable ({error}); it should hold {{"study": NAME, "tracking": ADDRESS}}. Delete it and '
+            "run `cfbench sync` with --study and --tracking"
+        ) from error
+    ambient = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if ambient and shown_address(ambient) == address:
+        address = ambient
+    return Remembered(study, _resolved(address, results.resolve()))
+
+
+def _default_store(results: Path) -> str:
+    path = str(results.resolve() / STORE_NAME)
+    if "?" in path:
+        raise TrackingError(
+            f"the results directory {str(results.resolve())!r} has a '?' in its path, which no SQLite address can "
+            "hold; choose another directory, name a store with --tracking, or track nothing with --tracking none"
+        )
+    return f"sqlite:///{path}"
+
+
+def _resolved(address: str, folder: Path) -> str:
+    path = sqlite_path(address)
+    if path is None or path.is_absolute() or str(path).startswith(":"):
+        return address
+    return _at(address, folder / path)
+
+
+def _at(address: str, path: Path) -> str:
+    match = _SQLITE.fullmatch(address)
+    assert match is not None
+    return f"{match['scheme']}{path}{match['query'] or ''}"
