@@ -82,6 +82,8 @@ class FeatureSpec:
         a value off the multiples of the step invalid.
     unit : str
         For readers; empty where the feature has none.
+    description : str
+        What the feature is, in a sentence for readers; it changes no result and no digest.
 
     Raises
     ------
@@ -98,6 +100,7 @@ class FeatureSpec:
     perturbation: NumericalPerturbation | CategoricalPerturbation | None = None
     step: float | None = None
     unit: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         refuse = self._error
@@ -319,7 +322,8 @@ class FeatureSpace:
         steps = np.array([feature.step if feature.step else np.nan for feature in self.features])
         count = Z / steps
         free = np.isnan(steps)
-        on_grid: BoolArray = free | np.equal(count, np.round(count))
+        rounding = 4 * np.finfo(np.float64).eps * np.abs(count)  # of the division: 0.3 / 0.1 is not 3
+        on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
         return on_grid
 
 
