@@ -1,0 +1,199 @@
+"""Reading annotations.toml: the meaning of a table's columns, checked for everything that it can contradict."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from cfbench import (
+    CategoricalPerturbation,
+    Constraint,
+    DataError,
+    FeatureSpace,
+    FeatureSpec,
+    Kind,
+    NumericalPerturbation,
+    UnknownNameError,
+)
+from cfbench_datasets.problems import refuse
+from cfbench_datasets.schema import AnnotationTable, FeatureTable, LabelTable, complaints
+
+FILE_NAME = "annotations.toml"
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What annotations.toml says.
+
+    Parameters
+    ----------
+    title, user : str
+    ignore : tuple of str
+        Columns of the table that are left out.
+    label_column : str
+    classes : tuple of str
+        The classes as the table spells them, in the order of their codes.
+    meanings : tuple of str
+        What the classes mean, for readers.
+    rule : str
+        How the label was made, for readers.
+    target : int
+        Code of the class that users want.
+    space : FeatureSpace
+    values : tuple of tuple of str
+        For each feature, its categories as the table spells them, in the order of their codes; empty if numerical.
+    """
+
+    title: str
+    user: str
+    ignore: tuple[str, ...]
+    label_column: str
+    classes: tuple[str, ...]
+    meanings: tuple[str, ...]
+    rule: str
+    target: int
+    space: FeatureSpace
+    values: tuple[tuple[str, ...], ...]
+
+
+def read_annotation(path: Path) -> Annotation:
+    """Read and check an annotations.toml.
+
+    Raises
+    ------
+    DataError
+        With every problem of the file that can be told at once.
+    """
+    table = _parse(path)
+    problems = _label_problems(table.label)
+    names = [feature.name for feature in table.features]
+    if not names:
+        problems.append("there is no feature; add a [[features]] table for every column that a model may use")
+    problems += [
+        f"feature {name!r} is annotated {names.count(name)} times; keep one of its [[features]] tables"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    for name, role in [(table.label.column, "label column"), *((name, "ignored column") for name in table.ignore)]:
+        if name in names:
+            problems.append(f"{name!r} is the {role} and a feature, too; it can be one of them only")
+    specs = []
+    for feature in table.features:
+        own_problems = _contradictions(feature)
+        try:
+            specs.append(_spec(feature) if not own_problems else None)
+        except DataError as error:
+            own_problems = [str(error)]
+        problems += own_problems
+    if problems:
+        raise refuse(str(path), problems)
+    label = table.label
+    return Annotation(
+        title=table.title,
+        user=table.user,
+        ignore=tuple(table.ignore),
+        label_column=label.column,
+        classes=tuple(label.classes),
+        meanings=tuple(label.meanings or label.classes),
+        rule=label.rule,
+        target=label.classes.index(label.target),
+        space=FeatureSpace(tuple(spec for spec in specs if spec is not None)),
+        values=tuple(tuple(feature.categories or ()) for feature in table.features),
+    )
+
+
+def _parse(path: Path) -> AnnotationTable:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise DataError(
+            f"{path} does not exist; every data set's folder needs one, see docs/add-a-dataset.md"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}. It must be a readable text file in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{path} is not valid TOML: {error}. Correct that place, see docs/add-a-dataset.md") from error
+    try:
+        return AnnotationTable.model_validate(content)
+    except ValidationError as error:
+        raise refuse(str(path), complaints(error, content)) from None
+
+
+def _label_problems(label: LabelTable) -> list[str]:
+    problems = []
+    if len(set(label.classes)) < len(label.classes):
+        problems.append(f"[label]: 'classes' lists a class twice: {', '.join(label.classes)}; list each once")
+    if len(set(label.classes)) < 2:
+        problems.append(f"[label]: 'classes' needs two classes at least, not {label.classes}")
+    if label.target not in label.classes:
+        problems.append(f"[label]: {UnknownNameError('target class', label.target, label.classes)}")
+    if label.meanings and len(label.meanings) != len(label.classes):
+        problems.append(
+            f"[label]: 'meanings' has {len(label.meanings)} entries for {len(label.classes)} classes; "
+            "give one a class, in the order of 'classes'"
+        )
+    return problems
+
+
+def _contradictions(feature: FeatureTable) -> list[str]:
+    """What is wrong between the keys of one feature; what a single value may be is FeatureSpec's matter."""
+    problems = []
+    moved = feature.perturbation
+    if feature.kind == "numerical":
+        if feature.interval is None:
+            problems.append("a numerical feature needs the key 'interval', [minimum, maximum]")
+        if feature.categories is not None or feature.labels is not None:
+            problems.append("a numerical feature has no 'categories' and no 'labels'; remove them or change its kind")
+        if moved is not None and (moved.categories is not None or (moved.decrease, moved.increase) == (None, None)):
+            problems.append("a numerical feature's perturbation is { decrease = ..., increase = ... }")
+    else:
+        if feature.categories is None:
+            problems.append("a categorical feature needs the key 'categories', all of them in a list")
+        if feature.interval is not None:
+            problems.append("a categorical feature has no 'interval'; remove it or change its kind")
+        if moved is not None and (moved.categories is None or (moved.decrease, moved.increase) != (None, None)):
+            problems.append('a categorical feature\'s perturbation is { categories = [...] } or { categories = "all" }')
+        categories = feature.categories or []
+        if len(set(categories)) < len(categories):
+            problems.append(f"'categories' lists a category twice: {', '.join(categories)}; list each once")
+        if feature.labels is not None and len(feature.labels) != len(categories):
+            problems.append(
+                f"it has {len(feature.labels)} labels for {len(categories)} categories; give one a category"
+            )
+        problems += [
+            str(UnknownNameError("category of the perturbation", value, categories))
+            for value in (moved.categories if moved and isinstance(moved.categories, list) else [])
+            if value not in categories
+        ]
+    return [f"feature {feature.name!r}: {problem}" for problem in problems]
+
+
+def _spec(feature: FeatureTable) -> FeatureSpec:
+    categories = feature.categories or []
+    lower, upper = feature.interval or (0.0, len(categories) - 1.0)
+    return FeatureSpec(
+        name=feature.name,
+        kind=Kind(feature.kind),
+        lower=lower,
+        upper=upper,
+        categories=tuple(feature.labels or categories),
+        constraint=Constraint(feature.constraint),
+        perturbation=_perturbation(feature),
+        step=feature.step,
+        unit=feature.unit,
+        description=feature.description,
+    )
+
+
+def _perturbation(feature: FeatureTable) -> NumericalPerturbation | CategoricalPerturbation | None:
+    moved = feature.perturbation
+    if moved is None:
+        return None
+    if feature.kind == "numerical":
+        return NumericalPerturbation(moved.decrease or 0.0, moved.increase or 0.0, moved.relative)
+    categories = feature.categories or []
+    reachable = categories if moved.categories == "all" else moved.categories or []
+    return CategoricalPerturbation(tuple(sorted(categories.index(value) for value in reachable)))

@@ -1,0 +1,179 @@
+"""The productivity data set: a table of the UCI repository that is found or downloaded, never shipped.
+
+References
+----------
+Imran et al., "Mining the productivity data of the garment industry", 2021; UCI data set 597, DOI 10.24432/C51S6D.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+from cfbench import DataError, DataSource, UnavailableError, digest_of
+from cfbench_datasets.table import Table, read_csv
+
+TABLE_NAME = "garments_worker_productivity.csv"
+URL = "https://archive.ics.uci.edu/static/public/597/productivity+prediction+of+garment+employees.zip"
+
+CONTENT_DIGEST = "a5c896a0d91300d292ae413369e3ffaa"
+"""Of the columns in use, as numbers and stripped text: neither line endings nor quoting nor the unused dates matter."""
+
+MOST_BYTES = 2_000_000
+"""The table has 95 kB; a server that sends more than this is not sending the table."""
+
+SECONDS_TO_CONNECT, SECONDS_BETWEEN_BYTES = 5.0, 10.0
+
+TEXT_COLUMNS = ("quarter", "department", "day")
+UNUSED_COLUMNS = ("date", "wip")
+"""wip is empty for the whole finishing department."""
+
+OUTCOME = "actual_productivity"
+
+
+def garments_table(source: DataSource) -> Table:
+    """Return the prepared table, from the user's folders, from the cache, or downloaded into the cache.
+
+    Raises
+    ------
+    UnavailableError
+        Where it can be had in none of these ways; the message names them.
+    DataError
+        Where a file of the user's is not that table.
+    """
+    for folder in source.data_dirs:
+        if (folder / TABLE_NAME).is_file():
+            return prepared(verified(read_csv(folder / TABLE_NAME)))
+    cached = source.cache_dir / TABLE_NAME
+    try:
+        return prepared(verified(read_csv(cached)))
+    except DataError as error:
+        if not source.download:
+            state = f"the copy in the cache is damaged ({error})" if cached.exists() else "it is not downloaded yet"
+            raise _unavailable(f"{state} and downloading is off") from error
+    return prepared(download(cached))
+
+
+def download(destination: Path, url: str = URL) -> Table:
+    """Fetch the zip at `url`, take the table out of it, and keep it at `destination` once it is verified.
+
+    Nothing is extracted by the archive's own paths: the one member is read by its name, into memory.
+
+    Raises
+    ------
+    UnavailableError
+        With the two ways to get the table, and what went wrong with this one.
+    """
+    import pooch
+
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=destination.parent) as scratch:
+            archive = pooch.retrieve(url, known_hash=None, fname="table.zip", path=scratch, downloader=_fetch)
+            unpacked = Path(scratch) / TABLE_NAME
+            unpacked.write_bytes(_member(Path(archive)))
+            table = verified(read_csv(unpacked))
+            unpacked.replace(destination)
+    # requests' errors are OSErrors; pooch and zipfile add these two.
+    except (OSError, ValueError, zipfile.BadZipFile, DataError) as error:
+        raise _unavailable(f"downloading it failed ({error})", url) from error
+    return table
+
+
+def verified(table: Table) -> Table:
+    """Return `table` if it is the published one, whatever its line endings and quoting.
+
+    Raises
+    ------
+    DataError
+        If its columns or its content differ.
+    """
+    digest = content_digest(table)
+    if digest != CONTENT_DIGEST:
+        raise DataError(
+            f"{table.origin} is not the published table of garment workers' productivity: the digest of its content is "
+            f"{digest}, expected {CONTENT_DIGEST}. Remove it or put the unchanged {TABLE_NAME} of {URL} there"
+        )
+    return table
+
+
+def content_digest(table: Table) -> str:
+    """Return the digest of the header and of the cells in use, as numbers where they are numbers."""
+    used = [name for name in table.header if name not in UNUSED_COLUMNS]
+    return digest_of([[name, [_parsed(cell) for cell in table.column(name)]] for name in used])
+
+
+def prepared(table: Table) -> Table:
+    """Prepare the table as the paper does.
+
+    The unused columns go, then every row that repeats an earlier one in all columns but the outcome (one row), and the
+    outcome becomes three classes: at most 0.70, at most 0.81, above.
+    """
+    used = [name for name in table.header if name not in (*UNUSED_COLUMNS, OUTCOME)]
+    rows, lines, seen = [], [], set()
+    columns = [table.column(name) for name in used]
+    for line, productivity, *cells in zip(table.lines, table.column(OUTCOME), *columns, strict=True):
+        if tuple(cells) not in seen:
+            seen.add(tuple(cells))
+            rows.append([*cells, _class_of(float(productivity))])
+            lines.append(line)
+    return Table(table.origin, (*used, "productivity"), rows, tuple(lines))
+
+
+def _class_of(productivity: float) -> str:
+    return str(int(productivity > 0.70) + int(productivity > 0.81))
+
+
+def _parsed(cell: str) -> str | float:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _fetch(url: str, output_file: str, pooch_object: Any) -> None:
+    """Download for pooch, with an end to waiting and to size."""
+    from pooch import HTTPDownloader
+
+    downloader = HTTPDownloader(timeout=(SECONDS_TO_CONNECT, SECONDS_BETWEEN_BYTES))
+    with Path(output_file).open("wb") as file:
+        downloader(url, _Bounded(file), pooch_object)
+
+
+class _Bounded(io.RawIOBase):
+    """A file that refuses to grow past the limit."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._left = MOST_BYTES
+
+    def write(self, chunk: Any) -> int:
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise ValueError(f"the server sends more than {MOST_BYTES} bytes")
+        return self._file.write(chunk)
+
+
+def _member(archive: Path) -> bytes:
+    with zipfile.ZipFile(archive) as members:
+        if TABLE_NAME not in members.namelist():
+            raise ValueError(
+                f"the archive holds no {TABLE_NAME}, only {', '.join(members.namelist()[:5]) or 'nothing'}"
+            )
+        # The size that an archive declares is a claim: reading stops by itself.
+        with members.open(TABLE_NAME) as member:
+            content = member.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"its {TABLE_NAME} unpacks to more than {MOST_BYTES} bytes")
+    return content
+
+
+def _unavailable(reason: str, url: str = URL) -> UnavailableError:
+    return UnavailableError(
+        f"data set 'productivity' is not shipped and cannot be had here: {reason}. Two ways to get it: run once with "
+        f"network access, and it is downloaded from {url} into the cache; or put {TABLE_NAME} from that archive into a "
+        f"folder and name the folder with --data-dir or CFBENCH_DATA_DIR"
+    )
