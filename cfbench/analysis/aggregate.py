@@ -1,0 +1,149 @@
+"""The numbers of one row of the board, each with what it is counted over.
+
+Decision: rates are means over folds with the population standard deviation, as in the paper; losses are medians over
+points, since a few far counterfactuals would rule a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, pstdev
+
+from cfbench.analysis.groups import Group, Point
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of successes.
+
+    Parameters
+    ----------
+    mean : float or None
+        Mean over the folds of the fold's own share; None where no fold has anything to count.
+    sd : float or None
+        Population standard deviation over the folds; None for fewer than two.
+    k, n : int
+        Successes and what they are counted over, summed over the folds.
+    """
+
+    mean: float | None
+    sd: float | None
+    k: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Median:
+    """A median of values.
+
+    Parameters
+    ----------
+    value : float or None
+        None where there are no values.
+    k, n : int
+        How many values there are, and of how many points.
+    """
+
+    value: float | None
+    k: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a search spent on average, over all searches, successful or not.
+
+    Parameters
+    ----------
+    searches : int
+        The denominator.
+    seconds, search_queries, robustness_queries : float or None
+        Means a search; None without any search.
+    """
+
+    searches: int
+    seconds: float | None
+    search_queries: float | None
+    robustness_queries: float | None
+
+    @property
+    def queries(self) -> float | None:
+        """Rows asked a search, the objective's included."""
+        if self.search_queries is None or self.robustness_queries is None:
+            return None
+        return self.search_queries + self.robustness_queries
+
+
+def rate(counts: Sequence[tuple[int, int]]) -> Rate:
+    """Return the rate of (k, n) pairs, one a fold; folds with nothing to count are left out.
+
+    Examples
+    --------
+    >>> rate([(1, 2), (3, 3)])
+    Rate(mean=0.75, sd=0.25, k=4, n=5)
+    """
+    shares = [k / n for k, n in counts if n]
+    return Rate(
+        mean=fmean(shares) if shares else None,
+        sd=pstdev(shares) if len(shares) > 1 else None,
+        k=sum(k for k, _ in counts),
+        n=sum(n for _, n in counts),
+    )
+
+
+def median_of(values: Iterable[float | None], n: int) -> Median:
+    """Return the median of the values that are there, counted over `n` points."""
+    present = [value for value in values if value is not None and not math.isnan(value)]
+    return Median(median(present) if present else None, len(present), n)
+
+
+def success_rate(group: Group) -> Rate:
+    """Return the share of points with a counterfactual in any repetition (the paper's table of success rates)."""
+    return rate([(sum(s > 0 for s in cell.successes), len(cell.row_ids)) for cell in group.ran])
+
+
+def search_success_rate(group: Group) -> Rate:
+    """Return the share of single searches that found a counterfactual."""
+    return rate([(sum(cell.successes), sum(cell.tries)) for cell in group.ran])
+
+
+def own_loss(group: Group) -> Median:
+    """Return the median loss over the points that the searcher itself solved.
+
+    It rewards giving up on hard points; `shared_loss` does not.
+    """
+    return median_of((point.loss for point in group.points.values()), len(group.points))
+
+
+def solved(group: Group) -> set[Point]:
+    """Return the points that the searcher solved."""
+    return {place for place, point in group.points.items() if point.loss is not None}
+
+
+def shared_loss(group: Group, shared: set[Point]) -> Median:
+    """Return the median loss over `shared`, points that all compared searchers solved."""
+    return median_of((group.points[place].loss for place in shared), len(group.points))
+
+
+def spending(group: Group) -> Spending:
+    """Return what a search spent on average."""
+    searches = sum(cell.searches for cell in group.ran)
+    if searches == 0:
+        return Spending(0, None, None, None)
+    return Spending(
+        searches,
+        sum(cell.wall_seconds for cell in group.ran) / searches,
+        sum(cell.search_queries for cell in group.ran) / searches,
+        sum(cell.robustness_queries for cell in group.ran) / searches,
+    )
+
+
+def statuses(group: Group) -> dict[str, int]:
+    """Return how many searches ended in which status."""
+    total: Counter[str] = Counter()
+    for cell in group.ran:
+        total.update(cell.statuses)
+    return dict(sorted(total.items()))

@@ -1,0 +1,144 @@
+"""What a reader should know before comparing the rows of a board, a sentence each."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.harness.summary import CellSummary
+from cfbench.outcome import Status
+
+SHOWN = 3
+"""How many cases of one caution are named; the others are counted."""
+
+ENTRIES = ("dataset", "model", "searcher", "objective")
+"""The parts of a cell that have versions of their own; `CellInfo.versions` and `CellInfo` name them alike."""
+
+
+def cautions(groups: Sequence[Group]) -> list[str]:
+    """Return every caution that applies to the groups of a board, the gravest first."""
+    cells = [cell for group in groups for cell in group.cells]
+    by_task: dict[Task, list[Group]] = defaultdict(list)
+    for group in groups:
+        if group.ran:
+            by_task[group.task].append(group)
+    found = [
+        *_failed(cells),
+        *_fingerprints(cells),
+        *_versions(cells),
+        *_setups(groups),
+        *_uneven(by_task),
+        *_abnormal(groups),
+        *_skipped(cells),
+    ]
+    return [" ".join(sentence.split()) for sentence in found]
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Write whole numbers in short.
+
+    Examples
+    --------
+    >>> spans([0, 1, 2, 4])
+    '0-2, 4'
+    """
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _listing(cases: Sequence[str]) -> str:
+    rest = len(cases) - SHOWN
+    return "; ".join(cases[:SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _failed(cells: Iterable[CellSummary]) -> list[str]:
+    reasons = Counter(f"{cell.info.dataset}, {cell.info.model}: {cell.failure}" for cell in cells if cell.failure)
+    if not reasons:
+        return []
+    cases = [f"{count} of {reason}" for reason, count in reasons.most_common()]
+    return [f"{reasons.total()} failed cells are not in any number (they run again with the study): {_listing(cases)}"]
+
+
+def _skipped(cells: Iterable[CellSummary]) -> list[str]:
+    reasons = Counter((cell.info.searcher, cell.skipped) for cell in cells if cell.skipped)
+    if not reasons:
+        return []
+    cases = [f"{searcher} {count}: {reason}" for (searcher, reason), count in reasons.most_common()]
+    return [f"{reasons.total()} cells were skipped: {_listing(cases)}"]
+
+
+def _fingerprints(cells: Iterable[CellSummary]) -> list[str]:
+    models: dict[tuple[str, str, int], set[str]] = defaultdict(set)
+    for cell in cells:
+        models[cell.info.dataset, cell.info.model, cell.info.fold].update(cell.fingerprints)
+    cases = [
+        f"{dataset}, {model}, fold {fold} ({', '.join(sorted(mark[:8] for mark in marks))})"
+        for (dataset, model, fold), marks in sorted(models.items())
+        if len(marks) > 1
+    ]
+    if not cases:
+        return []
+    return [f"searches of one fold met differently fitted models, so they are not strictly alike: {_listing(cases)}"]
+
+
+def _versions(cells: Iterable[CellSummary]) -> list[str]:
+    versions: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cell in cells:
+        for part, version in cell.info.versions.items():
+            name = bare_name(getattr(cell.info, part)) if part in ENTRIES else ""
+            versions[part, name].add(version)
+    cases = [
+        f"{part} {name}".strip() + f": {', '.join(sorted(known))}"
+        for (part, name), known in sorted(versions.items())
+        if len(known) > 1
+    ]
+    return [f"versions are mixed: {_listing(cases)}"] if cases else []
+
+
+def _setups(groups: Iterable[Group]) -> list[str]:
+    several = sorted({group.searcher for group in groups if group.setup})
+    if not several:
+        return []
+    return [f"cells of one label differ in more than the fold and stand in rows of their own: {_listing(several)}"]
+
+
+def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[str]:
+    """Say where searchers were not given the same: first folds, then points and repetitions in the folds of all."""
+    folds, points, repetitions = [], [], []
+    for task, groups in by_task.items():
+        common = set.intersection(*(set(group.folds) for group in groups))
+        if any(set(group.folds) != common for group in groups):
+            folds.append(_case(task, {group.label: spans(group.folds) for group in groups}))
+        asked = {group.label: {place for place in group.points if place[0] in common} for group in groups}
+        shared = set.intersection(*asked.values())
+        if any(places != shared for places in asked.values()):
+            counts = {label: str(len(places)) for label, places in asked.items()}
+            points.append(f"{_case(task, counts)} ({len(shared)} asked of all)")
+        most = {group.label: {cell.repetitions for cell in group.ran if cell.info.fold in common} for group in groups}
+        if len({frozenset(counts) for counts in most.values()}) > 1:
+            repetitions.append(_case(task, {label: spans(counts) or "0" for label, counts in most.items()}))
+    return [
+        f"{what} differ between searchers: {_listing(cases)}"
+        for what, cases in (("folds", folds), ("points", points), ("repetitions", repetitions))
+        if cases
+    ]
+
+
+def _case(task: Task, views: Mapping[str, str]) -> str:
+    return f"{task}: " + ", ".join(f"{label} has {view}" for label, view in views.items())
+
+
+def _abnormal(groups: Iterable[Group]) -> list[str]:
+    ends: Counter[tuple[str, str]] = Counter()
+    for group in groups:
+        for cell in group.ran:
+            for status in (Status.CRASHED, Status.TIMED_OUT, Status.INVALID):
+                ends[group.searcher, status.value] += cell.statuses.get(status.value, 0)
+    cases = [f"{searcher} {count} {status}" for (searcher, status), count in ends.most_common() if count]
+    return [f"searches without a proper end, counted as not found: {_listing(cases)}"] if cases else []

@@ -1,0 +1,132 @@
+"""One searcher beside a reference, point by point, through a comparison metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfbench.analysis.aggregate import Median, median_of
+from cfbench.analysis.groups import Group, Point, bare_name
+from cfbench.entries import ComparisonMetric, MetricEntry
+from cfbench.errors import CfbenchError, PluginError, UnknownNameError
+from cfbench.harness.metric_values import checked_values, plugin_call
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Yardstick:
+    """What searchers are compared with.
+
+    Parameters
+    ----------
+    reference : str
+        The reference searcher's label; empty where there is none.
+    entry : MetricEntry or None
+        The comparison metric; None where it is not registered.
+    """
+
+    def __init__(self, reference: str, entry: MetricEntry | None) -> None:
+        self.reference = reference
+        self._entry = entry
+        self.complaints: list[str] = []
+        """What the metric did wrong, each once; it costs only its own column."""
+
+    def relative(self, group: Group, groups: Sequence[Group]) -> Median | None:
+        """Return the comparison of `group` with the reference among `groups`; None where there is none to make."""
+        if self._entry is None or group.searcher == self.reference or not group.ran:
+            return None
+        other = reference_of(group, self.reference, groups)
+        if other is None:
+            return None
+        try:
+            return compare(self._entry, group, other)
+        except CfbenchError as error:
+            if str(error) not in self.complaints:
+                self.complaints.append(str(error))
+            return None
+
+
+def resolve_reference(wanted: str, groups: Iterable[Group]) -> str:
+    """Return the label that `wanted` means in a record: itself, or its only variant.
+
+    Raises
+    ------
+    UnknownNameError
+        If the record has no such searcher, or several variants of it and none by the bare name.
+    """
+    labels = {group.searcher for group in groups}
+    if wanted in labels:
+        return wanted
+    variants = [label for label in labels if bare_name(label) == wanted]
+    if len(variants) == 1:
+        return variants[0]
+    raise UnknownNameError("reference searcher", wanted, labels, "Name one that this record holds.")
+
+
+def reference_of(group: Group, label: str, groups: Sequence[Group]) -> Group | None:
+    """Return the group of the reference searcher that `group` is compared with.
+
+    It has the same task, data and model. Where several are there (several seeds or budgets of the reference), it is
+    the one most like `group`.
+    """
+    candidates = [
+        other
+        for other in groups
+        if other.searcher == label
+        and other.task == group.task
+        and all(_setting(other, part) == _setting(group, part) for part in ("dataset", "model", "objective"))
+    ]
+
+    def unlikeness(other: Group) -> int:
+        mine, theirs = group.cells[0].content, other.cells[0].content
+        return sum(mine.get(key) != theirs.get(key) for key in {*mine, *theirs} - {"fold", "searcher"})
+
+    return min(candidates, key=unlikeness, default=None)
+
+
+def compare(entry: MetricEntry, group: Group, reference: Group) -> Median:
+    """Return the median of a comparison metric over the points that both searchers were asked.
+
+    Raises
+    ------
+    PluginError
+        If the metric raises or returns what it must not.
+    """
+    if not issubclass(entry.metric, ComparisonMetric):
+        raise PluginError(f"metric {entry.name!r} is about one searcher alone; a comparison metric is needed here")
+    places = [place for place in group.points if place in reference.points]
+    if not places:
+        return Median(None, 0, 0)
+    points, beside = point_frame(group, places), point_frame(reference, places)
+    with plugin_call(entry.name, str(group.task), group.label):
+        returned: object = entry.metric().compare(points, beside)
+    values = checked_values(entry.name, returned, points.index)
+    return median_of(values.tolist(), len(places))
+
+
+def point_frame(group: Group, places: Sequence[Point]) -> pd.DataFrame:
+    """Return the best repetition a point in the columns that a comparison metric is promised."""
+    import pandas as pd
+
+    results = [group.points[place] for place in places]
+
+    def numbers(values: Iterable[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+    return pd.DataFrame(
+        {
+            "row_id": [row_id for _, row_id in places],
+            "found": [result.loss is not None for result in results],
+            "loss": numbers(result.loss for result in results),
+            "objective_value": numbers(result.objective_value for result in results),
+            "seconds": numbers(result.seconds for result in results),
+            "queries": numbers(result.queries for result in results),
+        }
+    )
+
+
+def _setting(group: Group, part: str) -> object:
+    return group.cells[0].content.get(part)

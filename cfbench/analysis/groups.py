@@ -1,0 +1,185 @@
+"""Which cells belong together: the folds of one searcher on one task, and nothing else.
+
+A task is what all compared searchers are given alike. Cells that differ in anything but the fold (a setting, a version,
+a budget, a seed) are never averaged together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cfbench.digests import digest_of
+from cfbench.harness.summary import CellSummary
+
+Point = tuple[int, int]
+"""A factual point across cells: (fold, row of the data set)."""
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """A data set, a model and what is asked of the searchers; labels include variants.
+
+    Parameters
+    ----------
+    dataset, model, objective : str
+    constraints : bool
+    """
+
+    dataset: str
+    model: str
+    objective: str
+    constraints: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.dataset}, {self.model}, objective {self.objective}, "
+            f"constraints {'on' if self.constraints else 'off'}"
+        )
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What the index holds about one point.
+
+    Parameters
+    ----------
+    tries, successes : int
+        Searches, and those that found a counterfactual.
+    loss, objective_value, seconds : float or None
+        Of the best repetition; None where none succeeded.
+    queries : int or None
+        Likewise.
+    """
+
+    tries: int
+    successes: int
+    loss: float | None
+    objective_value: float | None
+    seconds: float | None
+    queries: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One row of the board: a searcher's cells on a task, a fold each.
+
+    Parameters
+    ----------
+    task : Task
+    searcher : str
+        Its label.
+    setup : str
+        What else tells this group from others of the same label and task; empty where nothing does.
+    cells : tuple of CellSummary
+        In the order of their folds.
+    """
+
+    task: Task
+    searcher: str
+    setup: str
+    cells: tuple[CellSummary, ...]
+
+    @property
+    def label(self) -> str:
+        """The searcher's label, with the setup where one is needed."""
+        return f"{self.searcher} ({self.setup})" if self.setup else self.searcher
+
+    @property
+    def ran(self) -> tuple[CellSummary, ...]:
+        """The cells that have results: neither skipped nor failed."""
+        return tuple(cell for cell in self.cells if not cell.skipped and not cell.failure)
+
+    @property
+    def folds(self) -> tuple[int, ...]:
+        """The folds of the cells that have results."""
+        return tuple(cell.info.fold for cell in self.ran)
+
+    @cached_property
+    def points(self) -> dict[Point, PointResult]:
+        """What is known about every point that was asked, in the order of folds and points."""
+        found: dict[Point, PointResult] = {}
+        for cell in self.ran:
+            absent = (None,) * len(cell.row_ids)
+            columns = (
+                cell.tries,
+                cell.successes,
+                cell.loss,
+                cell.objective_value,
+                cell.seconds or absent,  # an index line of an earlier version has neither of these two
+                cell.queries or absent,
+            )
+            for row_id, *values in zip(cell.row_ids, *columns, strict=True):
+                found[cell.info.fold, row_id] = PointResult(*values)
+        return found
+
+
+def group_cells(summaries: Iterable[CellSummary]) -> list[Group]:
+    """Group the cells of a record.
+
+    Returns
+    -------
+    list of Group
+        In the order of tasks, labels and setups.
+    """
+    by_label: dict[tuple[Task, str], dict[str, list[CellSummary]]] = defaultdict(lambda: defaultdict(list))
+    for summary in summaries:
+        info = summary.info
+        task = Task(info.dataset, info.model, info.objective, info.constraints)
+        by_label[task, info.searcher][digest_of(_without_fold(summary.content))].append(summary)
+    groups = []
+    for (task, searcher), by_content in sorted(by_label.items(), key=lambda item: item[0]):
+        contents = [cells[0].content for cells in by_content.values()]
+        for cells, setup in zip(by_content.values(), differences(contents), strict=True):
+            ordered = tuple(sorted(cells, key=lambda cell: cell.info.fold))
+            groups.append(Group(task, searcher, setup, ordered))
+    return sorted(groups, key=lambda group: (group.task, group.searcher, group.setup))
+
+
+def bare_name(label: str) -> str:
+    """Return the registered name in a label.
+
+    Examples
+    --------
+    >>> bare_name("k[m=4]")
+    'k'
+    """
+    return label.partition("[")[0]
+
+
+def differences(contents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say of each content what tells it from the others, the fold aside; empty strings where there is one alone.
+
+    Examples
+    --------
+    >>> differences([{"seed": 42, "fold": 0}, {"seed": 7, "fold": 1}])
+    ['seed=42', 'seed=7']
+    """
+    flat = [_flattened(_without_fold(content)) for content in contents]
+    keys = sorted({key for content in flat for key in content})
+    telling = [key for key in keys if any(content.get(key) != flat[0].get(key) for content in flat)]
+    return [", ".join(f"{key}={_shown(content.get(key))}" for key in telling) for content in flat]
+
+
+def _without_fold(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != "fold"}
+
+
+def _flattened(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            flat |= _flattened(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    text = str(value)
+    return text[:8] if len(text) == 32 and text.isalnum() else text  # a digest is told by its first digits

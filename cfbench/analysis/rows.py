@@ -1,0 +1,132 @@
+"""The rows of the board: a searcher on a task, with all its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from cfbench.analysis.aggregate import (
+    Median,
+    Rate,
+    Spending,
+    own_loss,
+    search_success_rate,
+    shared_loss,
+    solved,
+    spending,
+    statuses,
+    success_rate,
+)
+from cfbench.analysis.comparison import Yardstick
+from cfbench.analysis.groups import Group, Point, Task, bare_name
+
+
+@dataclass(frozen=True)
+class Row:
+    """A searcher on a task.
+
+    Parameters
+    ----------
+    task : Task
+    searcher, setup : str
+        Its label, and what else tells it from other rows of that label; the latter is mostly empty.
+    white_box : bool
+        Whether the searcher uses the model's structure.
+    folds : tuple of int
+        The folds with results.
+    eligible : int
+        Points of those folds with another class than the target.
+    success : Rate
+        Of points.
+    search_success : Rate
+        Of single searches.
+    loss : Median
+        Over the points that this searcher solved.
+    shared_loss : Median
+        Over the points that all searchers of the task solved.
+    relative : Median or None
+        The comparison metric against the reference; None for the reference itself and where there is none.
+    is_reference : bool
+    spending : Spending
+    statuses : dict of str to int
+        How many searches ended in which status.
+    cells, failed, skipped : int
+        All cells of the row; those among them that failed or were skipped.
+    """
+
+    task: Task
+    searcher: str
+    setup: str
+    white_box: bool
+    folds: tuple[int, ...]
+    eligible: int
+    success: Rate
+    search_success: Rate
+    loss: Median
+    shared_loss: Median
+    relative: Median | None
+    is_reference: bool
+    spending: Spending
+    statuses: dict[str, int]
+    cells: int
+    failed: int
+    skipped: int
+
+    @property
+    def label(self) -> str:
+        """The searcher as readers see it."""
+        label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
+        return f"{label} [white-box]" if self.white_box else label
+
+
+def rows_of_task(groups: Sequence[Group], yardstick: Yardstick, white_boxes: Collection[str]) -> list[Row]:
+    """Compute the rows of one task.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        All groups of the task.
+    yardstick : Yardstick
+        What they are compared with.
+    white_boxes : collection of str
+        Names of the searchers that use the model's structure.
+
+    Returns
+    -------
+    list of Row
+        The highest rate of success first, then the smallest loss on the points that all solved; white boxes last.
+    """
+    ran = [solved(group) for group in groups if group.ran]
+    shared = set.intersection(*ran) if ran else set()
+    rows = [_row(group, shared, yardstick, groups, white_boxes) for group in groups]
+    return sorted(rows, key=_place)
+
+
+def _row(
+    group: Group, shared: set[Point], yardstick: Yardstick, groups: Sequence[Group], white_boxes: Collection[str]
+) -> Row:
+    return Row(
+        task=group.task,
+        searcher=group.searcher,
+        setup=group.setup,
+        white_box=bare_name(group.searcher) in white_boxes,
+        folds=group.folds,
+        eligible=sum(cell.eligible for cell in group.ran),
+        success=success_rate(group),
+        search_success=search_success_rate(group),
+        loss=own_loss(group),
+        shared_loss=shared_loss(group, shared) if group.ran else Median(None, 0, 0),
+        relative=yardstick.relative(group, groups),
+        is_reference=group.searcher == yardstick.reference,
+        spending=spending(group),
+        statuses=statuses(group),
+        cells=len(group.cells),
+        failed=sum(bool(cell.failure) for cell in group.cells),
+        skipped=sum(bool(cell.skipped) for cell in group.cells),
+    )
+
+
+def _place(row: Row) -> tuple[bool, float, float, str]:
+    rate = -1.0 if row.success.mean is None else row.success.mean
+    loss = float("inf") if row.shared_loss.value is None else row.shared_loss.value
+    return row.white_box, -rate, loss, row.label

@@ -1,0 +1,94 @@
+"""Registers the metrics that cfbench ships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cfbench import Direction, MetricEntry, hookimpl
+from cfbench_metrics.judged import L0, Cost, Gower, Loss
+from cfbench_metrics.relative_loss import RelativeLoss
+from cfbench_metrics.sparsity import Sparsity
+from cfbench_metrics.spent import Queries, Seconds
+from cfbench_metrics.success import Success
+from cfbench_metrics.validity import Validity
+
+FOUND = "searches that found a counterfactual"
+ALL = "searches"
+
+
+@hookimpl
+def cfbench_register_metrics() -> Iterable[MetricEntry]:
+    """Register what the leaderboard and a first look at results need; robustness is not among it."""
+    yield MetricEntry(
+        name="success",
+        metric=Success,
+        direction=Direction.HIGHER,
+        denominator=ALL,
+        summary="1 where a search found a counterfactual, 0 where it did not",
+    )
+    yield MetricEntry(
+        name="loss",
+        metric=Loss,
+        direction=Direction.LOWER,
+        denominator=FOUND,
+        summary="base loss of the result: half of Gower's distance, half of the share of changed features",
+    )
+    yield MetricEntry(
+        name="gower",
+        metric=Gower,
+        direction=Direction.LOWER,
+        denominator=FOUND,
+        summary="Gower's distance of the result from the factual point",
+    )
+    yield MetricEntry(
+        name="l0",
+        metric=L0,
+        direction=Direction.LOWER,
+        unit="features",
+        denominator=FOUND,
+        summary="number of features that the result changes",
+    )
+    yield MetricEntry(
+        name="cost",
+        metric=Cost,
+        direction=Direction.LOWER,
+        denominator=FOUND,
+        summary="cost of the result, its class aside",
+    )
+    yield MetricEntry(
+        name="sparsity",
+        metric=Sparsity,
+        direction=Direction.HIGHER,
+        denominator=FOUND,
+        summary="share of features that the result keeps as they are",
+    )
+    yield MetricEntry(
+        name="seconds",
+        metric=Seconds,
+        direction=Direction.LOWER,
+        unit="s",
+        denominator=ALL,
+        summary="wall-clock time of a search",
+    )
+    yield MetricEntry(
+        name="queries",
+        metric=Queries,
+        direction=Direction.LOWER,
+        unit="rows",
+        denominator=ALL,
+        summary="rows asked of the model in a search, the objective's included",
+    )
+    yield MetricEntry(
+        name="validity",
+        metric=Validity,
+        direction=Direction.HIGHER,
+        denominator="searches that returned a vector",
+        summary="1 where the returned vector passes the checks, done again with the fitted model's own predict",
+    )
+    yield MetricEntry(
+        name="relative-loss",
+        metric=RelativeLoss,
+        direction=Direction.LOWER,
+        denominator="points that both searchers solved",
+        summary="relative change in loss against a reference searcher, point by point",
+    )
