@@ -77,7 +77,10 @@ def read_table(path: Path) -> dict[str, TunedRow]:
         If the file is no table of tuned hyper-parameters.
     """
     try:
-        rows = [TunedRow(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, list):
+            raise ValueError(f"it holds a {type(content).__name__}, not a list of rows")
+        rows = [TunedRow(**row) for row in content]
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError) as error:

@@ -35,8 +35,8 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     X, y = dataset.X[rows.train], dataset.y[rows.train]
     if np.bincount(y).max() < N_SPLITS:
         raise ModelError(
-            f"data set {dataset.name!r}: no class has {N_SPLITS} training rows, too few to tune model {entry.name!r} by "
-            f"cross-validation; add rows, or give every setting that is tuned ({', '.join(family.grid())}) a value"
+            f"data set {dataset.name!r}: no class has {N_SPLITS} training rows, too few to tune model {entry.name!r} "
+            f"by cross-validation; add rows, or give every setting that is tuned ({', '.join(family.grid())}) a value"
         )
     chosen = family.tune(X, y, dataset.space)
     grid = family.grid()

@@ -1,0 +1,130 @@
+"""``cfbench tune``: choose hyper-parameters and keep them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfbench.cli.options import data_dir_option, data_source, open_registry, plugin_option, strict_option
+
+if TYPE_CHECKING:
+    from cfbench.dataset import Dataset
+    from cfbench.entries import DataSource, ModelEntry, ModelFamily
+    from cfbench.harness.tuned import TunedRow
+    from cfbench.registry import Registry
+
+Find = Callable[["Dataset", int, "ModelEntry", "ModelFamily"], "TunedRow | None"]
+Keep = Callable[["TunedRow"], None]
+
+
+@click.command("tune")
+@click.option(
+    "--dataset", "datasets", multiple=True, metavar="NAME|FOLDER", help="Only this data set. May be repeated."
+)
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model. May be repeated.")
+@click.option("--fold", "folds", multiple=True, type=int, help="Only this fold. May be repeated.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Table (JSON) to complete, read and written after each row; without it, the user's cache.",
+)
+@data_dir_option
+@plugin_option
+@strict_option
+def command(
+    *,
+    datasets: tuple[str, ...],
+    models: tuple[str, ...],
+    folds: tuple[int, ...],
+    output: Path | None,
+    data_dirs: tuple[Path, ...],
+    plugins: tuple[str, ...],
+    strict: bool,
+) -> None:
+    """Tune the models' hyper-parameters on the training folds.
+
+    What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
+    options do not exclude; a data set whose table cannot be had is skipped unless it is asked for by name.
+    """
+    from cfbench.harness.tuned import only_choice
+    from cfbench.harness.tuning import tune
+
+    registry = open_registry(plugins, strict=strict)
+    entries = [registry.model(name).entry for name in models or registry.models]
+    find, keep = _table(output) if output is not None else _cache()
+    for entry in entries:
+        family = entry.family()
+        if only_choice(family.grid()) is not None:
+            click.echo(f"{entry.name}: nothing to tune")
+            continue
+        for dataset in _loaded(registry, datasets, data_source(data_dirs)):
+            for fold in folds or _all_folds():
+                row, seconds = find(dataset, fold, entry, family), None
+                if row is None:
+                    started = time.perf_counter()
+                    row = tune(dataset, fold, entry, family)
+                    seconds = time.perf_counter() - started
+                    keep(row)
+                click.echo(_line(row, seconds))
+
+
+def _all_folds() -> range:
+    from cfbench.harness.folds import N_FOLDS
+
+    return range(N_FOLDS)
+
+
+def _table(path: Path) -> tuple[Find, Keep]:
+    """Find rows in, and add them to, a table that others will read."""
+    from cfbench.errors import UnavailableError
+    from cfbench.harness.tuned import read_table, tuning_key, write_table
+
+    rows = read_table(path)
+
+    def find(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow | None:
+        return rows.get(tuning_key(dataset, fold, entry, family))
+
+    def keep(row: TunedRow) -> None:
+        rows[row.key] = row
+        try:
+            write_table(path, rows.values())
+        except OSError as error:
+            raise UnavailableError(
+                f"the table {path} cannot be written: {error.strerror}. The row not kept: {row}"
+            ) from error
+
+    return find, keep
+
+
+def _cache() -> tuple[Find, Keep]:
+    """Find rows in the entries' tables and in the user's cache, and add them to the latter."""
+    from cfbench.harness.caches import cache_dir
+    from cfbench.harness.fitted import FittedModels
+    from cfbench.harness.tuned import TunedCache
+
+    return FittedModels(cache_dir()).known, TunedCache(cache_dir()).add
+
+
+def _loaded(registry: Registry, names: tuple[str, ...], source: DataSource) -> Iterator[Dataset]:
+    from cfbench.errors import UnavailableError
+
+    for name in names or registry.datasets:
+        try:
+            yield registry.dataset(name).entry.load(source)
+        except UnavailableError as error:
+            if names:
+                raise
+            click.echo(f"{name}: skipped, {error}", err=True)
+
+
+def _line(row: TunedRow, seconds: float | None) -> str:
+    chosen = ", ".join(f"{name}={value}" for name, value in row.hyperparameters.items())
+    spent = "tuned before" if seconds is None else f"{seconds:.0f} s"
+    return (
+        f"{row.model} {row.dataset} fold {row.fold}: accuracy {row.test_accuracy:.3f} on the test fold, "
+        f"{row.cv_accuracy:.3f} in cross-validation; {chosen}; {spent}"
+    )
