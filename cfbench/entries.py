@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +24,8 @@ from cfbench.space import FeatureSpace, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+D = TypeVar("D", bound=StrEnum)
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -178,6 +180,13 @@ class Objective(Settings):
         """
         raise NotImplementedError
 
+    def amounts_to(self) -> str:
+        """Name the simpler objective (settings in brackets) that these settings make it; empty: none.
+
+        A cell is planned with that one instead, so that equal searches have one key.
+        """
+        return ""
+
 
 @dataclass(frozen=True, eq=False)
 class CellContext:
@@ -266,6 +275,14 @@ class Entry:
         if not isinstance(self.version, str) or not self.version:
             raise PluginError(f"entry {self.name!r} needs a version, a non-empty string")
 
+    def _require_class(self, field: str, *allowed: type) -> None:
+        """Refuse a field that holds anything but a subclass of one of `allowed`."""
+        value = getattr(self, field)
+        if not (isinstance(value, type) and issubclass(value, allowed)):
+            names = " or ".join(f"cfbench.{kind.__name__}" for kind in allowed)
+            received = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+            raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetEntry(Entry):
@@ -285,6 +302,11 @@ class DatasetEntry(Entry):
     folder: Path | None = None
     card: Callable[[], str] | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.load):
+            raise PluginError(f"data set {self.name!r}: `load` must be a function of a DataSource, not {self.load!r}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEntry(Entry):
@@ -295,10 +317,17 @@ class ModelEntry(Entry):
     family : type of ModelFamily
     tuned : Path or None
         A committed table of tuned hyper-parameters, so that nobody tunes them again.
+    shows_structure : bool
+        Whether white boxes find in its fitted models what they need; where not, their cells are skipped.
     """
 
     family: type[ModelFamily]
     tuned: Path | None = None
+    shows_structure: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("family", ModelFamily)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,14 +363,25 @@ class SearcherEntry(Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "handles", frozenset(Handles(item) for item in self.handles))
-        object.__setattr__(self, "needs", frozenset(Need(item) for item in self.needs))
-        object.__setattr__(self, "can_use", frozenset(Need(item) for item in self.can_use))
-        if not callable(self.searcher):
+        object.__setattr__(self, "handles", self._declared("handles", Handles))
+        object.__setattr__(self, "needs", self._declared("needs", Need))
+        object.__setattr__(self, "can_use", self._declared("can_use", Need))
+        if isinstance(self.searcher, type):
+            self._require_class("searcher", Searcher)
+        elif not callable(self.searcher):
             raise PluginError(
                 f"searcher {self.name!r}: `searcher` must be a function search(problem, rng) or a subclass of "
                 f"Searcher, not {type(self.searcher).__name__}"
             )
+
+    def _declared(self, field: str, kind: type[D]) -> frozenset[D]:
+        """Return a declaration as a set of `kind`."""
+        items = getattr(self, field)
+        try:
+            return frozenset(kind(item) for item in ([items] if isinstance(items, str) else items))
+        except (TypeError, ValueError) as error:
+            allowed = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+            raise PluginError(f"searcher {self.name!r}: `{field}` is {items!r}; it may list {allowed}") from error
 
     @property
     def is_white_box(self) -> bool:
@@ -354,6 +394,10 @@ class ObjectiveEntry(Entry):
     """An objective."""
 
     objective: type[Objective]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("objective", Objective)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,6 +418,10 @@ class MetricEntry(Entry):
     direction: Direction = Direction.NEUTRAL
     unit: str = ""
     denominator: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("metric", CounterfactualMetric, ComparisonMetric)
 
     @property
     def stage(self) -> Stage:
