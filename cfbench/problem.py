@@ -215,16 +215,33 @@ class Problem:
         BudgetExhausted
             Before any row is answered, if the question would pass the query budget.
         """
+        return self.evaluate(Z)[0]
+
+    def evaluate(self, Z: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The values of `loss` together with the classes that they rest on, for the price of `loss` alone.
+
+        A value does not tell a row's class once an objective adds a term; a searcher that has to know it asks here.
+
+        Returns
+        -------
+        values : ndarray of float64, shape (n,)
+        classes : ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        BudgetExhausted
+            As in `loss`.
+        """
         Z = np.array(Z, dtype=np.float64, copy=True)
         classes = self._meter.predict(Z)
         cost = self.distance(Z)
         values: FloatArray = cost + (classes != self._target)
         if self._term is None:
             self._note(Z, classes, cost)
-            return values
+            return values, classes
         values = values + self._term(Z, classes)
         self._note(Z, classes, cost, values)
-        return values
+        return values, classes
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Ask for class probabilities, shape (n, n_classes). Every row counts as in `predict`.

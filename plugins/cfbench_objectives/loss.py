@@ -1,0 +1,18 @@
+"""The objective `none`: the loss alone, without any term for robustness."""
+
+from __future__ import annotations
+
+from cfbench import Objective, ObjectiveContext, Term
+
+
+class LossAlone(Objective):
+    """Minimise the loss as it stands: ``cost(z, x) + [f(z) != t]``.
+
+    References
+    ----------
+    Virgolin and Fracaros, "On the robustness of sparse counterfactual explanations to adverse perturbations", Eq. 9.
+    """
+
+    def bind(self, context: ObjectiveContext) -> Term | None:  # noqa: ARG002 - nothing is added, whatever the search
+        """Return None: no term is added, no further row is asked."""
+        return None

@@ -1,0 +1,84 @@
+"""The plausible answers of a problem as a box, gridded where values are discrete: candidates come from it."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+
+import numpy as np
+
+from cfbench import FloatArray, IntArray, Problem
+
+
+class PlausibleBox:
+    """All plausible answers of one problem.
+
+    Categories are whole numbers. Where the study asks for it, numerical values are multiples of their feature's step.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Attributes
+    ----------
+    lower, upper : ndarray of float64, shape (d,)
+        The sides, narrowed to the outermost values that are allowed.
+    spacing : ndarray of float64, shape (d,)
+        Distance between neighbouring allowed values: 1 for categories, the step where steps hold, 0 for a continuum.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        space = problem.space
+        steps = [feature.step or 0.0 if problem.respect_steps else 0.0 for feature in space.features]
+        self.spacing = np.where(space.is_categorical, 1.0, steps)
+        self._divisor = np.where(self.spacing > 0, self.spacing, 1.0)
+        lower, upper = problem.bounds()
+        self.lower = np.where(self.spacing > 0, np.ceil(lower / self._divisor) * self.spacing, lower)
+        self.upper = np.where(self.spacing > 0, np.floor(upper / self._divisor) * self.spacing, upper)
+        # How many values a feature can take on its grid; of no meaning in a continuum, and never less than one, since a
+        # factual value off the grid may leave none.
+        self._counts = np.maximum(np.rint((self.upper - self.lower) / self._divisor) + 1, 1)
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw `n` plausible points, every feature uniformly on its own; shape (n, d)."""
+        share = rng.random((n, len(self.lower)))
+        on_grid = self.lower + np.floor(share * self._counts) * self.spacing
+        continuous = self.lower + share * (self.upper - self.lower)
+        # Rounding may carry a sum past the side it was computed from.
+        drawn: FloatArray = np.minimum(np.where(self.spacing > 0, on_grid, continuous), self.upper)
+        return drawn
+
+    def nearest(self, values: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return the plausible values nearest to `values`.
+
+        Parameters
+        ----------
+        values : ndarray of float64
+            Points, shape (..., d); or single values, shape (k,), of the features given.
+        features : ndarray of int64, shape (k,), optional
+            Which feature each value belongs to, where `values` are no whole points.
+        """
+        spacing = self.spacing[features]
+        whole = np.rint(values / self._divisor[features]) * spacing
+        return np.clip(np.where(spacing > 0, whole, values), self.lower[features], self.upper[features])
+
+    def another(self, values: FloatArray, features: IntArray, shares: FloatArray) -> FloatArray:
+        """Replace category codes by others of their features, each with the same probability.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (k,)
+            Codes of the categorical features given.
+        features : ndarray of int64, shape (k,)
+        shares : ndarray of float64, shape (k,)
+            Uniform in [0, 1); they say which category is taken.
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            The same code where its feature has one plausible category only.
+        """
+        lower, counts = self.lower[features], self._counts[features]
+        # A turn by 1 to count - 1 places meets every other category once; with one category it ends where it began.
+        turn = 1 + np.floor(shares * (counts - 1))
+        turned: FloatArray = lower + (values - lower + turn) % counts
+        return turned

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import numpy as np
+
+from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, ObjectiveContext
+from cfbench_objectives.plugin import cfbench_register_objectives
+
+
+def test_none_adds_nothing_and_asks_nothing() -> None:
+    def refuse(Z: FloatArray) -> IntArray:
+        raise AssertionError(f"the objective asked {len(Z)} rows")
+
+    (entry,) = cfbench_register_objectives()
+    space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, 0, 1),))
+    context = ObjectiveContext(x=np.zeros(1), target=1, space=space, predict=refuse, stream=0)
+    assert entry.name == "none"
+    assert entry.objective().bind(context) is None

@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
+from cfbench_searchers.cogs import Cogs, cross, initial_population, mutate, winners
+from cfbench_searchers.plausible_box import PlausibleBox
+
+SMALL = Cogs(population_size=40, n_generations=10)
+
+
+def never(Z: FloatArray) -> FloatArray:
+    return np.zeros(len(Z))
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# ------------------------------------------------------------------ settings
+
+
+def test_the_defaults_are_the_papers() -> None:
+    assert Cogs().model_dump() == {
+        "population_size": 1000,
+        "n_generations": 100,
+        "tournament_size": 2,
+        "mutation_extent": 0.25,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"population_size": 7}, "parents are paired, so 7 must be an even number; try 6 or 8"),
+        ({"population_size": 0}, "greater than or equal to 2"),
+        ({"n_generations": 0}, "greater than or equal to 1"),
+        ({"tournament_size": 0}, "greater than or equal to 1"),
+        ({"population_size": 4, "tournament_size": 5}, "a tournament of 5 needs as many contenders"),
+        ({"mutation_extent": 0.0}, "greater than 0"),
+        ({"mutation_extent": 1.01}, "less than or equal to 1"),
+        ({"popsize": 10}, "Extra inputs are not permitted"),
+    ],
+)
+def test_impossible_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Cogs(**wrong)
+
+
+# ------------------------------------------------------------------ operators
+
+
+def test_initial_population_copies_two_features_of_d(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    problem = make_problem(numbers(*[(0, 1)] * 8), np.full(8, 0.3), never)
+    population = initial_population(PlausibleBox(problem), problem.x, 10_000, rng())
+    # A copy has probability 2/8; a draw hits 0.3 never. Deviation of the count: sqrt(80000 * 3/16) = 122.5.
+    assert abs((population == 0.3).sum() - 20_000) < 4 * 122.5
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_initial_population_of_few_features_is_half_drawn(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], d: int
+) -> None:
+    problem = make_problem(numbers(*[(0, 1)] * d), np.full(d, 0.3), never)
+    population = initial_population(PlausibleBox(problem), problem.x, 10_000, rng())
+    assert np.all(np.abs((population == 0.3).sum(axis=0) - 5000) < 4 * 50)
+
+
+def test_crossover_gives_complementary_children() -> None:
+    parents = np.arange(6 * 500, dtype=np.float64).reshape(6, 500)
+    before = parents.copy()
+    children = cross(parents, rng())
+    assert np.array_equal(parents, before)
+    for i in range(3):
+        pair, offspring = parents[[i, i + 3]], children[[i, i + 3]]
+        assert np.array_equal(np.sort(offspring, axis=0), np.sort(pair, axis=0))
+        # 500 features, each swapped with probability 1/2: deviation sqrt(125) = 11.2.
+        assert abs((offspring[0] == pair[1]).sum() - 250) < 4 * 11.2
+
+
+def test_mutation_alters_one_feature_of_d_and_keeps_its_reach(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    space = numbers((0, 1), (-50, 50), (0, 1e9), (0, 1e-9), (5, 6))
+    x = (space.lower + space.upper) / 2
+    box = PlausibleBox(make_problem(space, x, never))
+    children = np.tile(x, (20_000, 1))
+    mutate(children, box, space.is_categorical, 0.25 / 2 * space.ranges, rng())
+    altered = children != x
+    # Probability 1/5 a feature: deviation of a feature's count sqrt(20000 * 4/25) = 56.6.
+    assert np.all(np.abs(altered.sum(axis=0) - 4000) < 4 * 56.6)
+    moves = (children - x) / space.ranges
+    assert np.abs(moves).max() <= 0.125 * (1 + 1e-6)
+    # Uniform on [-1/8, 1/8]: the mean of 4,000 draws deviates by 0.25 / sqrt(12 * 4000) = 0.00114.
+    for i in range(5):
+        assert abs(moves[altered[:, i], i].mean()) < 4 * 0.00114
+        assert np.abs(moves[:, i]).max() > 0.12
+
+
+def test_mutation_stops_at_the_sides(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    space = numbers((0, 1))
+    box = PlausibleBox(make_problem(space, [1.0], never))
+    children = np.ones((4000, 1))
+    mutate(children, box, space.is_categorical, np.array([0.125]), rng())
+    assert children.max() == 1.0
+    # Half of the steps lead out and are clipped: deviation of the count sqrt(1000) = 31.6.
+    assert abs((children == 1.0).sum() - 2000) < 4 * 31.6
+
+
+def test_mutation_takes_another_category_always(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
+) -> None:
+    space = categories(4)
+    box = PlausibleBox(make_problem(space, [2.0], never))
+    children = np.full((9000, 1), 2.0)
+    mutate(children, box, space.is_categorical, np.array([0.125]), rng())
+    counts = np.bincount(children.ravel().astype(int), minlength=4)
+    assert counts[2] == 0
+    # Three others, 1/3 each: deviation sqrt(9000 * 2/9) = 44.7.
+    assert np.all(np.abs(counts[[0, 1, 3]] - 3000) < 4 * 44.7)
+
+
+def test_tournaments_of_two_let_the_best_win_twice_and_the_worst_never() -> None:
+    values = rng(1).random(1000)
+    for seed in range(5):
+        counts = np.bincount(winners(values, 2, rng(seed)), minlength=1000)
+        assert counts.sum() == 1000
+        assert counts.max() == 2
+        assert counts[values.argmin()] == 2
+        assert counts[values.argmax()] == 0
+
+
+def test_tournaments_choose_by_rank() -> None:
+    values = np.array([0.4, 0.1, 0.3, 0.2])
+    counts = np.zeros(4)
+    for seed in range(3000):
+        counts += np.bincount(winners(values, 2, rng(seed)), minlength=4)
+    # Two tournaments each; the opponent is worse with probability 0, 1, 1/3, 2/3 for the four values.
+    assert np.abs(counts / 3000 - np.array([0, 2, 2 / 3, 4 / 3])).max() < 0.05
+
+
+def test_tournaments_of_any_size() -> None:
+    values = rng(2).random(10)
+    best = int(values.argmin())
+    assert sorted(winners(values, 1, rng())) == list(range(10))
+    assert winners(values, 10, rng()).tolist() == [best] * 10
+    assert (winners(values, 5, rng()) == best).sum() == 5
+    assert len(winners(values, 3, rng())) == 10
+
+
+# ------------------------------------------------------------------ the search
+
+
+def test_asks_101000_rows_and_finds_the_threshold(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    problem = make_problem(numbers((0, 10)), [2.0], lambda Z: Z[:, 0] > 7)
+    z = Cogs().search(problem, rng())
+    assert [len(Z) for Z in asked] == [1000] * 101
+    assert z is not None
+    assert z[0] > 7
+    assert z[0] == pytest.approx(7, abs=1e-3)
+
+
+def test_finds_the_sparse_optimum_of_a_linear_threshold(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    weights = np.array([1.0, 2.0, 4.0, 0.5])
+    problem = make_problem(numbers(*[(0, 1)] * 4), np.zeros(4), lambda Z: Z @ weights > 1)
+    z = Cogs().search(problem, rng())
+    assert z is not None
+    # The cheapest way over the threshold is a quarter of the third feature's range alone.
+    assert problem.distance(z[np.newaxis])[0] == pytest.approx(0.5 * 0.25 / 4 + 0.5 / 4, abs=1e-3)
+    assert np.flatnonzero(z).tolist() == [2]
+
+
+def test_finds_the_optimum_among_categories(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
+) -> None:
+    problem = make_problem(
+        categories(3, 4, 2, 8, 1), np.zeros(5), lambda Z: (Z[:, 1] == 3) & (Z[:, 3] >= 6), constraints=True
+    )
+    z = SMALL.search(problem, rng())
+    assert z is not None
+    assert (z != 0).tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_none_where_the_model_never_says_the_target(
+    make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray, classes: int
+) -> None:
+    problem = make_problem(mixed, mixed_x, lambda Z: np.where(Z[:, 0] > 50, 2 * (classes - 2), 0))
+    assert SMALL.search(problem, rng()) is None
+
+
+def test_same_generator_same_search(
+    make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray, asked: list[FloatArray]
+) -> None:
+    np.random.seed(1)  # noqa: NPY002 - the search must leave the global generator alone
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(1)  # noqa: NPY002
+    runs = []
+    for seed in (3, 3, 4):
+        asked.clear()
+        z = SMALL.search(make_problem(mixed, mixed_x, lambda Z: Z[:, 4] == 3), rng(seed))
+        assert z is not None
+        runs.append((z.tolist(), np.concatenate(asked)))
+    assert runs[0][0] == runs[1][0]
+    assert np.array_equal(runs[0][1], runs[1][1])
+    assert not np.array_equal(runs[0][1], runs[2][1])
+    assert np.random.random() == expected  # noqa: NPY002
+
+
+def test_returns_the_best_value_ever_seen_of_a_noisy_objective(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    noise = rng(5)
+    seen: list[tuple[float, FloatArray]] = []
+
+    def noisy(Z: FloatArray, classes: IntArray) -> FloatArray:
+        term = noise.random(len(Z)) * 3
+        values = problem.distance(Z) + (classes != 1) + term
+        seen.extend((value, z.copy()) for value, z, hit in zip(values, Z, classes == 1, strict=True) if hit)
+        return term
+
+    problem = make_problem(numbers((0, 1), (0, 1), (0, 1)), np.zeros(3), lambda Z: Z[:, 0] > 0.5, term=noisy)
+    z = SMALL.search(problem, rng())
+    assert z is not None
+    assert z.tolist() == min(seen, key=lambda pair: pair[0])[1].tolist()
+
+
+@pytest.mark.parametrize("budget", [1, 5, 40, 95])
+def test_a_budget_ends_the_search_with_the_best_so_far(
+    make_problem: Callable[..., Problem],
+    numbers: Callable[..., FeatureSpace],
+    asked: list[FloatArray],
+    budget: int,
+) -> None:
+    problem = make_problem(numbers(*[(0, 1)] * 6), np.zeros(6), lambda Z: Z[:, 0] > 0.2, max_queries=budget)
+    z = SMALL.search(problem, rng())
+    rows = np.concatenate(asked)
+    assert len(rows) == budget
+    hits = rows[rows[:, 0] > 0.2]
+    if len(hits):
+        assert z is not None
+        assert z.tolist() == hits[np.argmin(problem.distance(hits))].tolist()
+    else:
+        assert z is None
+
+
+@st.composite
+def spaces_and_points(draw: st.DrawFn) -> tuple[FeatureSpace, FloatArray]:
+    features, x = [], []
+    for i in range(draw(st.integers(1, 5))):
+        if draw(st.booleans()):
+            count = draw(st.integers(1, 4))
+            constraint = draw(st.sampled_from([Constraint.FREE, Constraint.FIXED]))
+            features.append(
+                FeatureSpec(f"c{i}", Kind.CATEGORICAL, 0, count - 1, tuple("abcd"[:count]), constraint=constraint)
+            )
+            x.append(float(draw(st.integers(0, count - 1))))
+        else:
+            lower = float(draw(st.integers(-3, 3)))
+            width = draw(st.sampled_from([1e-9, 1.0, 3.0, 1e9]))
+            step = 1.0 if width >= 1 and draw(st.booleans()) else None
+            constraint = draw(st.sampled_from(list(Constraint)))
+            features.append(
+                FeatureSpec(f"n{i}", Kind.NUMERICAL, lower, lower + width, constraint=constraint, step=step)
+            )
+            x.append(draw(st.sampled_from([lower, lower + width])))
+    return FeatureSpace(tuple(features)), np.array(x)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=spaces_and_points(), constraints=st.booleans(), respect_steps=st.booleans(), seed=st.integers(0, 99))
+def test_every_candidate_is_plausible(  # noqa: PLR0917 - pytest's fixtures and hypothesis's draws
+    make_problem: Callable[..., Problem],
+    asked: list[FloatArray],
+    drawn: tuple[FeatureSpace, FloatArray],
+    constraints: bool,
+    respect_steps: bool,
+    seed: int,
+) -> None:
+    asked.clear()
+    space, x = drawn
+    problem = make_problem(space, x, never, constraints=constraints, respect_steps=respect_steps)
+    Cogs(population_size=10, n_generations=5, mutation_extent=1.0).search(problem, rng(seed))
+    Z = np.concatenate(asked)
+    assert len(Z) == 60
+    assert problem.is_plausible(Z).all()
+
+
+@pytest.mark.parametrize("respect_steps", [False, True])
+def test_constraints_leave_only_the_plausible_side(
+    make_problem: Callable[..., Problem],
+    mixed: FeatureSpace,
+    mixed_x: FloatArray,
+    asked: list[FloatArray],
+    respect_steps: bool,
+) -> None:
+    problem = make_problem(
+        mixed, mixed_x, lambda Z: (Z[:, 0] > 60) & (Z[:, 4] == 2), constraints=True, respect_steps=respect_steps
+    )
+    z = Cogs(population_size=200, n_generations=30).search(problem, rng())
+    rows = np.concatenate(asked)
+    assert problem.is_plausible(rows).all()
+    assert rows[:, 0].min() == 40
+    assert set(rows[:, 3]) == {1.75}
+    assert set(rows[:, 5]) == {1.0}
+    assert z is not None
+    assert z[0] == (61 if respect_steps else pytest.approx(60, abs=0.5))
+    assert (z != mixed_x).tolist() == [True, False, False, False, True, False, False, False]
+
+
+def test_a_few_valued_feature_still_moves_where_steps_hold(make_problem: Callable[..., Problem]) -> None:
+    # Half of s_mut times a range of 3 is less than half a step: rounded, it would lead nowhere.
+    space = FeatureSpace((FeatureSpec("rooms", Kind.NUMERICAL, 0, 3, step=1.0),))
+    problem = make_problem(space, [0.0], lambda Z: Z[:, 0] >= 2, respect_steps=True)
+    z = SMALL.search(problem, rng())
+    assert z is not None
+    assert z.tolist() == [2.0]
+
+
+def test_settings_travel_to_other_processes() -> None:
+    assert pickle.loads(pickle.dumps(SMALL)) == SMALL
