@@ -1,0 +1,91 @@
+"""The second stage: metrics about searches that are in the record already.
+
+One metric's mistake costs only that metric; everything else of the cell is measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from cfbench.entries import CellContext, CounterfactualMetric, Stage
+from cfbench.errors import CfbenchError
+from cfbench.harness.metric_values import checked_values, plugin_call
+from cfbench.harness.schema import MEASURE_SCHEMA
+from cfbench.harness.variants import Variant, build_settings
+from cfbench.registry import Registry
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured about a cell.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns of ``MEASURE_SCHEMA``; no rows where every metric failed.
+    complaints : tuple of str
+        A sentence for each metric that failed.
+    """
+
+    table: pd.DataFrame
+    complaints: tuple[str, ...] = ()
+
+
+def measure_cell(
+    searches: pd.DataFrame, context: CellContext, registry: Registry, metrics: Sequence[Variant]
+) -> Measured:
+    """Compute metrics about the searches of one cell.
+
+    Parameters
+    ----------
+    searches : DataFrame
+        The cell's rows, columns of ``SEARCH_SCHEMA``.
+    context : CellContext
+    registry : Registry
+    metrics : sequence of Variant
+        Those that compare cells are passed over: they are computed where a board is made.
+    """
+    tables, complaints = [], []
+    for variant in cell_metrics(metrics, registry):
+        try:
+            tables.append(_table(searches, context, registry, variant))
+        except CfbenchError as error:
+            complaints.append(str(error))
+    if not tables:
+        return Measured(pd.DataFrame(columns=MEASURE_SCHEMA.names), tuple(complaints))
+    return Measured(pd.concat(tables, ignore_index=True), tuple(complaints))
+
+
+def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Variant, ...]:
+    """Return the metrics that are about the searches of one cell, not about several cells side by side."""
+    return tuple(variant for variant in metrics if registry.metric(variant.name).entry.stage is Stage.COUNTERFACTUAL)
+
+
+def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:
+    """Return what tells a metric's values from all others in the record: (label, version, settings as JSON)."""
+    settings = json.dumps(variant.settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return variant.label, registry.metric(variant.name).entry.version, settings
+
+
+def _table(searches: pd.DataFrame, context: CellContext, registry: Registry, variant: Variant) -> pd.DataFrame:
+    metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
+    assert isinstance(metric, CounterfactualMetric)
+    label, version, settings = identity(variant, registry)
+    key = "" if searches.empty else str(searches["cell_key"].iloc[0])
+    with plugin_call(label, key):
+        returned: object = metric.measure(searches.copy(), context)
+    return pd.DataFrame(
+        {
+            "cell_key": searches["cell_key"],
+            "metric": label,
+            "version": version,
+            "settings": settings,
+            "point": searches["point"],
+            "repetition": searches["repetition"],
+            "value": checked_values(label, returned, searches.index),
+        }
+    )

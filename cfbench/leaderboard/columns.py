@@ -1,0 +1,173 @@
+"""The columns that people read: how each number is written, and what it is counted over.
+
+Terminal and markdown show these; CSV and JSON hold the same numbers unwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cfbench.analysis.aggregate import Median, Rate
+from cfbench.analysis.board import Board
+from cfbench.analysis.rows import Row
+from cfbench.leaderboard.safe import visible
+
+ABSENT = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Parameters
+    ----------
+    title, unit : str
+        The two lines of its header.
+    part : int
+        Columns of one part belong together, a number and its denominator; narrow outputs lack the highest parts.
+    text : callable
+        Row in, cell out.
+    legend : str
+        What the number is, in one sentence; empty where the column to its left says it.
+    """
+
+    title: str
+    unit: str
+    part: int
+    text: Callable[[Row], str]
+    legend: str = ""
+
+
+def columns_for(board: Board) -> list[Column]:
+    """Return the columns that say something about this board, those of most use first."""
+    reference = visible(board.reference)
+    columns = [
+        Column("searcher", "", 0, lambda row: visible(row.label)),
+        Column(
+            "found",
+            "% of points",
+            0,
+            lambda row: percentage(row.success) if row.folds else _state(row),
+            "points with a counterfactual in any repetition, mean over folds ± population sd; higher is better",
+        ),
+        Column("points", "k of n", 0, lambda row: counted(row.success)),
+        Column(
+            "loss",
+            "median",
+            1,
+            lambda row: decimal(row.loss.value),
+            "median over the points that the searcher itself solved (the k of n); lower is better, but giving up on "
+            "hard points lowers it, too",
+        ),
+    ]
+    if any(row.relative is not None for row in board.rows):
+        columns += [
+            Column(
+                f"vs {reference}",
+                "median",
+                2,
+                _against_reference,
+                f"relative-loss: (loss - reference loss) / reference loss against {reference}, median over the "
+                "points that both solved, k of the n that both were asked; lower is better",
+            ),
+            Column("on", "k of n", 2, lambda row: counted(row.relative)),
+        ]
+    columns += [
+        Column("searches", "", 3, lambda row: f"{row.spending.searches:,}" if row.folds else ABSENT),
+        Column(
+            "s/search",
+            "mean",
+            3,
+            lambda row: seconds(row.spending.seconds),
+            "wall-clock seconds, mean over all searches, successful or not; lower is better",
+        ),
+        Column(
+            "queries",
+            "mean",
+            4,
+            lambda row: whole(row.spending.queries),
+            "rows asked of the model a search, the objective's included, mean over all searches; lower is better",
+        ),
+    ]
+    if any(row.search_success != row.success for row in board.rows):
+        columns += [
+            Column(
+                "per search",
+                "% of searches",
+                5,
+                lambda row: percentage(row.search_success),
+                "single searches that found a counterfactual, mean over folds ± population sd; higher is better",
+            ),
+            Column("", "k of n", 5, lambda row: counted(row.search_success)),
+        ]
+    if any(len(rows) > 1 for rows in board.by_task().values()):
+        columns += [
+            Column(
+                "shared loss",
+                "median",
+                6,
+                lambda row: decimal(row.shared_loss.value),
+                "median over the points that all searchers of the task solved, k of n; lower is better",
+            ),
+            Column("", "k of n", 6, lambda row: counted(row.shared_loss)),
+        ]
+    return columns
+
+
+def table_of(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[str]]:
+    """Return the cells of `rows`, one list a row."""
+    return [[column.text(row) for column in columns] for row in rows]
+
+
+def percentage(rate: Rate) -> str:
+    """Write a rate as "93.3 ± 9.4"; without a deviation where there are fewer than two folds."""
+    if rate.mean is None:
+        return ABSENT
+    spread = "" if rate.sd is None else f" ± {100 * rate.sd:.1f}"
+    return f"{100 * rate.mean:.1f}{spread}"
+
+
+def counted(number: Rate | Median | None) -> str:
+    """Write what a number is counted over as "14 of 15"."""
+    return ABSENT if number is None or number.n == 0 else f"{number.k:,} of {number.n:,}"
+
+
+def decimal(value: float | None) -> str:
+    """Write a loss with three decimals."""
+    return ABSENT if value is None else f"{value:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """Write seconds, finer where they are few."""
+    if value is None:
+        return ABSENT
+    return f"{value:.3f}" if value < 10 else f"{value:,.1f}"
+
+
+def whole(value: float | None) -> str:
+    """Write a number of rows."""
+    return ABSENT if value is None else f"{value:,.0f}"
+
+
+def headline(board: Board, record: str) -> str:
+    """Say in one line what the board is of."""
+    without = [f"{count} {what}" for count, what in ((board.failed, "failed"), (board.skipped, "skipped")) if count]
+    cells = f"{board.cells:,} {'cell' if board.cells == 1 else 'cells'}"
+    parts = [record, cells + (f" ({', '.join(without)})" if without else "")]
+    if board.reference:
+        parts.append(f"reference {board.reference}")
+    return "   ".join(parts)
+
+
+def _against_reference(row: Row) -> str:
+    if row.is_reference:
+        return "reference"
+    if row.relative is None or row.relative.value is None:
+        return ABSENT
+    return f"{100 * row.relative.value:+,.1f}%"
+
+
+def _state(row: Row) -> str:
+    """Say why a row has no numbers."""
+    return "failed" if row.failed else "skipped"

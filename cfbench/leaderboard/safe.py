@@ -1,0 +1,31 @@
+"""Names and reasons come from other people's plugins and records; here they are made harmless for each output."""
+
+from __future__ import annotations
+
+import re
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell starts with that spreadsheets take for a formula."""
+
+
+def visible(text: str) -> str:
+    """Return `text` on one line without control characters, which could move a terminal's cursor or hide text."""
+    return "".join(_visible_sign(sign) for sign in text)
+
+
+def _visible_sign(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    return " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def markdown_cell(text: str) -> str:
+    """Return `text` for a cell of a markdown table: nothing in it ends the cell, links or becomes HTML."""
+    return re.sub(r"([\\|`*<]|\](?=\())", r"\\\1", visible(text))
+
+
+def spreadsheet_cell(value: object) -> object:
+    """Return `value` for a CSV cell: text that would be a formula gets an apostrophe in front, numbers stay."""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return "'" + value
+    return value
