@@ -38,9 +38,17 @@ def digest_of(content: Any) -> str:
 
 
 def digest_of_arrays(*arrays: np.ndarray[Any, np.dtype[Any]]) -> str:
-    """Return the digest of arrays: their shapes, their dtypes (byte order aside) and their values, bit for bit."""
+    """Return the digest of arrays: their shapes, their dtypes (byte order aside) and their values, bit for bit.
+
+    Raises
+    ------
+    TypeError
+        If an array holds Python objects, whose bytes are addresses.
+    """
     state = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for array in arrays:
+        if array.dtype.hasobject:
+            raise TypeError(f"a digest needs arrays of numbers, not of dtype {array.dtype}")
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         state.update(f"{little.dtype.str}{little.shape}".encode("ascii"))
         state.update(little.tobytes())

@@ -68,13 +68,14 @@ class UnknownNameError(CfbenchError):
         self.kind = kind
         self.name = name
         self.known = tuple(nearest_first(name, known))
+        self.hint = hint
         listing = ", ".join(self.known) if self.known else "none"
         close = difflib.get_close_matches(name, self.known, n=1)
         question = f" Did you mean {close[0]!r}?" if close else ""
         super().__init__(f"unknown {kind} {name!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
 
-    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...]]]:
-        return type(self), (self.kind, self.name, self.known)
+    def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...], str]]:
+        return type(self), (self.kind, self.name, self.known, self.hint)
 
 
 def nearest_first(name: str, known: Iterable[str]) -> list[str]:

@@ -323,7 +323,8 @@ class FeatureSpace:
         count = Z / steps
         free = np.isnan(steps)
         rounding = 4 * np.finfo(np.float64).eps * np.abs(count)  # of the division: 0.3 / 0.1 is not 3
-        on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
+        with np.errstate(invalid="ignore"):  # an infinity is on no grid
+            on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
         return on_grid
 
 
