@@ -1,0 +1,257 @@
+"""The plan: a study's cells with their keys, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+from cfbench.dataset import Dataset
+from cfbench.digests import digest_of
+from cfbench.entries import DataSource, Entry
+from cfbench.errors import StudyError
+from cfbench.events import CellInfo
+from cfbench.harness.folds import N_FOLDS
+from cfbench.harness.obstacles import has_term, obstacle
+from cfbench.harness.resolution import Resolution, resolve
+from cfbench.harness.schema import PROTOCOL_VERSION
+from cfbench.harness.study import AXES, Part, Study
+from cfbench.harness.variants import Variant, build_settings
+from cfbench.registry import Registry
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One (data set, model, searcher, objective, constraints on or off, fold), and what its searches may spend.
+
+    Parameters
+    ----------
+    info : CellInfo
+        The coordinates with their labels, and the key.
+    dataset : str
+        The registered name.
+    model, searcher, objective : Variant
+    constraints : bool
+    fold : int
+    query_budget : int or None
+        The study's, or the searcher's default.
+    time_limit : float or None
+    respect_steps : bool
+    seed : int
+    content : dict
+        All that can change a result; the key is its digest.
+    points : int or None
+        Eligible points asked for; None: all. Not in the key.
+    repetitions : int
+        Searches a point. Not in the key.
+    searches : int
+        At most so many searches; the eligible points are known when the model is fitted. 0 for a skipped cell.
+    skipped : str
+        Why it is not run; empty where it is.
+    """
+
+    info: CellInfo
+    dataset: str
+    model: Variant
+    searcher: Variant
+    objective: Variant
+    constraints: bool
+    fold: int
+    query_budget: int | None
+    time_limit: float | None
+    respect_steps: bool
+    seed: int
+    content: dict[str, Any] = field(hash=False)
+    points: int | None
+    repetitions: int
+    searches: int
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study comes to with what is registered here.
+
+    Parameters
+    ----------
+    study : Study
+    cells : tuple of Cell
+        Data set, fold and model change slowest, so that a worker keeps its model.
+    notes : tuple of str
+        What readers should know before the run: what is left out and why.
+    datasets : dict of str to Dataset
+        By registered name.
+    metrics : tuple of Variant
+        What is measured.
+    """
+
+    study: Study
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+    datasets: dict[str, Dataset]
+    metrics: tuple[Variant, ...]
+
+    @property
+    def searches(self) -> int:
+        """At most so many searches."""
+        return sum(cell.searches for cell in self.cells)
+
+
+class _Place(NamedTuple):
+    """A cell's coordinates, resolved."""
+
+    dataset: str
+    fold: int
+    model: Variant
+    searcher: Variant
+    objective: Variant
+    constraints: bool
+
+
+def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
+    """Plan a study's cells.
+
+    Parameters
+    ----------
+    study : Study
+    registry : Registry
+        It resolves every name.
+    source : DataSource
+        Where tables may be found.
+
+    Raises
+    ------
+    UnknownNameError
+        If an entry or a setting is unknown.
+    StudyError
+        If a setting is impossible, or no cell can run.
+    UnavailableError, DataError
+        If a data set cannot be had (unless it is optional) or is unfit.
+    """
+    parts = [_lists(study, part) for part in study.parts or (Part(),)]
+    axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}
+    resolution = resolve(study, axes, registry, source)
+    terms = _terms(resolution, registry)
+    cells: dict[str, Cell] = {}
+    for place in _places(parts, axes, resolution):
+        cell = _cell(place, study, registry, resolution.datasets[place.dataset], terms)
+        cells.setdefault(cell.info.key, cell)
+    counts = Counter(cell.skipped for cell in cells.values() if cell.skipped)
+    skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in counts.items()]
+    if sum(counts.values()) == len(cells):
+        reasons = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
+        raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
+    notes = (*study.notes, *resolution.notes, *skipped)
+    return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
+
+
+def _lists(study: Study, part: Part) -> dict[str, tuple[Any, ...]]:
+    """Return a part's lists, the study's where it gives none."""
+    return {axis: getattr(study if getattr(part, axis) is None else part, axis) for axis in AXES}
+
+
+def _places(
+    parts: Sequence[Mapping[str, Sequence[Any]]], axes: Mapping[str, Sequence[Any]], resolution: Resolution
+) -> Iterator[_Place]:
+    """Combine every part's lists; data set, fold and model outermost, in the order in which they are first named."""
+    nesting = ("datasets", "folds", "models", "searchers", "objectives", "constraints")
+    found = [combination for part in parts for combination in product(*(part[axis] for axis in nesting))]
+    found.sort(key=lambda names: tuple(axes[axis].index(name) for axis, name in zip(nesting[:3], names, strict=False)))
+    for dataset, fold, model, searcher, objective, constraints in found:
+        if dataset in resolution.names:
+            yield _Place(
+                resolution.names[dataset],
+                fold,
+                resolution.variants["models", model],
+                resolution.variants["searchers", searcher],
+                resolution.variants["objectives", objective],
+                constraints,
+            )
+
+
+def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], bool]:
+    """Find out which objectives (by label) add a term on which data set."""
+    found: dict[tuple[str, str], bool] = {}
+    for (axis, _), variant in resolution.variants.items():
+        if axis == "objectives":
+            objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
+            found |= {(variant.label, name): has_term(objective, data) for name, data in resolution.datasets.items()}
+    return found
+
+
+def _cell(
+    place: _Place, study: Study, registry: Registry, dataset: Dataset, terms: Mapping[tuple[str, str], bool]
+) -> Cell:
+    model = registry.model(place.model.name).entry
+    searcher = registry.searcher(place.searcher.name).entry
+    entries: dict[str, Entry] = {
+        "dataset": registry.dataset(place.dataset).entry,
+        "model": model,
+        "searcher": searcher,
+        "objective": registry.objective(place.objective.name).entry,
+    }
+    budget = searcher.default_budget if study.query_budget is None else study.query_budget
+    content = {
+        "protocol": PROTOCOL_VERSION,
+        # The name seeds the searches; the digest stands for all that the table and its annotation hold.
+        "dataset": {"name": place.dataset, "digest": dataset.digest},
+        "model": _content(place.model, entries["model"]),
+        "searcher": _content(place.searcher, entries["searcher"]),
+        "objective": _content(place.objective, entries["objective"]),
+        "constraints": place.constraints,
+        "respect_steps": study.respect_steps,
+        "fold": place.fold,
+        "query_budget": budget,
+        "time_limit": study.time_limit,
+        "seed": study.seed,
+    }
+    info = CellInfo(
+        key=digest_of(content),
+        dataset=place.dataset,
+        model=place.model.label,
+        searcher=place.searcher.label,
+        objective=place.objective.label,
+        constraints=place.constraints,
+        fold=place.fold,
+        versions={"protocol": str(PROTOCOL_VERSION), **{kind: entry.version for kind, entry in entries.items()}},
+        white_box=searcher.is_white_box,
+    )
+    term = terms[place.objective.label, place.dataset]
+    skipped = obstacle(searcher, model, dataset, place.objective.label, has_term=term, constraints=place.constraints)
+    points, repetitions = _asked(study, place.searcher.name)
+    in_fold = -(-dataset.n // N_FOLDS)
+    return Cell(
+        info=info,
+        dataset=place.dataset,
+        model=place.model,
+        searcher=place.searcher,
+        objective=place.objective,
+        constraints=place.constraints,
+        fold=place.fold,
+        query_budget=budget,
+        time_limit=study.time_limit,
+        respect_steps=study.respect_steps,
+        seed=study.seed,
+        content=content,
+        points=points,
+        repetitions=repetitions,
+        searches=0 if skipped else min(in_fold, points or in_fold) * repetitions,
+        skipped=skipped,
+    )
+
+
+def _content(variant: Variant, entry: Entry) -> dict[str, Any]:
+    return {"name": variant.name, "version": entry.version, "settings": variant.settings}
+
+
+def _asked(study: Study, searcher: str) -> tuple[int | None, int]:
+    """Return the points and repetitions asked of a searcher, its caps kept."""
+    points, repetitions = study.points, study.repetitions
+    cap = study.at_most.get(searcher)
+    if cap is None:
+        return points, repetitions
+    if cap.points is not None:
+        points = cap.points if points is None else min(points, cap.points)
+    return points, repetitions if cap.repetitions is None else min(repetitions, cap.repetitions)

@@ -1,0 +1,107 @@
+"""Studies that come with cfbench. A preset names only what is registered, and notes what it leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfbench.errors import StudyError, UnknownNameError
+from cfbench.harness.study import DEFAULT_METRICS, Study, make_study
+from cfbench.harness.variants import parse_variant
+from cfbench.registry import Registry
+
+MODELS = ("random-forest", "neural-network")
+"""The paper's models."""
+
+PAPER_DATASETS = ("credit", "income", "housing", "productivity", "recidivism")
+"""The paper's data sets, in the order of its tables."""
+
+PAPER_SEARCHERS = ("cogs", "dice-a", "dice-b", "growing-spheres", "lore", "nelder-mead")
+"""The searchers that the paper compares."""
+
+PAPER_OBJECTIVES = ("none", "c", "k", "ck")
+"""Whether the paper accounts for perturbations to C, to K, to both."""
+
+_QUICK: dict[str, Any] = {
+    "datasets": ("credit", "housing", "wine"),
+    "models": MODELS,
+    "searchers": ("cogs",),
+    "folds": (0,),
+    "points": 3,
+    "repetitions": 1,
+    "time_limit": 20.0,  # nothing meets it normally; it keeps a first try from hanging
+    "workers": 2,
+}
+
+_PAPER: dict[str, Any] = {
+    "datasets": PAPER_DATASETS,
+    "models": MODELS,
+    "searchers": PAPER_SEARCHERS,
+    "objectives": PAPER_OBJECTIVES,
+    "parts": (
+        # Sec. "Choosing a suitable counterfactual search algorithm": most searchers know no constraints.
+        {"objectives": ("none",), "constraints": (False,)},
+        # The sections on robustness: the best searcher alone, plausibility constraints on.
+        {"searchers": ("cogs",), "constraints": (True,)},
+    ),
+    # LORE "takes much longer": three repetitions, the first five points of each fold.
+    "at_most": {"lore": {"points": 5, "repetitions": 3}},
+}
+
+PRESETS = {
+    "quick": ("a first look in minutes: three data sets, fold 0, three points", _QUICK),
+    "paper": ("everything as in the paper: five data sets, five folds, all points, five repetitions", _PAPER),
+}
+"""Every preset: what it is for, and its keys."""
+
+
+def preset(name: str, registry: Registry) -> Study:
+    """Return a preset, without what is not registered.
+
+    Its data sets are optional: one whose table cannot be had is left out of the plan with a note.
+
+    Parameters
+    ----------
+    name : str
+    registry : Registry
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such preset.
+    StudyError
+        If nothing of one of its lists is registered.
+    """
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    keys = {"metrics": DEFAULT_METRICS, "objectives": ("none",), **PRESETS[name][1]}
+    known = {
+        "datasets": registry.datasets,
+        "models": registry.models,
+        "searchers": registry.searchers,
+        "objectives": registry.objectives,
+        "metrics": registry.metrics,
+    }
+    notes = []
+    for axis, entries in known.items():
+        absent = [text for text in keys[axis] if parse_variant(text)[0] not in entries]
+        if len(absent) == len(keys[axis]) and axis != "metrics":
+            raise StudyError(
+                f"preset {name}: none of its {axis} is registered ({', '.join(absent)}); `cfbench plugins` lists what "
+                "is registered and what failed to load"
+            )
+        if absent:
+            keys = _without(keys, axis, absent)
+            notes.append(f"preset {name} leaves out {axis} that are not registered: {', '.join(absent)}")
+    return make_study({"name": name, **keys, "optional_datasets": keys["datasets"], "notes": notes}, f"preset {name}")
+
+
+def _without(keys: dict[str, Any], axis: str, absent: list[str]) -> dict[str, Any]:
+    """Take names out of a list of the study and of its parts; a part that loses a whole list is dropped."""
+
+    def kept(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(text for text in names if text not in absent)
+
+    parts = [{**part, axis: kept(part[axis])} if axis in part else part for part in keys.get("parts", ())]
+    caps = {name: cap for name, cap in keys.get("at_most", {}).items() if axis != "searchers" or name not in absent}
+    parts = [part for part in parts if part.get(axis, True)]
+    return {**keys, axis: kept(keys[axis]), "parts": parts, "at_most": caps}

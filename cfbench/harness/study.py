@@ -1,0 +1,253 @@
+"""A study: which cells to run and how, written in TOML or built in Python. ``docs/studies.md`` describes every key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
+
+from cfbench.errors import StudyError, UnknownNameError
+from cfbench.harness.faults import faults_of, listing, shown
+from cfbench.harness.folds import N_FOLDS
+from cfbench.harness.variants import is_json_like, parse_variant
+
+DEFAULT_METRICS = ("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity")
+"""What a study measures unless it says otherwise; those that are not registered are left out."""
+
+AXES = ("datasets", "models", "searchers", "objectives", "constraints", "folds")
+"""The lists whose combinations are the cells."""
+
+
+def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    repeated = [value for position, value in enumerate(values) if value in values[:position]]
+    if repeated:
+        raise ValueError(f"must name everything once, and {shown(repeated[0])} stands there again")
+    return values
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must hold no control characters and no line breaks")
+    return text
+
+
+def _readable(text: str) -> str:
+    try:
+        parse_variant(text)
+    except StudyError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _all_or_count(value: Any) -> Any:
+    if value is None or value == "all":
+        return None
+    if type(value) is int and value >= 1:
+        return value
+    raise ValueError('must be a whole number of at least 1, or "all"')
+
+
+def _json_like(settings: dict[str, Any]) -> dict[str, Any]:
+    odd = [key for key, value in settings.items() if not is_json_like(value)]
+    if odd:
+        raise ValueError(f"must be made of numbers, strings, true, false, lists and tables; {odd[0]!r} is not")
+    return settings
+
+
+Text = Annotated[str, Strict(), AfterValidator(_printable)]
+Word = Annotated[Text, Field(min_length=1)]
+Count = Annotated[int, Strict(), Field(ge=1)]
+Points = Annotated[int | None, BeforeValidator(_all_or_count)]
+Words = Annotated[tuple[Word, ...], AfterValidator(_once)]
+Names = Annotated[tuple[Word, ...], Field(min_length=1), AfterValidator(_once)]
+Variants = Annotated[tuple[Annotated[Word, AfterValidator(_readable)], ...], AfterValidator(_once)]
+SomeVariants = Annotated[Variants, Field(min_length=1)]
+Switches = Annotated[tuple[Annotated[bool, Strict()], ...], Field(min_length=1), AfterValidator(_once)]
+FoldNumber = Annotated[int, Strict(), Field(ge=0, le=N_FOLDS - 1)]
+Folds = Annotated[tuple[FoldNumber, ...], Field(min_length=1), AfterValidator(_once)]
+EntrySettings = Annotated[dict[str, Any], AfterValidator(_json_like)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(_Table):
+    """A part of a study: combinations of its own lists; a list that it does not give is the study's."""
+
+    datasets: Names | None = None
+    models: SomeVariants | None = None
+    searchers: SomeVariants | None = None
+    objectives: SomeVariants | None = None
+    constraints: Switches | None = None
+    folds: Folds | None = None
+
+
+class Cap(_Table):
+    """At most so many points and repetitions for a searcher that is too slow for the study's."""
+
+    points: Count | None = None
+    repetitions: Count | None = None
+
+
+class Study(_Table):
+    """What to run.
+
+    Every combination of `datasets`, `models`, `searchers`, `objectives`, `constraints` and `folds` is a cell; with
+    `parts`, every combination within a part.
+
+    Parameters
+    ----------
+    name : str
+    datasets : tuple of str
+        Registered names, or paths of data-set folders.
+    models, searchers, objectives, metrics : tuple of str
+        Registered names, with settings in brackets where they differ from `settings` and from the defaults.
+    constraints : tuple of bool
+        Whether the plausibility constraints hold; both are allowed at once.
+    folds : tuple of int
+    points : int or None
+        The first so many eligible points of a fold; None: all.
+    repetitions : int
+        Searches a point.
+    seed : int
+    time_limit : float or None
+        Wall-clock seconds a search.
+    query_budget : int or None
+        Rows that a search may ask of the model; None: the searcher's own default.
+    respect_steps : bool
+        Whether a value off its feature's step is invalid.
+    workers : int
+        Processes that search; results do not depend on it.
+    results : Path
+        The record's directory.
+    tracking : str
+        MLflow's address; empty: the default one; "none": off.
+    settings : dict of str to dict
+        Settings by entry name, for every use of the entry; settings in brackets win over them.
+    parts : tuple of Part
+    at_most : dict of str to Cap
+        Fewer points or repetitions, by searcher name.
+    optional_datasets : tuple of str
+        Data sets that are left out with a note where they cannot be had; the lack of any other is an error.
+    notes : tuple of str
+        What readers should know before the run.
+    """
+
+    name: Word = "study"
+    datasets: Names
+    models: SomeVariants
+    searchers: SomeVariants
+    objectives: SomeVariants = ("none",)
+    metrics: Variants = DEFAULT_METRICS
+    constraints: Switches = (False,)
+    folds: Folds = tuple(range(N_FOLDS))
+    points: Points = None
+    repetitions: Count = 5
+    seed: Annotated[int, Strict(), Field(ge=0)] = 42
+    time_limit: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None = None
+    query_budget: Count | None = None
+    respect_steps: Annotated[bool, Strict()] = False
+    workers: Count = 1
+    results: Path = Path("results")
+    tracking: Text = ""
+    settings: dict[str, EntrySettings] = Field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    at_most: dict[str, Cap] = Field(default_factory=dict)
+    optional_datasets: Words = ()
+    notes: tuple[Text, ...] = ()
+
+
+def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
+    """Check a study's keys.
+
+    Parameters
+    ----------
+    keys : mapping
+        As TOML gives them.
+    where : str
+        What messages begin with: the file's name, for one.
+
+    Raises
+    ------
+    StudyError
+        If anything is unknown, missing, of the wrong type or out of range; it names every such key.
+    """
+    try:
+        return Study.model_validate(dict(keys))
+    except ValidationError as error:
+        faults = faults_of(error, keys, _unknown_key)
+        raise StudyError(listing(where, [fault.text() for fault in faults])) from None
+
+
+def read_study(path: Path) -> Study:
+    """Read a study from a TOML file; without a `name` it is called after the file.
+
+    Raises
+    ------
+    StudyError
+        If the file cannot be read, is not TOML, or is no study.
+    """
+    try:
+        keys = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StudyError(f"study file {path}: {reason[:1].lower()}{reason[1:]}; give the path of a TOML file") from None
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{path}: byte {error.start} is not UTF-8 text; save the study as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{path}: not TOML: {error}; docs/studies.md shows a whole study") from None
+    except (RecursionError, ValueError) as error:
+        raise StudyError(f"{path}: cannot be read as TOML: {error}") from None
+    return make_study({"name": path.stem, **keys}, str(path))
+
+
+def override(study: Study, where: str = "command line", **changes: Any) -> Study:
+    """Return the study with some keys replaced, everywhere in it.
+
+    A list replaces the study's and that of every part; `points` and `repetitions` lift the caps of `at_most`;
+    `settings` are added to the study's, entry by entry; data sets named here are no longer optional.
+
+    Parameters
+    ----------
+    study : Study
+    where : str
+        What messages begin with.
+    **changes
+        Keys of a study with their new values.
+
+    Raises
+    ------
+    StudyError
+        As `make_study`.
+    """
+    keys: dict[str, Any] = study.model_dump(exclude_unset=True)
+    replaced = [axis for axis in AXES if axis in changes]
+    if replaced and study.parts:
+        keys["parts"] = [part.model_dump(exclude_unset=True, exclude=set(replaced)) for part in study.parts]
+    lifted = {"points", "repetitions"} & set(changes)
+    if lifted and study.at_most:
+        keys["at_most"] = {
+            name: cap.model_dump(exclude_unset=True, exclude=lifted) for name, cap in study.at_most.items()
+        }
+    if "datasets" in changes:
+        keys["optional_datasets"] = []
+    if isinstance(changes.get("settings"), Mapping):
+        added = changes["settings"]
+        changes["settings"] = {**study.settings, **{name: _merged(study, name, table) for name, table in added.items()}}
+    return make_study({**keys, **changes}, where)
+
+
+def _merged(study: Study, name: str, table: Any) -> Any:
+    return {**study.settings.get(name, {}), **table} if isinstance(table, Mapping) else table
+
+
+def _unknown_key(path: tuple[str | int, ...]) -> str:
+    if len(path) == 1:
+        hint = "Settings of an entry go into a table of its name: [settings.NAME]."
+        return str(UnknownNameError("key", str(path[0]), Study.model_fields, hint))
+    owner: type[BaseModel] = Part if path[0] == "parts" else Cap
+    return str(UnknownNameError("key", str(path[-1]), owner.model_fields))
