@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import Field, ValidationError
+
+from cfbench.entries import (
+    ComparisonMetric,
+    CounterfactualMetric,
+    DatasetEntry,
+    Direction,
+    Entry,
+    FittedModel,
+    Handles,
+    MetricEntry,
+    ModelEntry,
+    ModelFamily,
+    Need,
+    Objective,
+    ObjectiveEntry,
+    Searcher,
+    SearcherEntry,
+    Settings,
+    Stage,
+)
+from cfbench.errors import PluginError
+from cfbench.problem import Problem
+
+
+def stay(problem: Problem, rng: np.random.Generator) -> None:
+    return None
+
+
+class Loose:
+    """A class of nobody's."""
+
+
+@pytest.mark.parametrize("name", ["cogs", "dice-a", "k", "nearest-unlike-2", "2d"])
+def test_kebab_case_names_are_taken(name: str) -> None:
+    assert Entry(name=name).name == name
+
+
+@pytest.mark.parametrize("name", ["", "CoGS", "dice_a", "-a", "a-", "a--b", "a b", "a[m=4]", "é", "a\n", 3, None])
+def test_other_names_are_refused(name: Any) -> None:
+    with pytest.raises(PluginError, match="is no name for an entry; use kebab-case"):
+        Entry(name=name)
+
+
+@pytest.mark.parametrize("version", ["", 1, None])
+def test_a_version_is_a_string(version: Any) -> None:
+    with pytest.raises(PluginError, match="entry 'a' needs a version, a non-empty string"):
+        Entry(name="a", version=version)
+
+
+def test_declarations_become_sets_whatever_they_were_written_as() -> None:
+    entry = SearcherEntry(
+        name="a",
+        searcher=stay,
+        handles=[Handles.CATEGORICAL, Handles.CATEGORICAL],
+        needs=(need for need in [Need.PROBABILITIES]),
+        can_use=["training data"],  # type: ignore[list-item]
+    )
+    assert entry.handles == {Handles.CATEGORICAL}
+    assert entry.needs == {Need.PROBABILITIES}
+    assert entry.can_use == {Need.TRAINING_DATA}
+    alone = SearcherEntry(name="a", searcher=stay, handles=Handles.OBJECTIVES)  # type: ignore[arg-type]
+    assert alone.handles == {Handles.OBJECTIVES}
+
+
+@pytest.mark.parametrize(("field", "value"), [("handles", ["categories"]), ("needs", "proba"), ("can_use", 3)])
+def test_unknown_declarations_name_the_known_ones(field: str, value: Any) -> None:
+    with pytest.raises(PluginError, match=f"searcher 'a': `{field}` is .*; it may list (Handles|Need)[.][A-Z]"):
+        SearcherEntry(name="a", searcher=stay, **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("needs", "can_use", "white"),
+    [
+        ([], [], False),
+        ([Need.PROBABILITIES], [], False),
+        ([Need.MODEL_STRUCTURE], [], True),
+        ([], [Need.MODEL_STRUCTURE], True),
+    ],
+)
+def test_who_uses_the_models_structure_is_a_white_box(needs: list[Need], can_use: list[Need], white: bool) -> None:
+    assert SearcherEntry(name="a", searcher=stay, needs=needs, can_use=can_use).is_white_box is white
+
+
+def test_an_entry_survives_a_process_border() -> None:
+    entry = SearcherEntry(name="a", searcher=stay, handles=[Handles.CATEGORICAL], check_settings={"n": 1})
+    assert pickle.loads(pickle.dumps(entry)) == entry
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SearcherEntry(name="a", searcher=Loose), "subclass of cfbench.Searcher, not the class Loose"),  # type: ignore[arg-type]
+        (lambda: SearcherEntry(name="a", searcher=Searcher()), "not Searcher"),  # type: ignore[arg-type]
+        (lambda: SearcherEntry(name="a", searcher="cogs"), "function search.problem, rng. or a subclass .*, not str"),  # type: ignore[arg-type]
+        (lambda: DatasetEntry(name="a", load="data.csv"), "`load` must be a function of a DataSource, not 'data.csv'"),  # type: ignore[arg-type]
+        (lambda: ModelEntry(name="a", family=ModelFamily()), "`family` must be a subclass of cfbench.ModelFamily"),  # type: ignore[arg-type]
+        (lambda: ModelEntry(name="a", family=Loose), "not the class Loose"),  # type: ignore[arg-type]
+        (lambda: ObjectiveEntry(name="a", objective=stay), "`objective` must be a subclass of cfbench.Objective"),  # type: ignore[arg-type]
+        (lambda: MetricEntry(name="a", metric=Objective), "CounterfactualMetric or cfbench.ComparisonMetric"),  # type: ignore[arg-type]
+    ],
+)
+def test_entries_refuse_what_they_cannot_run(make: Any, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        make()
+
+
+def test_a_metrics_stage_follows_from_its_class() -> None:
+    class Per(CounterfactualMetric):
+        """Looks at one cell."""
+
+    class Across(ComparisonMetric):
+        """Looks at several."""
+
+    assert MetricEntry(name="a", metric=Per).stage is Stage.COUNTERFACTUAL
+    assert MetricEntry(name="a", metric=Across, direction=Direction.LOWER).stage is Stage.COMPARISON
+
+
+def test_settings_refuse_unknown_names_impossible_values_and_changes() -> None:
+    class Population(Settings):
+        size: int = Field(default=1000, gt=0)
+        rate: float = 0.5
+
+    assert Population(size=20).model_dump() == {"size": 20, "rate": 0.5}
+    for wrong in ({"sise": 3}, {"size": 0}, {"size": "many"}, {"rate": float("nan")}, {"rate": float("inf")}):
+        with pytest.raises(ValidationError):
+            Population.model_validate(wrong)
+    with pytest.raises(ValidationError, match="frozen"):
+        Population().size = 3
+
+
+def test_the_contracts_methods_have_no_default() -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: Searcher().search(None, None),  # type: ignore[arg-type]
+        lambda: ModelFamily().grid(),
+        lambda: ModelFamily().tune(None, None, None),  # type: ignore[arg-type]
+        lambda: ModelFamily().fit(None, None, None, {}),  # type: ignore[arg-type]
+        lambda: Objective().bind(None),  # type: ignore[arg-type]
+        lambda: CounterfactualMetric().measure(None, None),  # type: ignore[arg-type]
+        lambda: ComparisonMetric().compare(None, None),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(NotImplementedError):
+            call()
+
+
+def test_a_fitted_model_is_known_by_its_methods() -> None:
+    assert not isinstance(Loose(), FittedModel)

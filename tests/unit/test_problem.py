@@ -1,0 +1,204 @@
+"""What a searcher sees, on a model in closed form: class 1 exactly where the first feature is above 5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cfbench.errors import BudgetExhausted, CfbenchError, ModelError
+from cfbench.oracle import Meter
+from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("size", Kind.NUMERICAL, 0, 10, step=1),
+        FeatureSpec("age", Kind.NUMERICAL, 0, 100, constraint=Constraint.ONLY_UP),
+    )
+)
+X = np.array([2.0, 50.0])
+
+
+class Threshold:
+    def predict(self, Z: FloatArray) -> IntArray:
+        return (Z[:, 0] > 5).astype(np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        above = Z[:, 0] / 10
+        return np.stack([1 - above, above], axis=1)
+
+
+class Meddler(Threshold):
+    """Writes into whatever it is asked."""
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        classes = super().predict(Z)
+        Z[:] = -1
+        return classes
+
+
+def make(max_queries: int | None = None, oracle: Any = None, **changes: Any) -> Problem:
+    meter = Meter(oracle or Threshold(), d=2, max_queries=max_queries)
+    return Problem(X, 1, SPACE, meter, budget=SearchBudget(max_queries), **changes)
+
+
+def size(value: float) -> FloatArray:
+    return np.array([[value, 50.0]])
+
+
+def test_a_searcher_sees_its_task() -> None:
+    problem = make(max_queries=7, constraints=True, respect_steps=True)
+    assert (problem.target, problem.space, problem.constraints, problem.respect_steps) == (1, SPACE, True, True)
+    assert problem.budget == SearchBudget(7)
+    assert problem.queries_left == 7
+    problem.predict(np.zeros((3, 2)))
+    assert problem.queries_left == 4
+    assert make().queries_left is None
+
+
+def test_x_is_a_read_only_copy() -> None:
+    x = X.copy()
+    problem = Problem(x, 1, SPACE, Meter(Threshold(), d=2))
+    x[0] = 99
+    np.testing.assert_array_equal(problem.x, X)
+    with pytest.raises(ValueError, match="read-only"):
+        problem.x[0] = 1
+    with pytest.raises(AttributeError):
+        problem.x = X  # type: ignore[misc]
+
+
+def test_bounds_narrow_with_the_constraints() -> None:
+    np.testing.assert_array_equal(make().bounds(), [[0, 0], [10, 100]])
+    np.testing.assert_array_equal(make(constraints=True).bounds(), [[0, 50], [10, 100]])
+
+
+def test_loss_is_cost_plus_one_outside_the_target() -> None:
+    problem = make()
+    Z = np.array([[2.0, 50], [7, 50], [7, 75]])
+    # Ranges 10 and 100: gower of (7, 50) is 5/10/2 = 0.25, of (7, 75) 0.25 + 25/100/2 = 0.375.
+    np.testing.assert_allclose(problem.distance(Z), [0, 0.5 * 0.25 + 0.25, 0.5 * 0.375 + 0.5])
+    assert problem.queries_left is None
+    np.testing.assert_allclose(problem.loss(Z), [1, 0.375, 0.6875])
+    values, classes = problem.evaluate(Z)
+    np.testing.assert_allclose(values, [1, 0.375, 0.6875])
+    np.testing.assert_array_equal(classes, [0, 1, 1])
+
+
+def test_an_objectives_term_is_added_to_the_loss_and_asks_at_its_own_expense() -> None:
+    meter = Meter(Threshold(), d=2)
+
+    def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+        meter.predict_for_objective(np.repeat(Z, 3, axis=0))
+        return np.where(classes == 1, Z[:, 0] / 100, 0)
+
+    problem = Problem(X, 1, SPACE, meter, term=term)
+    np.testing.assert_allclose(problem.loss(np.array([[2.0, 50], [7, 50]])), [1, 0.375 + 0.07])
+    assert (meter.search_queries, meter.robustness_queries) == (2, 6)
+
+
+@pytest.mark.parametrize("ask", ["predict", "loss", "evaluate", "predict_proba"])
+def test_questions_are_neither_changed_nor_kept(ask: str) -> None:
+    problem = make(oracle=Meddler(), probabilities=True)
+    Z = np.array([[7.0, 50]])
+    before = Z.copy()
+    getattr(problem, ask)(Z)
+    np.testing.assert_array_equal(Z, before)
+    Z[:] = 3
+    best = trace_of(problem).best_asked
+    assert best is None or best[0] != 3
+
+
+def test_whole_numbers_and_lists_may_be_asked() -> None:
+    problem = make()
+    np.testing.assert_array_equal(problem.predict([[7, 50], [2, 50]]), [1, 0])  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"a float64 array of shape \(n, 2\)"):
+        problem.predict(X)
+
+
+def test_the_anytime_list_grows_whenever_the_best_plausible_target_row_improves() -> None:
+    problem = make(constraints=True)
+    problem.predict(size(2))  # row 1: not of the target class
+    problem.predict(np.array([[9.0, 50], [8, 50], [8.5, 50]]))  # rows 2 to 4: costs 0.425, 0.4, 0.4125
+    problem.loss(size(10))  # row 5: costs more
+    problem.predict(np.array([[6.0, 40]]))  # row 6: breaks the constraint on age
+    problem.loss(np.array([[2.0, 50], [6, 50]]))  # rows 7 and 8; 8 costs 0.35
+    trace = trace_of(problem)
+    assert [queries for queries, _ in trace.anytime] == [2, 3, 8]
+    np.testing.assert_allclose([loss for _, loss in trace.anytime], [0.425, 0.4, 0.35])
+    assert trace.best_asked is not None
+    np.testing.assert_array_equal(trace.best_asked, [6, 50])
+
+
+def test_steps_count_in_the_anytime_list_only_where_they_must_be_kept() -> None:
+    for respect_steps, best in [(False, 5.5), (True, 6.0)]:
+        problem = make(respect_steps=respect_steps)
+        problem.predict(np.array([[6.0, 50], [5.5, 50]]))
+        best_asked = trace_of(problem).best_asked
+        assert best_asked is not None
+        assert best_asked[0] == best
+
+
+def test_the_best_asked_follows_the_objective_the_anytime_list_the_base_loss() -> None:
+    def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+        return np.where(Z[:, 0] < 7, 1.0, 0.0)
+
+    problem = make(term=term)
+    problem.loss(np.array([[8.0, 50], [6, 50]]))
+    trace = trace_of(problem)
+    assert trace.best_asked is not None
+    np.testing.assert_array_equal(trace.best_asked, [8, 50])
+    assert [queries for queries, _ in trace.anytime] == [1, 2]
+
+
+def test_a_question_past_the_budget_leaves_the_trace_as_it_was() -> None:
+    problem = make(max_queries=3)
+    problem.loss(np.array([[8.0, 50], [7, 50]]))
+    with pytest.raises(BudgetExhausted):
+        problem.loss(np.array([[6.0, 50], [6.5, 50]]))
+    trace = trace_of(problem)
+    assert [queries for queries, _ in trace.anytime] == [1, 2]
+    assert trace.best_asked is not None
+    assert trace.best_asked[0] == 7
+    assert problem.queries_left == 1
+
+
+def test_nothing_is_remembered_where_nothing_was_found() -> None:
+    problem = make()
+    problem.predict(size(2))
+    problem.predict(np.empty((0, 2)))
+    trace = trace_of(problem)
+    assert (trace.anytime, trace.best_asked, trace.figures) == ((), None, {})
+
+
+def test_what_a_searcher_needs_it_has_to_declare() -> None:
+    problem = make()
+    asks: list[tuple[Callable[[], object], str]] = [
+        (lambda: problem.predict_proba(size(2)), "PROBABILITIES"),
+        (lambda: problem.training, "TRAINING_DATA"),
+        (lambda: problem.model, "MODEL_STRUCTURE"),
+    ]
+    for ask, need in asks:
+        with pytest.raises(CfbenchError, match=f"add Need.{need} to its entry"):
+            ask()
+
+
+def test_what_was_declared_is_there() -> None:
+    training, model = TrainingFold(X[np.newaxis], np.array([0])), object()
+    meter = Meter(Threshold(), d=2)
+    problem = Problem(X, 1, SPACE, meter, probabilities=True, training=training, model=model)
+    assert problem.training is training
+    assert problem.model is model
+    np.testing.assert_allclose(problem.predict_proba(size(2)), [[0.8, 0.2]])
+    assert meter.search_queries == 1
+
+
+def test_reported_figures_are_numbers_the_last_one_counts() -> None:
+    problem = make()
+    problem.report("lower bound", 1)
+    problem.report("lower bound", np.float64(0.5))
+    assert trace_of(problem).figures == {"lower bound": 0.5}
+    with pytest.raises(ValueError, match="could not convert"):
+        problem.report("lower bound", "low")  # type: ignore[arg-type]
