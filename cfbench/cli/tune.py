@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.options import data_dir_option, data_source, open_registry, plugin_option, strict_option
+from cfbench.cli.study_options import folders_among
 
 if TYPE_CHECKING:
     from cfbench.dataset import Dataset
@@ -21,11 +22,13 @@ Find = Callable[["Dataset", int, "ModelEntry", "ModelFamily"], "TunedRow | None"
 Keep = Callable[["TunedRow"], None]
 
 
-@click.command("tune")
+@click.command("tune", short_help="Tune the models' hyper-parameters and keep them.")
 @click.option(
-    "--dataset", "datasets", multiple=True, metavar="NAME|FOLDER", help="Only this data set. May be repeated."
+    "--dataset", "datasets", multiple=True, metavar="NAME|./FOLDER", help="Only this data set. May be repeated."
 )
-@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model. May be repeated.")
+@click.option(
+    "--model", "models", multiple=True, metavar="NAME[SETTING=VALUE,...]", help="Only this model. May be repeated."
+)
 @click.option("--fold", "folds", multiple=True, type=int, help="Only this fold. May be repeated.")
 @click.option(
     "--output",
@@ -52,14 +55,16 @@ def command(
     """
     from cfbench.harness.tuned import only_choice
     from cfbench.harness.tuning import tune
+    from cfbench.harness.variants import build_settings, resolve_variant
 
-    registry = open_registry(plugins, strict=strict)
-    entries = [registry.model(name).entry for name in models or registry.models]
+    registry = open_registry(plugins, folders_among(datasets), strict=strict)
+    variants = [resolve_variant(registry, "model", text) for text in models or registry.models]
     find, keep = _table(output) if output is not None else _cache()
-    for entry in entries:
-        family = entry.family()
+    for variant in variants:
+        entry = registry.model(variant.name).entry
+        family = build_settings(entry.family, variant.settings, entry.name)
         if only_choice(family.grid()) is not None:
-            click.echo(f"{entry.name}: nothing to tune")
+            click.echo(f"{variant.label}: nothing to tune")
             continue
         for dataset in _loaded(registry, datasets, data_source(data_dirs)):
             for fold in folds or _all_folds():

@@ -1,0 +1,71 @@
+"""``cfbench fit``: have the fitted models ready before a run, and see their fingerprints."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfbench.cli.options import data_dir_option, data_source, plugin_option, strict_option
+from cfbench.cli.study_options import study_from_options, study_options
+
+if TYPE_CHECKING:
+    from cfbench.harness.fitted import FittedModels
+    from cfbench.harness.plan import Cell, Plan
+    from cfbench.registry import Registry
+
+
+@click.command("fit", short_help="Fit a study's models ahead of its run.")
+@study_options
+@data_dir_option
+@plugin_option
+@strict_option
+def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **options: Any) -> None:
+    """Tune and fit a study's models, keep them in the user's cache, and print their fingerprints.
+
+    Takes what `cfbench run` takes. Training may differ between machines in the last bits: machines that share the
+    models (CFBENCH_CACHE_DIR) have the same fingerprints, and their records can be merged.
+    """
+    from cfbench.errors import CfbenchError
+    from cfbench.harness.caches import cache_dir
+    from cfbench.harness.fitted import FittedModels
+    from cfbench.harness.plan import make_plan
+
+    registry, study = study_from_options(options, plugins=plugins, strict=strict)
+    plan = make_plan(study, registry, data_source(data_dirs))
+    for note in plan.notes:
+        click.echo(f"Note: {note}", err=True)
+    models = FittedModels(cache_dir())
+    cells = {(cell.dataset, cell.fold, cell.model.label): cell for cell in plan.cells if not cell.skipped}
+    failed = False
+    for cell in cells.values():
+        where = f"{cell.model.label} {cell.dataset} fold {cell.fold}"
+        try:
+            click.echo(f"{where}: {_fit(cell, plan, registry, models)}")
+        except CfbenchError as error:
+            click.echo(f"Failed: {where}: {error}", err=True)
+            failed = True
+    if failed:
+        sys.exit(1)
+
+
+def _fit(cell: Cell, plan: Plan, registry: Registry, models: FittedModels) -> str:
+    from cfbench.harness.fitted import eligible_points, reject_pointless
+    from cfbench.harness.folds import split
+    from cfbench.harness.variants import build_settings
+
+    started = time.perf_counter()
+    dataset = plan.datasets[cell.dataset]
+    entry = registry.model(cell.model.name).entry
+    model = models.get(dataset, cell.fold, entry, build_settings(entry.family, cell.model.settings, entry.name))
+    fold = split(dataset, cell.fold)
+    reject_pointless(model, dataset, fold)
+    right = model.predict(dataset.X[fold.test]) == dataset.y[fold.test]
+    return (
+        f"fingerprint {model.fingerprint()}, accuracy {right.mean():.3f}, "
+        f"{len(eligible_points(model, dataset, fold))} eligible points, {time.perf_counter() - started:.1f} s"
+    )
