@@ -54,10 +54,11 @@ class NeuralNetwork(ModelFamily):
         """Train the network; one that has not converged after its passes is kept, as in the paper."""
         from cfbench_models.tuning import quiet_training
 
+        n_classes = n_classes_of(y)
         encoding = fit_encoding(X, space, standardise=True)
         with quiet_training():
             network = _network().set_params(**hyperparameters).fit(encoding.transform(X), y)
-        return NetworkModel(encoding, network, n_classes_of(y))
+        return NetworkModel(encoding, network, n_classes)
 
 
 class NetworkModel(ScikitModel):

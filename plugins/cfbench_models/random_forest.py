@@ -54,10 +54,11 @@ class RandomForest(ModelFamily):
         """Grow the forest."""
         from cfbench_models.tuning import quiet_training
 
+        n_classes = n_classes_of(y)
         encoding = fit_encoding(X, space, standardise=False)
         with quiet_training():
             forest = _forest().set_params(**hyperparameters).fit(encoding.transform(X), y)
-        return ForestModel(encoding, forest, n_classes_of(y))
+        return ForestModel(encoding, forest, n_classes)
 
 
 class ForestModel(ScikitModel):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray, Oracle, digest_of_arrays
+from cfbench import FloatArray, IntArray, ModelError, Oracle, digest_of_arrays
 from cfbench_models.encoding import Encoding
 
 
@@ -66,5 +66,12 @@ def n_classes_of(y: IntArray) -> int:
 
     Every class of a data set is in each of its training folds, since the folds are stratified and a class with fewer
     rows than folds is refused; so this is the data set's number of classes.
+
+    Raises
+    ------
+    ModelError
+        If there is one class only: nothing could be learned, and scikit-learn's classifiers differ in what they do.
     """
+    if len(np.unique(y)) < 2:
+        raise ModelError(f"all {len(y)} training rows have class {y[0]}; a model needs rows of two classes at least")
     return int(y.max()) + 1

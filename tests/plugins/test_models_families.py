@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from cfbench import FeatureSpace, FeatureSpec, FittedModel, FloatArray, IntArray, Kind, ModelFamily, Oracle
+from cfbench import FeatureSpace, FeatureSpec, FittedModel, FloatArray, IntArray, Kind, ModelError, ModelFamily, Oracle
 from cfbench_models.neural_network import NeuralNetwork
 from cfbench_models.plugin import cfbench_register_models
 from cfbench_models.random_forest import RandomForest
@@ -176,6 +176,13 @@ def test_a_class_that_training_lacks_has_a_column_of_zeros(family: ModelFamily, 
     assert shares.shape == (len(X), 3)
     assert not shares[:, 1].any()
     assert set(model.predict(X)) == {0, 2}
+
+
+@each_family
+def test_training_rows_of_one_class_are_refused(family: ModelFamily, choice: dict[str, Any]) -> None:
+    X, y = table()
+    with pytest.raises(ModelError, match="all 90 training rows have class 1"):
+        family.fit(X, np.ones_like(y), SPACE, choice)
 
 
 @each_family
