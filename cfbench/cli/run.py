@@ -46,7 +46,7 @@ def command(
     from cfbench.harness.plan import make_plan
     from cfbench.harness.record import Record
     from cfbench.harness.tracking import remember_tracking, tracking_address
-    from cfbench.leaderboard import print_leaderboard
+    from cfbench.leaderboard.terminal import print_leaderboard
 
     for status in retry:
         if status not in set(Status):

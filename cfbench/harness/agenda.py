@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from cfbench.events import RunStarted
+from cfbench.harness.measure import cell_metrics, identity
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
 from cfbench.harness.record import Record
@@ -36,15 +37,14 @@ class Agenda:
 
     def started(self, plan: Plan, *, tracking: str, workers: int) -> RunStarted:
         """Return the event that opens the run."""
-        asked = {key: p.bound(plan.datasets[p.cell.dataset].n) for key, p in self.progress.items()}
         return RunStarted(
             study=plan.study.name,
             results=plan.study.results,
             tracking=tracking,
             cells=tuple(progress.cell.info for progress in self.progress.values()),
             cells_done=self.done,
-            searches=sum(asked.values()),
-            searches_done=sum(min(len(p.done), asked[key]) for key, p in self.progress.items()),
+            searches=sum(p.cell.searches for p in self.progress.values()),
+            searches_done=sum(min(len(p.done), p.cell.searches) for p in self.progress.values()),
             workers=workers,
             notes=plan.notes,
         )
@@ -78,7 +78,7 @@ def open_agenda(
             continue
         if retry:
             record.forget(key, retry)
-        progress = CellProgress(cell, plan.study.points, plan.study.repetitions, done=set(record.done(key)))
+        progress = CellProgress(cell, set(record.done(key)))
         agenda.progress[key] = progress
         finished = known is not None and not known.failure and progress.complete_for(known.eligible)
         if finished and not unmeasured(record, registry, metrics, key):
@@ -90,5 +90,5 @@ def open_agenda(
 
 def unmeasured(record: Record, registry: Registry, metrics: Sequence[Variant], key: str) -> tuple[Variant, ...]:
     """Return the metrics whose present version and settings the record lacks for a cell."""
-    have = {(metric, version) for metric, version, _ in record.measured().get(key, set())}
-    return tuple(metric for metric in metrics if (metric.label, registry.metric(metric.name).entry.version) not in have)
+    have = record.measured().get(key, set())
+    return tuple(metric for metric in cell_metrics(metrics, registry) if identity(metric, registry) not in have)

@@ -17,9 +17,6 @@ class CellProgress:
     Parameters
     ----------
     cell : Cell
-    points : int or None
-        Eligible points asked for; None: all.
-    repetitions : int
     done : set of (int, int)
         (point, repetition) of the searches in the record; it may hold more than is asked for.
     eligible : int
@@ -33,8 +30,6 @@ class CellProgress:
     """
 
     cell: Cell
-    points: int | None
-    repetitions: int
     done: set[tuple[int, int]]
     eligible: int = 0
     left: set[tuple[int, int]] = field(default_factory=set)
@@ -45,12 +40,6 @@ class CellProgress:
     def total(self) -> int:
         """Searches that the study asks for, known when the cell has started."""
         return len(self._wanted(self.eligible))
-
-    def bound(self, rows: int) -> int:
-        """At most so many searches the study asks for, from a data set of `rows` rows; a fifth is a test fold."""
-        in_fold = -(-rows // 5)
-        points = in_fold if self.points is None else min(self.points, in_fold)
-        return points * self.repetitions
 
     def complete_for(self, eligible: int) -> bool:
         """Whether the record holds all that is asked for, where the fold has so many eligible points."""
@@ -71,5 +60,5 @@ class CellProgress:
         return ""
 
     def _wanted(self, eligible: int) -> set[tuple[int, int]]:
-        points = eligible if self.points is None else min(self.points, eligible)
-        return {(point, repetition) for point in range(points) for repetition in range(self.repetitions)}
+        points = eligible if self.cell.points is None else min(self.cell.points, eligible)
+        return {(point, repetition) for point in range(points) for repetition in range(self.cell.repetitions)}

@@ -91,7 +91,7 @@ class Worker:
         entry = self._registry.searcher(task.cell.searcher.name).entry
         searcher: Searcher | None = None
         if isinstance(entry.searcher, type):
-            searcher = build_settings(entry.searcher, task.cell.searcher.settings)
+            searcher = build_settings(entry.searcher, task.cell.searcher.settings, entry.name)
         return run_search(task, ground, entry, searcher, self._objective(task.cell.objective))
 
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
@@ -106,13 +106,14 @@ class Worker:
             train=ground.fold.train,
             test=ground.fold.test,
             constraints=cell.constraints,
+            respect_steps=cell.respect_steps,
             model=lambda: ground.model,
             seed=cell.seed,
         )
         return measure_cell(searches, context, self._registry, metrics)
 
     def _objective(self, variant: Variant) -> Objective:
-        return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings)
+        return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)
 
     def _ground(self, cell: Cell) -> Ground:
         key = (cell.dataset, cell.model.label, cell.fold)
@@ -122,7 +123,7 @@ class Worker:
         dataset = self._dataset(cell)
         fold = split(dataset, cell.fold)
         entry = self._registry.model(cell.model.name).entry
-        model = self._fitted.get(dataset, cell.fold, entry, build_settings(entry.family, cell.model.settings))
+        model = self._fitted.get(dataset, cell.fold, entry, build_settings(entry.family, cell.model.settings, entry.name))
         train = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
         for array in (train.X, train.y):
             array.setflags(write=False)
