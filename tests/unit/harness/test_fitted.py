@@ -17,7 +17,7 @@ from cfbench.errors import ModelError
 from cfbench.harness.caches import store_object
 from cfbench.harness.fitted import MODELS_KEPT, FittedModels, eligible_points, reject_pointless
 from cfbench.harness.folds import Fold, split
-from cfbench.harness.tuned import TunedRow, read_table, tuning_key, write_table
+from cfbench.harness.tuned import TunedRow, tuning_key, write_table
 from cfbench.harness.tuning import tune
 
 SPACE = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0.0, 100.0),))
@@ -155,26 +155,6 @@ def test_a_damaged_row_in_the_cache_is_reported_and_tuned_again(
     assert FittedModels(tmp_path).hyperparameters(data(), 0, ENTRY, StepFamily()) == {"threshold": 40.0}
     assert "is damaged" in caplog.text
     assert json.loads(path.read_bytes())["hyperparameters"] == {"threshold": 40.0}
-
-
-def test_a_table_is_sorted_and_comes_back_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "tuned.json"
-    names = [("b", "x", 0), ("a", "x", 1), ("a", "x", 0), ("a", "w", 3)]
-    rows = [
-        TunedRow(f"k{i}", model, name, fold, {"m": None}, 0.1, 0.2, "1") for i, (model, name, fold) in enumerate(names)
-    ]
-    write_table(path, rows)
-    assert list(read_table(path)) == ["k3", "k2", "k1", "k0"]
-    assert read_table(path) == {row.key: row for row in rows}
-    assert len(path.read_text().splitlines()) == len(rows) + 2  # a line a row, so that changes are readable
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"key": "x"}]', "\x00"])
-def test_a_broken_table_is_an_error_that_names_it(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "tuned.json"
-    path.write_text(content)
-    with pytest.raises(ModelError, match=r"tuned.json is no table of tuned hyper-parameters.*cfbench tune --output"):
-        read_table(path)
 
 
 def test_a_model_is_fitted_once_and_then_loaded(tmp_path: Path) -> None:
