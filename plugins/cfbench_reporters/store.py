@@ -1,0 +1,145 @@
+"""Opening an MLflow tracking store, quickly, quietly, and with errors that say what to do.
+
+mlflow is imported here and in :mod:`cfbench_reporters.mirror`, inside functions: every command loads the reporters, few
+use them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cfbench import TrackingError, shown_address, sqlite_path
+
+_ALWAYS = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+_WHILE_TALKING = {
+    # By itself MLflow tries a silent server for a quarter of an hour; the run would stand still for as long.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    # It prints two lines a run to stdout, where the leaderboard goes.
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+_NOISY = ("mlflow", "alembic", "urllib3")  # migrations, retries and tracebacks; what matters is raised as well
+
+
+@contextlib.contextmanager
+def talking_to(address: str) -> Iterator[None]:
+    """Use MLflow on the store at `address`: short timeouts, no log lines, one kind of error.
+
+    What the user has set in the environment stays as it is. Everything is put back at the end.
+
+    Raises
+    ------
+    TrackingError
+        Whatever goes wrong inside.
+    """
+    for name, value in _ALWAYS.items():
+        os.environ.setdefault(name, value)
+    added = {name: value for name, value in _WHILE_TALKING.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        import mlflow.tracking  # noqa: F401 - sets the levels of its loggers, which would undo ours
+
+        with _silenced():
+            yield
+    except TrackingError:
+        raise
+    except Exception as error:  # mlflow lets errors of requests, SQLAlchemy, drivers and its own through
+        raise TrackingError(_explained(error, address)) from error
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def open_client(address: str) -> Any:
+    """Return an ``MlflowClient`` of the store at `address`, made on first use where it is an SQLite file.
+
+    To be called inside :func:`talking_to`. MLflow's global tracking address is left alone.
+    """
+    from mlflow.tracking import MlflowClient
+
+    path = sqlite_path(address)
+    if address.startswith("sqlite") and (path is None or str(path).startswith(":")):
+        raise TrackingError(
+            f"{address!r} names no file, so nothing would be kept; write sqlite:///FILE, or track nothing with "
+            "--tracking none"
+        )
+    if address.startswith("file:") or ("://" not in address and not address.startswith("databricks")):
+        raise TrackingError(
+            f"{address!r} is a folder, which MLflow 3 no longer tracks to; name an SQLite file "
+            "(--tracking sqlite:///mlflow.db) or a server (--tracking http://...)"
+        )
+    if path is not None and not path.exists():
+        _make_sqlite_store(path)
+    elif "://" in address and not address.startswith("http"):
+        _try_database(address)
+    return MlflowClient(tracking_uri=address)
+
+
+def _make_sqlite_store(path: Path) -> None:
+    """Build the store beside its place and put it there whole.
+
+    A migration that is interrupted, or that two processes do at once, leaves a database that no MLflow opens again.
+    """
+    from mlflow.tracking import MlflowClient
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    _try_database(f"sqlite:///{draft}")
+    try:
+        MlflowClient(tracking_uri=f"sqlite:///{draft}")
+        with contextlib.suppress(FileExistsError):  # another process was faster: its store is as good
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _try_database(address: str) -> None:
+    """Open the database once: MLflow by itself repeats what cannot succeed for two minutes."""
+    from sqlalchemy import create_engine
+
+    engine = create_engine(address)
+    try:
+        with engine.connect():
+            pass
+    finally:
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    levels = {name: logging.getLogger(name).level for name in _NOISY}
+    try:
+        for name in _NOISY:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _explained(error: BaseException, address: str) -> str:
+    shown = shown_address(address)
+    if "out-of-date database schema" in str(error):
+        return (
+            f"the tracking store {shown} was made by another version of MLflow; back it up and run "
+            f"`mlflow db upgrade {shown}`, or name another store with --tracking"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return (
+            f"the tracking store {shown} needs the driver {error.name!r}, which is not installed; install it, or name "
+            "another store with --tracking"
+        )
+    cause = error
+    while cause.__cause__ is not None or cause.__context__ is not None:
+        cause = cause.__cause__ or cause.__context__ or cause
+    reason = " ".join(str(cause).replace(address, shown).split())[:300] or type(cause).__name__
+    return (
+        f"the tracking store {shown} cannot be used: {reason}. Nothing of the record is lost: `cfbench sync` logs "
+        "what is missing when the store answers"
+    )

@@ -1,0 +1,70 @@
+"""The tracking reporter: mirrors finished cells to MLflow, one way, from the main process alone.
+
+Tracking that is down costs the run one message and nothing else; ``cfbench sync`` logs later what is missing. Failed
+cells have no results to show and are not mirrored: they run again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfbench import CellFinished, RunFinished, RunStarted, hookimpl
+
+if TYPE_CHECKING:
+    from cfbench_reporters.mirror import Mirror
+
+
+class TrackingReporter:
+    """Logs every finished cell of a run as a flat MLflow run.
+
+    Attributes
+    ----------
+    logged : int
+        Cells that the present run has logged anew or brought up to date.
+    """
+
+    def __init__(self) -> None:
+        self.logged = 0
+        self._mirror: Mirror | None = None
+
+    @hookimpl
+    def cfbench_run_started(self, event: RunStarted) -> None:
+        """Open the study's experiment.
+
+        Raises
+        ------
+        TrackingError
+            If that fails; the cells of this run are then ignored.
+        """
+        self.logged, self._mirror = 0, None
+        if event.tracking:
+            from cfbench_reporters.mirror import Mirror
+
+            self._mirror = Mirror(event.tracking, event.study, event.results)
+
+    @hookimpl
+    def cfbench_cell_finished(self, event: CellFinished) -> None:
+        """Log the cell.
+
+        Raises
+        ------
+        TrackingError
+            If that fails; further cells of this run are then ignored.
+        """
+        mirror = self._mirror
+        if mirror is None or event.failure or event.searches is None or event.searches.empty:
+            return
+        import pyarrow as pa
+
+        from cfbench import SEARCH_SCHEMA
+        from cfbench_reporters.cell_run import cell_run
+
+        self._mirror = None
+        table = pa.Table.from_pandas(event.searches, schema=SEARCH_SCHEMA, preserve_index=False)
+        self.logged += mirror.log(cell_run(event), table.replace_schema_metadata(SEARCH_SCHEMA.metadata))
+        self._mirror = mirror
+
+    @hookimpl
+    def cfbench_run_finished(self, event: RunFinished) -> None:  # noqa: ARG002 - what ends does not matter here
+        """Let go of the store."""
+        self._mirror = None
