@@ -13,7 +13,7 @@ from cfbench.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, Object
 from cfbench.errors import PluginError, nearest_first
 from cfbench.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.hookspecs import PROJECT
-from cfbench.loading import guarded
+from cfbench.loading import Candidate, guarded
 
 REGISTERING: Mapping[str, type[Entry]] = {
     "cfbench_register_datasets": DatasetEntry,
@@ -48,7 +48,8 @@ class LoadedPlugin:
 
     Parameters
     ----------
-    name : str
+    candidate : Candidate
+        What it was found as.
     plugin : object
         A module or an instance whose attributes implement hooks.
 
@@ -58,8 +59,8 @@ class LoadedPlugin:
         What is wrong with its hooks; those are not called.
     """
 
-    def __init__(self, name: str, plugin: object) -> None:
-        self.name = name
+    def __init__(self, candidate: Candidate, plugin: object) -> None:
+        self.candidate = candidate
         self.plugin = plugin
         self.objections: list[str] = []
         self.reads_folders = False

@@ -96,8 +96,9 @@ class Registry:
         self.searchers: Mapping[str, Registered[SearcherEntry]] = entries[SearcherEntry]
         self.objectives: Mapping[str, Registered[ObjectiveEntry]] = entries[ObjectiveEntry]
         self.metrics: Mapping[str, Registered[MetricEntry]] = entries[MetricEntry]
-        self._reporters = {plugin.name: plugin for plugin in plugins if plugin.implements(*REPORTING.values())}
-        self.reporters: Mapping[str, object] = {name: plugin.plugin for name, plugin in self._reporters.items()}
+        listening = [plugin for plugin in plugins if plugin.implements(*REPORTING.values())]
+        self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
+        self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
         self.problems = tuple(problems)
 
     def dataset(self, name: str) -> Registered[DatasetEntry]:
@@ -146,12 +147,12 @@ class Registry:
             One a reporter that raised.
         """
         hook = REPORTING[type(event)]
-        if only is not None and only not in self._reporters:
-            raise UnknownNameError("reporter", only, self._reporters, self._hint())
+        if only is not None and only not in self.reporter_plugins:
+            raise UnknownNameError("reporter", only, self.reporter_plugins, self._hint())
         complaints = []
-        for name in self._reporters if only is None else [only]:
+        for name in self.reporter_plugins if only is None else [only]:
             try:
-                guarded(partial(self._reporters[name].call, hook, event=event))
+                guarded(partial(self.reporter_plugins[name].call, hook, event=event))
             except PluginError as error:
                 complaints.append(Complaint(name, str(error)))
         return complaints
@@ -194,7 +195,7 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
     entries: dict[type[Entry], dict[str, Registered[Any]]] = {kind: {} for kind in REGISTERING.values()}
     for candidate in [*candidates, *named(options.plugins), *given(objects)]:
         try:
-            plugin = LoadedPlugin(candidate.plugin, load(candidate))
+            plugin = LoadedPlugin(candidate, load(candidate))
         except PluginError as error:
             problems.append(candidate.problem(str(error)))
             continue

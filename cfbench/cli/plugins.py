@@ -1,0 +1,175 @@
+"""``cfbench plugins``: everything that is registered, and what is not, with the reason."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfbench.cli.options import plugin_option, strict_option
+
+if TYPE_CHECKING:
+    from cfbench.registry import Registry
+
+
+@click.command("plugins", short_help="List everything that is registered, and what failed to load.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--check", is_flag=True, help="Exit with 1 if anything could not be registered.")
+@plugin_option
+@strict_option
+def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) -> None:
+    """List everything that is registered, and what failed to load.
+
+    By kind: name, the distribution that brought it, and what it says of itself; for searchers also what they handle and
+    need. Whatever could not be registered follows with the reason.
+    """
+    from cfbench.registry import RegistryOptions, build_registry
+
+    with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints on import must not get into the document
+        registry = build_registry(RegistryOptions(plugins=plugins, strict=strict))
+    listing = listing_of(registry)
+    if as_json:
+        click.echo(json.dumps(listing, indent=2))
+    else:
+        _print(listing)
+    if check and registry.problems:
+        sys.exit(1)
+
+
+def listing_of(registry: Registry) -> dict[str, list[dict[str, Any]]]:
+    """Return everything that is registered, and the problems, as JSON-like content; kinds as in `Registry`."""
+    kinds: Mapping[str, Mapping[str, Any]] = {
+        "datasets": registry.datasets,
+        "models": registry.models,
+        "searchers": registry.searchers,
+        "objectives": registry.objectives,
+        "metrics": registry.metrics,
+    }
+    listing = {
+        kind: [
+            {
+                "name": name,
+                "version": registered.entry.version,
+                "summary": registered.entry.summary,
+                "plugin": registered.plugin,
+                "distribution": registered.distribution,
+                "distribution_version": registered.distribution_version,
+                **_declarations(kind, registered.entry),
+            }
+            for name, registered in sorted(entries.items())
+        ]
+        for kind, entries in kinds.items()
+    }
+    listing["reporters"] = [
+        {
+            "name": name,
+            "summary": (inspect.getdoc(reporter.plugin) or "").partition("\n")[0],
+            "plugin": name,
+            "distribution": reporter.candidate.distribution,
+            "distribution_version": reporter.candidate.version,
+        }
+        for name, reporter in sorted(registry.reporter_plugins.items())
+    ]
+    listing["problems"] = [
+        {
+            "plugin": problem.plugin,
+            "distribution": problem.distribution,
+            "distribution_version": problem.version,
+            "reason": problem.reason,
+        }
+        for problem in registry.problems
+    ]
+    return listing
+
+
+def _declarations(kind: str, entry: Any) -> dict[str, Any]:
+    """Return what an entry of `kind` declares beside its name."""
+    if kind == "datasets":
+        return {"folder": str(entry.folder) if entry.folder else None}
+    if kind == "searchers":
+        return {
+            "handles": sorted(entry.handles),
+            "needs": sorted(entry.needs),
+            "can_use": sorted(entry.can_use),
+            "returns_sets": entry.returns_sets,
+            "white_box": entry.is_white_box,
+            "default_budget": entry.default_budget,
+            "unavailable": entry.unavailable,
+        }
+    if kind == "metrics":
+        return {
+            "stage": entry.stage.value,
+            "direction": entry.direction.value,
+            "unit": entry.unit,
+            "denominator": entry.denominator,
+        }
+    return {}
+
+
+_TITLES = {
+    "datasets": "Data sets",
+    "models": "Models",
+    "searchers": "Searchers",
+    "objectives": "Objectives",
+    "metrics": "Metrics",
+    "reporters": "Reporters",
+}
+
+
+def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for kind, title in _TITLES.items():
+        console.print(title, style="bold")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        for one in listing[kind]:
+            about = Text("\n".join(filter(None, [one["summary"], *_details(kind, one)])))
+            version = f"version {one['version']}, " if "version" in one else ""
+            about.append(f"\n{version}{_origin(one)}", style="dim")
+            table.add_row(Text(one["name"]), about)
+        console.print(Padding(table if listing[kind] else "none", (0, 0, 1, 2)))
+    if not listing["problems"]:
+        console.print("Everything that was found is registered.")
+        return
+    console.print(f"Not registered ({len(listing['problems'])})", style="bold red")
+    for problem in listing["problems"]:
+        console.print(Padding(Text(f"{problem['plugin']} ({_origin(problem)}): {problem['reason']}"), (0, 0, 0, 2)))
+
+
+def _origin(one: Mapping[str, Any]) -> str:
+    """Say who brought an entry: the distribution with its version, or the file or module that the user named."""
+    if one["distribution"]:
+        return f"{one['distribution']} {one['distribution_version']}"
+    return str(one["plugin"])
+
+
+def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
+    """Say in a line or two what an entry declares."""
+    if kind == "datasets":
+        return [f"folder: {one['folder']}"] if one["folder"] else []
+    if kind == "metrics":
+        better = "" if one["direction"] == "neutral" else f", {one['direction']} is better"
+        unit = f", in {one['unit']}" if one["unit"] else ""
+        over = f", over {one['denominator']}" if one["denominator"] else ""
+        return [f"{one['stage']} metric{better}{unit}{over}"]
+    if kind != "searchers":
+        return []
+    lines = [
+        f"{field.replace('_', ' ')}: {', '.join(one[field]) or 'nothing'}"
+        for field in ("handles", "needs", "can_use")
+        if one[field] or field == "handles"
+    ]
+    lines += ["white-box"] if one["white_box"] else []
+    lines += ["returns sets"] if one["returns_sets"] else []
+    lines += [f"default budget: {one['default_budget']} rows"] if one["default_budget"] else []
+    return ["; ".join(lines), f"unavailable: {one['unavailable']}" if one["unavailable"] else ""]
