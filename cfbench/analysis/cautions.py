@@ -62,15 +62,15 @@ def _failed(cells: Iterable[CellSummary]) -> list[str]:
     if not reasons:
         return []
     cases = [f"{count} of {reason}" for reason, count in reasons.most_common()]
-    return [f"{reasons.total()} failed cells are not in any number (they run again with the study): {_listing(cases)}"]
+    return [f"cells that failed, so that they are in no number (the same study runs them again): {_listing(cases)}"]
 
 
 def _skipped(cells: Iterable[CellSummary]) -> list[str]:
     reasons = Counter((cell.info.searcher, cell.skipped) for cell in cells if cell.skipped)
     if not reasons:
         return []
-    cases = [f"{searcher} {count}: {reason}" for (searcher, reason), count in reasons.most_common()]
-    return [f"{reasons.total()} cells were skipped: {_listing(cases)}"]
+    cases = [f"{count} of {searcher}: {reason}" for (searcher, reason), count in reasons.most_common()]
+    return [f"cells that were skipped: {_listing(cases)}"]
 
 
 def _fingerprints(cells: Iterable[CellSummary]) -> list[str]:

@@ -34,6 +34,11 @@ class Measured:
     table: pd.DataFrame
     complaints: tuple[str, ...] = ()
 
+    @classmethod
+    def nothing(cls, *complaints: str) -> Measured:
+        """Return what is left where nothing could be measured."""
+        return cls(pd.DataFrame(columns=MEASURE_SCHEMA.names), complaints)
+
 
 def measure_cell(
     searches: pd.DataFrame, context: CellContext, registry: Registry, metrics: Sequence[Variant]
@@ -56,7 +61,7 @@ def measure_cell(
         except CfbenchError as error:
             complaints.append(str(error))
     if not tables:
-        return Measured(pd.DataFrame(columns=MEASURE_SCHEMA.names), tuple(complaints))
+        return Measured.nothing(*complaints)
     return Measured(pd.concat(tables, ignore_index=True), tuple(complaints))
 
 

@@ -161,7 +161,7 @@ def headline(board: Board, record: str) -> str:
 
 
 def _against_reference(row: Row) -> str:
-    if row.is_reference:
+    if row.is_reference and row.folds:
         return "reference"
     if row.relative is None or row.relative.value is None:
         return ABSENT

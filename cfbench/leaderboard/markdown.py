@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cfbench.analysis.board import Board
-from cfbench.leaderboard.columns import columns_for, headline, table_of
+from cfbench.analysis.cautions import spans
+from cfbench.leaderboard.columns import ABSENT, columns_for, headline, table_of
 from cfbench.leaderboard.safe import markdown_cell
 
-TASK_COLUMNS = ("data set", "model", "objective", "constraints")
+TASK_COLUMNS = ("data set", "model", "objective", "constraints", "folds")
 
 
 def render_markdown(board: Board, record: str) -> str:
@@ -26,8 +27,9 @@ def render_markdown(board: Board, record: str) -> str:
     ruler = [*[":--"] * (len(TASK_COLUMNS) + 1), *["--:"] * (len(columns) - 1)]
     lines = [f"**{markdown_cell(headline(board, record))}**", "", _line(header), _line(ruler, escape=False)]
     for row, cells in zip(board.rows, table_of(board.rows, columns), strict=True):
-        task = row.task
-        lines.append(_line([task.dataset, task.model, task.objective, "on" if task.constraints else "off", *cells]))
+        task, folds = row.task, spans(row.folds) or ABSENT
+        constraints = "on" if task.constraints else "off"
+        lines.append(_line([task.dataset, task.model, task.objective, constraints, folds, *cells]))
     lines.append("")
     lines += [f"- {markdown_cell(column.title)}: {markdown_cell(column.legend)}" for column in columns if column.legend]
     if board.cautions:

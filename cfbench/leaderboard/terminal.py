@@ -17,6 +17,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.cautions import spans
+from cfbench.analysis.rows import Row
 from cfbench.leaderboard.columns import Column, columns_for, headline, table_of
 from cfbench.leaderboard.safe import visible
 
@@ -105,7 +107,7 @@ def layout(board: Board, record: str, width: int) -> list[Line]:
         Line(_row([column.unit for column in columns], widths), "dim"),
     ]
     for task, rows in board.by_task().items():
-        lines += _wrapped(str(task), width, "bold cyan")
+        lines += _wrapped(f"{task}{_given(rows)}", width, "bold cyan")
         for label, *numbers in table_of(rows, columns):
             if cell_len(label) <= LONGEST_LABEL:
                 lines.append(Line(_row([label, *numbers], widths)))
@@ -127,11 +129,21 @@ def _fitting(board: Board, width: int) -> tuple[list[Column], list[int]]:
             max(cell_len(text) for text in (column.title, column.unit, *cells))
             for column, *cells in zip(columns, *table, strict=True)
         ]
-        widths[0] = min(widths[0], LONGEST_LABEL)
+        short = [cell_len(label) for label, *_ in table if cell_len(label) <= LONGEST_LABEL]
+        widths[0] = max(cell_len(columns[0].title), *short, 0)
         last = columns[-1].part
         if last == 0 or len(INDENT) + sum(widths) + len(GAP) * (len(widths) - 1) <= width:
             return columns, widths
         columns = [column for column in columns if column.part < last]
+
+
+def _given(rows: Sequence[Row]) -> str:
+    """Say what the searchers of a task were given, where it is the same for all; a caution says where it is not."""
+    given = {(row.success.n, row.eligible, row.folds) for row in rows if row.folds}
+    if len(given) != 1:
+        return ""
+    points, eligible, folds = given.pop()
+    return f"   {points:,} of {eligible:,} eligible points, {'folds' if len(folds) > 1 else 'fold'} {spans(folds)}"
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

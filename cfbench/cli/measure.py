@@ -1,0 +1,143 @@
+"""``cfbench measure``: metrics for an old record, without any search."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfbench.cli.options import (
+    data_dir_option,
+    data_source,
+    open_registry,
+    plugin_option,
+    results_option,
+    strict_option,
+)
+from cfbench.errors import RecordError, StudyError
+
+if TYPE_CHECKING:
+    from cfbench.harness.second_stage import SecondStage, Tally
+    from cfbench.harness.variants import Variant
+    from cfbench.registry import Registry
+
+HEADER = ("metric", "cells measured", "now", "values", "denominator")
+
+
+@click.command("measure", short_help="Add metrics to a record, without any search.")
+@results_option
+@click.option(
+    "--metric", "names", multiple=True, metavar="NAME[setting=value]", help="A metric to add. May be repeated."
+)
+@click.option("--all", "everything", is_flag=True, help="Add every registered metric.")
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A data-set folder of your own that the record's study used. May be repeated.",
+)
+@data_dir_option
+@plugin_option
+@strict_option
+def command(
+    *,
+    results: Path,
+    names: Sequence[str],
+    everything: bool,
+    folders: Sequence[Path],
+    data_dirs: Sequence[Path],
+    plugins: Sequence[str],
+    strict: bool,
+) -> None:
+    """Add metrics to a record, without any search.
+
+    Only what is missing is computed: a metric whose version and settings the record has is not measured again.
+    """
+    if not names and not everything:
+        raise click.UsageError(
+            "name metrics with --metric NAME, or ask for --all of them; `cfbench plugins` lists them"
+        )
+    if not results.is_dir():
+        raise RecordError(f"there is no record in {results}; `cfbench run --preset quick` makes one")
+    from cfbench.harness.caches import cache_dir
+    from cfbench.harness.fitted import FittedModels
+    from cfbench.harness.record import Record
+    from cfbench.harness.second_stage import measure_record
+
+    registry = open_registry(plugins, folders, strict=strict)
+    metrics = wanted_metrics(registry, names, everything=everything)
+    with Record.open(results, write=True) as record:
+        for problem in record.problems:
+            click.echo(f"Warning: {problem}", err=True)
+        stage = measure_record(
+            record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=_progress
+        )
+    click.echo(table_of(stage, registry))
+    _complain(stage)
+    if stage.failures:
+        sys.exit(1)
+
+
+def wanted_metrics(registry: Registry, names: Sequence[str], *, everything: bool) -> tuple[Variant, ...]:
+    """Resolve the metrics asked for.
+
+    Raises
+    ------
+    UnknownNameError
+        If one is not registered or has no such setting.
+    StudyError
+        If a setting is impossible, or one compares cells, which is nothing to be stored about a search.
+    """
+    from cfbench.harness.measure import cell_metrics
+    from cfbench.harness.variants import resolve_variant
+
+    asked = [resolve_variant(registry, "metric", name) for name in names]
+    comparing = [variant.label for variant in asked if not cell_metrics([variant], registry)]
+    if comparing:
+        raise StudyError(
+            f"metric {comparing[0]!r} compares searchers with each other and is stored for none of them; "
+            "`cfbench leaderboard --reference NAME` shows it"
+        )
+    if everything:
+        asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
+    unique = {variant.label: variant for variant in asked}
+    return cell_metrics(unique.values(), registry)
+
+
+def table_of(stage: SecondStage, registry: Registry) -> str:
+    """Lay out what the record holds now: a line a metric, under a header."""
+    lines = [HEADER, *(_line(tally, stage.cells, registry) for tally in stage.tallies)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join(texts)
+
+
+def _line(tally: Tally, cells: int, registry: Registry) -> tuple[str, ...]:
+    return (
+        tally.metric.label,
+        f"{tally.cells:,} of {cells:,}",
+        f"{tally.added:,}",
+        f"{tally.values:,} of {tally.searches:,}",
+        registry.metric(tally.metric.name).entry.denominator or "-",
+    )
+
+
+def _progress(done: int, cells: int) -> None:
+    """Count cells where somebody watches, on one line that the table then replaces."""
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
+
+
+def _complain(stage: SecondStage) -> None:
+    if stage.left_out:
+        click.echo(
+            f"Note: {stage.left_out} cells have searches that are not finished and were left out; "
+            "their study measures them when it is run on.",
+            err=True,
+        )
+    for reason, count in stage.failures.most_common():
+        click.echo(f"Failed: {reason}{f' (in {count} cells)' if count > 1 else ''}", err=True)

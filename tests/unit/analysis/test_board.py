@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cfbench.analysis.aggregate import Median, Rate
+from cfbench.analysis.board import Selection, make_board
+from cfbench.entries import Need, SearcherEntry
+from cfbench.errors import UnknownNameError
+from cfbench.hookspecs import hookimpl
+from cfbench.registry import Registry, build_registry
+
+if TYPE_CHECKING:
+    from tests.unit.analysis.conftest import MakeCell
+
+
+class Peek:
+    """A plugin with a white-box searcher."""
+
+    @hookimpl
+    def cfbench_register_searchers(self) -> list[SearcherEntry]:
+        return [SearcherEntry(name="peek", searcher=lambda problem, rng: None, needs=[Need.MODEL_STRUCTURE])]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return build_registry(objects=[Peek()])
+
+
+def test_rows_stand_best_first_and_white_boxes_last(cell: MakeCell, registry: Registry) -> None:
+    board = make_board(
+        [
+            cell([0.1, 0.1], searcher="peek"),
+            cell([0.2, 0.4], searcher="cogs"),
+            cell([0.2, 0.3], searcher="lore"),
+            cell([0.1, None], searcher="grow"),
+            cell(searcher="dice-a", skipped="not installed"),
+        ],
+        registry,
+    )
+    assert [row.label for row in board.rows] == ["cogs", "lore", "grow", "dice-a", "peek [white-box]"]
+    assert [row.shared_loss for row in board.rows[:3]] == [Median(0.2, 1, 2), Median(0.2, 1, 2), Median(0.1, 1, 2)]
+
+
+def test_ties_in_success_are_ordered_by_the_loss_on_shared_points(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell([0.5, None, 0.2]), cell([0.6, 0.01, None], searcher="lore")], registry)
+    # lore's own median is smaller, but on the one point that both solved cogs is closer
+    assert [row.label for row in board.rows] == ["cogs", "lore"]
+    assert board.rows[1].loss == Median(0.305, 2, 3)
+
+
+def test_a_row_has_every_number(cell: MakeCell, registry: Registry) -> None:
+    board = make_board(
+        [
+            cell([0.2, 0.4], searches=2, wall_seconds=3.0, search_queries=80, fingerprints=("a",)),
+            cell([0.3, None], searcher="lore", searches=2, wall_seconds=1.0, search_queries=20),
+        ],
+        registry,
+    )
+    cogs, lore = board.rows
+    assert cogs.is_reference
+    assert cogs.relative is None
+    assert lore.relative is not None
+    assert lore.relative.value == pytest.approx(0.5)
+    assert (lore.relative.k, lore.relative.n) == (1, 2)
+    assert lore.success == Rate(0.5, None, 1, 2)
+    assert (cogs.spending.seconds, lore.spending.queries) == (1.5, 10.0)
+    assert (cogs.eligible, cogs.folds, cogs.cells) == (2, (0,), 1)
+    assert (board.reference, board.cells, board.failed, board.skipped) == ("cogs", 2, 0, 0)
+
+
+def test_one_searcher_alone_is_fine(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell([0.2])], registry)
+    assert board.rows[0].is_reference
+    assert board.cautions == ()
+
+
+def test_an_unknown_reference_is_an_error_only_where_it_was_asked_for(cell: MakeCell, registry: Registry) -> None:
+    cells = [cell([0.2], searcher="lore"), cell([0.2], searcher="grow")]
+    with pytest.raises(UnknownNameError, match="unknown reference searcher 'cogs'"):
+        make_board(cells, registry)
+    board = make_board(cells, registry, need_reference=False)
+    assert board.reference == ""
+    assert board.cautions[0].startswith("nothing to compare with: unknown reference searcher 'cogs'")
+    assert all(row.relative is None for row in board.rows)
+
+
+def test_a_board_without_the_comparison_metric_says_so(cell: MakeCell) -> None:
+    registry = build_registry()
+    registry.metrics = {}
+    board = make_board([cell([0.2]), cell([0.2], searcher="lore")], registry)
+    (caution,) = board.cautions
+    assert caution.startswith("no relative change: unknown metric 'relative-loss'. Known: none.")
+
+
+def test_a_selection_keeps_names_and_labels(cell: MakeCell, registry: Registry) -> None:
+    cells = [
+        cell([0.1]),
+        cell([0.1], dataset="wine"),
+        cell([0.1], objective="k[m=4]"),
+        cell([0.1], objective="k"),
+        cell([0.1], model="neural-network"),
+    ]
+
+    def kept(selection: Selection) -> int:
+        return make_board(cells, registry, selection=selection).cells
+
+    assert kept(Selection(datasets=["wine"])) == 1
+    assert kept(Selection(datasets=["wine", "credit"])) == 5
+    assert kept(Selection(objectives=["k"])) == 2
+    assert kept(Selection(objectives=["k[m=4]"])) == 1
+    assert kept(Selection(models=["random-forest"], objectives=["none"])) == 2
+    with pytest.raises(
+        UnknownNameError, match=r"unknown data set of this record 'vine'. Did you mean 'wine'\? Known: wine, credit"
+    ):
+        kept(Selection(datasets=["vine"]))
+
+
+def test_all_cells_failed(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell(failure="no table")], registry)
+    assert board.rows[0].success == Rate(None, None, 0, 0)
+    assert (board.failed, board.rows[0].failed) == (1, 1)
+    assert "no table" in board.cautions[0]
