@@ -53,7 +53,7 @@ def _all_or_count(value: Any) -> Any:
 def _json_like(settings: dict[str, Any]) -> dict[str, Any]:
     odd = [key for key, value in settings.items() if not is_json_like(value)]
     if odd:
-        raise ValueError(f"must be made of numbers, strings, true, false, lists and tables; {odd[0]!r} is not")
+        raise ValueError(f"must be made of finite numbers, strings, true, false, lists and tables; {odd[0]!r} is not")
     return settings
 
 

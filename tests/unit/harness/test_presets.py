@@ -1,0 +1,128 @@
+"""Presets: what they run, and what they leave out where less is registered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfbench.entries import (
+    DatasetEntry,
+    DataSource,
+    Entry,
+    MetricEntry,
+    ModelEntry,
+    Objective,
+    ObjectiveEntry,
+    SearcherEntry,
+)
+from cfbench.errors import StudyError, UnknownNameError
+from cfbench.harness.plan import make_plan
+from cfbench.harness.presets import (
+    MODELS,
+    PAPER_DATASETS,
+    PAPER_OBJECTIVES,
+    PAPER_SEARCHERS,
+    PRESETS,
+    preset,
+)
+from cfbench.harness.study import DEFAULT_METRICS
+from cfbench.registry import Registered, Registry, RegistryOptions, build_registry
+
+
+def with_names(**names: tuple[str, ...]) -> Registry:
+    """Return what is installed, with exactly these names of the kinds given."""
+    installed = build_registry()
+    stand_ins: dict[str, tuple[type[Entry], Entry]] = {
+        "datasets": (DatasetEntry, installed.dataset("credit").entry),
+        "models": (ModelEntry, installed.model("random-forest").entry),
+        "searchers": (SearcherEntry, installed.searcher("cogs").entry),
+        "objectives": (ObjectiveEntry, ObjectiveEntry(name="none", objective=Objective)),
+        "metrics": (MetricEntry, installed.metric("loss").entry),
+    }
+    tables: dict[type[Entry], dict[str, Registered[Any]]] = {}
+    for axis, (kind, stand_in) in stand_ins.items():
+        present = dict(getattr(installed, axis))
+        wanted = names.get(axis, tuple(present))
+        tables[kind] = {
+            name: present.get(name) or Registered(replace(stand_in, name=name), "", "", "test") for name in wanted
+        }
+    return Registry(RegistryOptions(), [], tables, [])
+
+
+def test_quick_is_a_first_look() -> None:
+    study = preset("quick", build_registry())
+    assert (study.datasets, study.models) == (("credit", "housing", "wine"), MODELS)
+    assert (study.objectives, study.constraints, study.folds) == (("none",), (False,), (0,))
+    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 20.0, 2)
+    assert "cogs" in study.searchers
+    assert study.metrics == DEFAULT_METRICS
+    assert study.notes == ()
+
+
+def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
+    registry = build_registry()
+    plan = make_plan(preset("quick", registry), registry, DataSource((), tmp_path, download=False))
+    assert len(plan.cells) == 6 * len(plan.study.searchers)
+    assert not any(cell.skipped for cell in plan.cells)
+    assert plan.searches == 18 * len(plan.study.searchers)
+
+
+def test_paper_is_the_paper() -> None:
+    registry = with_names(searchers=PAPER_SEARCHERS, objectives=PAPER_OBJECTIVES)
+    study = preset("paper", registry)
+    assert (study.datasets, study.models, study.searchers) == (PAPER_DATASETS, MODELS, PAPER_SEARCHERS)
+    assert (study.folds, study.points, study.repetitions) == ((0, 1, 2, 3, 4), None, 5)
+    assert study.notes == ()
+    comparison, robustness = study.parts
+    assert (comparison.searchers, comparison.objectives, comparison.constraints) == (None, ("none",), (False,))
+    assert (robustness.searchers, robustness.objectives, robustness.constraints) == (("cogs",), None, (True,))
+    assert (study.at_most["lore"].points, study.at_most["lore"].repetitions) == (5, 3)
+
+
+def test_paper_leaves_out_what_is_not_registered_and_says_so() -> None:
+    registry = with_names(searchers=("cogs", "mine"), objectives=("none", "k"), datasets=("credit", "wine"))
+    study = preset("paper", registry)
+    assert (study.datasets, study.searchers, study.objectives) == (("credit",), ("cogs",), ("none", "k"))
+    assert study.at_most == {}
+    assert study.notes == (
+        "preset paper leaves out datasets that are not registered: income, housing, productivity, recidivism",
+        "preset paper leaves out searchers that are not registered: dice-a, dice-b, growing-spheres, lore, nelder-mead",
+        "preset paper leaves out objectives that are not registered: c, ck",
+    )
+
+
+def test_a_part_whose_searcher_is_not_registered_is_dropped() -> None:
+    study = preset("paper", with_names(searchers=("lore",)))
+    assert len(study.parts) == 1
+    assert study.parts[0].constraints == (False,)
+
+
+def test_a_preset_of_which_nothing_is_registered_is_an_error() -> None:
+    with pytest.raises(StudyError, match=r"preset quick: none of its datasets is registered \(credit, housing, wine\)"):
+        preset("quick", with_names(datasets=("mine",)))
+
+
+def test_a_preset_without_metrics_measures_nothing() -> None:
+    study = preset("quick", with_names(metrics=()))
+    assert study.metrics == ()
+    assert "metrics that are not registered" in study.notes[0]
+
+
+def test_a_data_set_of_a_preset_that_cannot_be_had_is_noted_with_the_ways_to_get_it(tmp_path: Path) -> None:
+    registry = build_registry()
+    plan = make_plan(preset("paper", registry), registry, DataSource((), tmp_path, download=False))
+    (note,) = [note for note in plan.notes if "data set productivity is left out" in note]
+    assert "Two ways to get it" in note
+    assert set(plan.datasets) == {"credit", "income", "housing", "recidivism"}
+
+
+def test_an_unknown_preset_is_told_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, paper"):
+        preset("quik", build_registry())
+
+
+def test_every_preset_is_described() -> None:
+    assert all(summary for summary, _ in PRESETS.values())
