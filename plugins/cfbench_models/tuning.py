@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it brings no types
+from threadpoolctl import threadpool_limits
 
 from cfbench import FeatureSpace, FloatArray, IntArray
 from cfbench_models.encoding import Encoding, fit_encoding
