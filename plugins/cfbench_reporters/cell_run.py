@@ -24,7 +24,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cfbench import CellFinished, CellInfo, Status, __version__, digest_of
+from cfbench import CellFinished, CellInfo, __version__, digest_of
+from cfbench_reporters.tally import FAILURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,6 @@ CELL_TAG = "cfbench.cell"
 CONTENT_TAG = "cfbench.content"
 """Tag that says what a run was logged from, set last: a run that has it is whole."""
 
-_FAILURES = (Status.TIMED_OUT, Status.CRASHED, Status.INVALID)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_\-.: ]+")
 _LONGEST_NAME = 200  # MLflow takes 250 characters
 _LONGEST_VALUE = 5000  # MLflow takes 6000 in a parameter; older servers take 5000 in a tag
@@ -117,7 +117,7 @@ def _search_metrics(searches: pd.DataFrame) -> dict[str, float]:
         "points_found": len(results),
         "success_rate": len(found) / n_searches,
         "point_success_rate": len(results) / n_points,
-        "failures": int(searches["status"].isin([str(status) for status in _FAILURES]).sum()),
+        "failures": int(searches["status"].isin([str(status) for status in FAILURES]).sum()),
         "loss_mean": float(results.mean()),
         "loss_median": float(results.median()),
         "seconds": float(searches["wall_seconds"].mean()),

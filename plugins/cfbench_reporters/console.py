@@ -1,0 +1,130 @@
+"""The console reporter: a live display on a terminal, sparse plain lines everywhere else. Writes to stderr."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
+
+from cfbench import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished, hookimpl
+from cfbench_reporters.tally import FAILURES, Tally, counted, described, duration, printable, several
+
+if TYPE_CHECKING:
+    from cfbench_reporters.screen import Screen
+
+_REASONS_SHOWN = 5
+"""Reasons of failed searches that are shown of each searcher; a broken one would otherwise fill the screen."""
+
+
+class ConsoleReporter:
+    """Shows a run's progress.
+
+    Parameters
+    ----------
+    stream : file, optional
+        stderr where it is not given: stdout belongs to the leaderboard.
+    clock : callable
+        Seconds, from any fixed moment.
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._began = 0.0
+        self._tally: Tally | None = None
+        self._screen: Screen | None = None
+        self._reasons: dict[str, set[str]] = {}
+
+    @hookimpl
+    def cfbench_run_started(self, event: RunStarted) -> None:
+        """Say what is going to happen, and open the live display where there is a terminal."""
+        self._close()
+        self._began = self._clock()
+        self._tally = Tally.of(event, self._began)
+        self._reasons = {}
+        stream = self._stream or sys.stderr
+        if stream.isatty() and os.environ.get("TERM") != "dumb":
+            from cfbench_reporters.screen import Screen
+
+            self._screen = Screen(self._tally, stream, self._clock)
+            # An error that ends the program before the run has finished must not leave a terminal without a cursor.
+            atexit.register(self._close)
+        searches = several(event.searches, "search", "searches")
+        workers = several(event.workers, "worker", "workers")
+        self._say(f"{event.study}: {several(len(event.cells), 'cell', 'cells')}, up to {searches}, {workers}")
+        if event.searches_done:
+            done = several(event.cells_done, "finished cell", "finished cells")
+            self._say(f"the record holds {done} and {several(event.searches_done, 'search', 'searches')} already")
+        for note in event.notes:
+            self._say(f"note: {note}")
+
+    @hookimpl
+    def cfbench_cell_started(self, event: CellStarted) -> None:
+        """Show the cell among those at work."""
+        if self._tally is not None:
+            self._tally.cell_started(event)
+
+    @hookimpl
+    def cfbench_search_finished(self, event: SearchFinished) -> None:
+        """Count the search; show why it failed, once a reason."""
+        if self._tally is None:
+            return
+        self._tally.search_finished(event)
+        seen = self._reasons.setdefault(event.cell.searcher, set())
+        if event.status not in FAILURES or event.reason in seen or len(seen) >= _REASONS_SHOWN:
+            return
+        seen.add(event.reason)
+        last = "; further reasons are in the record" if len(seen) == _REASONS_SHOWN else ""
+        status = str(event.status).replace("_", " ")
+        self._say(f"{status}: {described(event.cell)}, point {event.point}: {event.reason}{last}", failure=True)
+
+    @hookimpl
+    def cfbench_cell_finished(self, event: CellFinished) -> None:
+        """Count the cell; without a live display, a line says so."""
+        tally = self._tally
+        if tally is None:
+            return
+        tally.cell_finished(event)
+        ended = f"[{tally.cells_done + tally.cells_failed}/{len(tally.started.cells)}] {described(event.cell)}"
+        if event.failure:
+            self._say(f"{ended}: failed: {event.failure}", failure=True)
+        elif self._screen is None and event.searches is not None:
+            statuses = Counter(str(status) for status in event.searches["status"])
+            left = tally.estimate.seconds_left(self._clock())
+            about = "" if left is None else f"; about {duration(left)} left"
+            self._say(f"{ended}: {counted(statuses)}{about}")
+
+    @hookimpl
+    def cfbench_run_finished(self, event: RunFinished) -> None:
+        """Take the display away and sum up."""
+        tally = self._tally
+        if tally is None:
+            return
+        failed = f", {event.cells_failed:,} failed" if event.cells_failed else ""
+        outcomes = f" ({counted(tally.statuses)})" if tally.statuses else ""
+        took = duration(self._clock() - self._began)
+        self._close()
+        self._say(
+            f"{'interrupted' if event.interrupted else 'finished'} after {took}: {event.cells_done:,} of "
+            f"{several(len(tally.started.cells), 'cell', 'cells')} done{failed}; "
+            f"{several(event.searches_run, 'search', 'searches')} run{outcomes}"
+        )
+        if event.interrupted:
+            self._say("every finished search is in the record" + (f"; go on with: {event.resume}" * bool(event.resume)))
+        self._tally = None
+
+    def _say(self, line: str, *, failure: bool = False) -> None:
+        if self._screen is not None:
+            self._screen.say(printable(line), failure=failure)
+        else:
+            print(printable(line), file=self._stream or sys.stderr, flush=True)
+
+    def _close(self) -> None:
+        if self._screen is not None:
+            self._screen.stop()
+            self._screen = None
+            atexit.unregister(self._close)

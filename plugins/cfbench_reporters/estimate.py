@@ -1,0 +1,87 @@
+"""How far a run is, and how long it has to go. Knows no clock: the caller says what time it is."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from cfbench import CellFinished, CellInfo, CellStarted, RunStarted, SearchFinished
+
+
+class Estimate:
+    """Follows a run's events.
+
+    The time left is that of the searches to come, spread over the workers, and that of what is no search: fitting
+    models, starting processes, measuring. A cell that has not started yet is expected to cost as much of the latter as
+    those that have, and a search as much as its searcher's searches on average; a searcher that has not been seen yet,
+    as much as the searches of all.
+
+    Parameters
+    ----------
+    started : RunStarted
+    now : float
+        Seconds, from any fixed moment.
+    """
+
+    def __init__(self, started: RunStarted, now: float) -> None:
+        self._began = now
+        self._workers = max(1, started.workers)
+        self._unseen = {cell.key: cell for cell in started.cells}
+        self._n_unseen = max(0, len(started.cells) - started.cells_done)
+        # Cells that the record holds send no events, and the plan's bound is for all cells together.
+        self._left_unseen = max(0, started.searches - started.searches_done)
+        self._left: dict[str, int] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._searches: Counter[str] = Counter()
+        self._searcher: dict[str, str] = {}
+        self.done = started.searches_done
+        """Searches in the record."""
+
+    @property
+    def total(self) -> int:
+        """Searches of the plan: exact for cells that have started, an upper bound for the others."""
+        return self.done + self._left_unseen + sum(self._left.values())
+
+    def cell_started(self, event: CellStarted) -> None:
+        """Replace the bound on the cell's searches by their number."""
+        self._see(event.cell)
+        self._left[event.cell.key] = event.searches - event.searches_done
+
+    def search_finished(self, event: SearchFinished) -> None:
+        """Count a search."""
+        key = event.cell.key
+        self.done += 1
+        self._left[key] = max(0, self._left.get(key, 0) - 1)
+        self._seconds[event.cell.searcher] += event.wall_seconds
+        self._searches[event.cell.searcher] += 1
+
+    def cell_finished(self, event: CellFinished) -> None:
+        """Give up what is left of a failed cell."""
+        self._see(event.cell)
+        self._left.pop(event.cell.key, None)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Return the expected seconds until the run ends; None before there is anything to go by."""
+        if self._searches.total() == 0:
+            return None
+        # Copies, since a live display asks from a thread of its own.
+        cells, unseen = list(self._left.items()), list(self._unseen.values())
+        left = sum(count * self._mean(self._searcher[key]) for key, count in cells)
+        if unseen and self._n_unseen:
+            mean = sum(self._mean(cell.searcher) for cell in unseen) / len(unseen)
+            left += self._left_unseen * mean
+        beside = max(0.0, now - self._began - sum(self._seconds.values()) / self._workers)
+        return left / self._workers + self._n_unseen * beside / len(self._searcher)
+
+    def _mean(self, searcher: str) -> float:
+        if self._searches[searcher]:
+            return self._seconds[searcher] / self._searches[searcher]
+        return sum(self._seconds.values()) / self._searches.total()
+
+    def _see(self, cell: CellInfo) -> None:
+        if cell.key in self._searcher:
+            return
+        self._searcher[cell.key] = cell.searcher
+        self._unseen.pop(cell.key, None)
+        if self._n_unseen:
+            self._left_unseen -= round(self._left_unseen / self._n_unseen)
+            self._n_unseen -= 1

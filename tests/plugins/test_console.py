@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import select
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from cfbench import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished, Status
+from cfbench_reporters.console import ConsoleReporter
+from cfbench_reporters.estimate import Estimate
+from cfbench_reporters.tally import duration, printable
+
+FinishedCell = Callable[..., CellFinished]
+
+
+def _cell(key: str, searcher: str = "cogs") -> CellInfo:
+    return CellInfo(key, "credit", "random-forest", searcher, "none", False, 0)
+
+
+def _started(
+    cells: tuple[CellInfo, ...],
+    searches: int,
+    *,
+    workers: int = 1,
+    cells_done: int = 0,
+    searches_done: int = 0,
+    notes: tuple[str, ...] = (),
+) -> RunStarted:
+    return RunStarted("quick", Path("results"), "", cells, cells_done, searches, searches_done, workers, notes)
+
+
+def _search(cell: CellInfo, seconds: float, status: Status = Status.FOUND, reason: str = "") -> SearchFinished:
+    return SearchFinished(cell, 0, 0, status, reason, 0.5, seconds)
+
+
+def _failed(cell: CellInfo) -> CellFinished:
+    return CellFinished(cell, None, None, failure="the model predicts one class only")
+
+
+class TestEstimate:
+    def test_nothing_is_known_before_a_search_has_ended(self) -> None:
+        cell = _cell("a")
+        estimate = Estimate(_started((cell,), 10), now=0)
+        estimate.cell_started(CellStarted(cell, 10, 0))
+        assert estimate.seconds_left(now=60) is None
+
+    @pytest.mark.parametrize(("workers", "expected"), [(1, 24.0), (2, 12.0)])
+    def test_searches_alone(self, workers: int, expected: float) -> None:
+        cell = _cell("a")
+        estimate = Estimate(_started((cell,), 10, workers=workers), now=0)
+        estimate.cell_started(CellStarted(cell, 10, 0))
+        for _ in range(2):
+            estimate.search_finished(_search(cell, 3.0))
+        assert estimate.seconds_left(now=6 / workers) == pytest.approx(expected)  # eight searches of 3 s
+
+    def test_models_that_take_longer_than_searches(self) -> None:
+        cells = tuple(_cell(key) for key in "abcd")
+        estimate = Estimate(_started(cells, 4), now=0)
+        estimate.cell_started(CellStarted(cells[0], 1, 0))
+        estimate.search_finished(_search(cells[0], 1.0))
+        assert estimate.seconds_left(now=101) == pytest.approx(3 * (100 + 1))
+
+    def test_each_searcher_has_its_own_pace(self) -> None:
+        quick, slow, unknown = _cell("a", "quick"), _cell("b", "slow"), _cell("c", "unknown")
+        estimate = Estimate(_started((quick, slow, unknown), 9), now=0)
+        estimate.cell_started(CellStarted(quick, 3, 0))
+        estimate.cell_started(CellStarted(slow, 3, 0))
+        estimate.search_finished(_search(quick, 1.0))
+        estimate.search_finished(_search(slow, 9.0))
+        # Two quick ones, two slow ones, three of a searcher that is taken for an average one.
+        assert estimate.seconds_left(now=10) == pytest.approx(2 * 1 + 2 * 9 + 3 * 5)
+
+    def test_bounds_give_way_to_numbers_and_failed_cells_to_nothing(self) -> None:
+        cells = tuple(_cell(key) for key in "abcd")
+        estimate = Estimate(_started(cells, 100, cells_done=1, searches_done=25), now=0)
+        assert (estimate.done, estimate.total) == (25, 100)
+        estimate.cell_started(CellStarted(cells[1], 5, 0))  # a bound of 25 was 5
+        assert estimate.total == 80
+        estimate.search_finished(_search(cells[1], 1.0))
+        estimate.cell_finished(_failed(cells[1]))  # four searches that will not be run
+        assert (estimate.done, estimate.total) == (26, 76)
+        estimate.cell_finished(_failed(cells[2]))  # failed before it started
+        estimate.cell_started(CellStarted(cells[3], 25, 25))
+        assert estimate.total == 26
+        assert estimate.seconds_left(now=1) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(0.2, "0 s"), (99.4, "99 s"), (100, "2 min"), (5_900, "98 min"), (7_500, "2 h 5 min"), (7_199, "2 h 0 min")],
+)
+def test_durations(seconds: float, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+def test_printable_takes_the_control_sequences_out() -> None:
+    assert printable("a\x1b[31mb\r\nc\x07\u202ed") == "a [31mb c d"
+
+
+class TestPlainLines:
+    def test_a_run(self, finished_cell: FinishedCell) -> None:
+        stream, now = io.StringIO(), [0.0]
+        reporter = ConsoleReporter(stream, clock=lambda: now[0])
+        cells = (_cell("a"), _cell("b"), _cell("c"))
+        reporter.cfbench_run_started(
+            _started(cells, 12, workers=2, cells_done=1, searches_done=4, notes=("data set x is skipped",))
+        )
+        reporter.cfbench_cell_started(CellStarted(cells[1], 4, 0))
+        for status in (Status.FOUND, Status.FOUND, Status.NOT_FOUND, Status.FOUND):
+            now[0] += 1
+            reporter.cfbench_search_finished(_search(cells[1], 2.0, status))
+        reporter.cfbench_cell_finished(finished_cell(info=cells[1]))
+        reporter.cfbench_cell_finished(_failed(cells[2]))
+        now[0] = 150
+        reporter.cfbench_run_finished(RunFinished(2, 1, 4, interrupted=False))
+        assert stream.getvalue().splitlines() == [
+            "quick: 3 cells, up to 12 searches, 2 workers",
+            "the record holds 1 finished cell and 4 searches already",
+            "note: data set x is skipped",
+            "[2/3] cogs on credit, random-forest, none, fold 0: 3 found, 1 not found; about 4 s left",
+            "[3/3] cogs on credit, random-forest, none, fold 0: failed: the model predicts one class only",
+            "finished after 2 min: 2 of 3 cells done, 1 failed; 4 searches run (3 found, 1 not found)",
+        ]
+
+    def test_an_interrupted_run_says_how_to_resume(self) -> None:
+        stream = io.StringIO()
+        reporter = ConsoleReporter(stream, clock=lambda: 0.0)
+        reporter.cfbench_run_started(_started((_cell("a"),), 4))
+        reporter.cfbench_run_finished(RunFinished(0, 0, 0, interrupted=True, resume="cfbench run --preset quick"))
+        assert "go on with: cfbench run --preset quick" in stream.getvalue()
+
+    def test_reasons_are_shown_once_and_not_without_end(self) -> None:
+        stream = io.StringIO()
+        reporter = ConsoleReporter(stream, clock=lambda: 0.0)
+        cell = _cell("a")
+        reporter.cfbench_run_started(_started((cell,), 40))
+        for number in [0, 0, 1, 2, 3, 4, 5, 6]:
+            reporter.cfbench_search_finished(_search(cell, 1.0, Status.CRASHED, f"error {number}"))
+        lines = [line for line in stream.getvalue().splitlines() if line.startswith("crashed:")]
+        assert len(lines) == 5
+        assert lines[-1].endswith("error 4; further reasons are in the record")
+
+    def test_events_without_a_run_are_ignored(self, finished_cell: FinishedCell) -> None:
+        stream = io.StringIO()
+        reporter = ConsoleReporter(stream)
+        reporter.cfbench_cell_started(CellStarted(_cell("a"), 1, 0))
+        reporter.cfbench_search_finished(_search(_cell("a"), 1.0))
+        reporter.cfbench_cell_finished(finished_cell())
+        reporter.cfbench_run_finished(RunFinished(0, 0, 0, interrupted=False))
+        assert stream.getvalue() == ""
+
+
+class TestTerminal:
+    def test_the_live_display(self, terminal: TextIO, seen: Callable[[], str], finished_cell: FinishedCell) -> None:
+        reporter = ConsoleReporter(terminal, clock=lambda: 0.0)
+        cells = (_cell("a"), _cell("b"))
+        reporter.cfbench_run_started(_started(cells, 8, notes=("data set x is skipped",)))
+        reporter.cfbench_cell_started(CellStarted(cells[0], 4, 0))
+        reporter.cfbench_search_finished(_search(cells[0], 30.0))
+        reporter.cfbench_search_finished(_search(cells[0], 30.0, Status.CRASHED, "it raised ValueError"))
+        reporter.cfbench_cell_finished(_failed(cells[1]))
+        reporter.cfbench_run_finished(RunFinished(0, 1, 2, interrupted=True, resume="cfbench run"))
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen())
+        for expected in (
+            "note: data set x is skipped",
+            "estimating",
+            "preparing models",
+            "about 60 s left",
+            "2/4 searches",
+            "1 found  1 crashed",
+            "cogs on credit, random-forest, none, fold 0: 2/4",
+            "it raised ValueError",
+            "the model predicts one class only",
+            "go on with: cfbench run",
+        ):
+            assert expected in text
+        assert seen() == "", "nothing is drawn after the end"
+
+    def test_the_cursor_comes_back(self, terminal: TextIO, seen: Callable[[], str]) -> None:
+        reporter = ConsoleReporter(terminal)
+        reporter.cfbench_run_started(_started((_cell("a"),), 8))
+        reporter.cfbench_run_finished(RunFinished(0, 0, 0, interrupted=False))
+        output = seen()
+        assert output.rindex("\x1b[?25h") > output.rindex("\x1b[?25l")
+
+    def test_names_steer_nothing(self, terminal: TextIO, seen: Callable[[], str]) -> None:
+        reporter = ConsoleReporter(terminal, clock=lambda: 0.0)
+        cell = replace(_cell("a", searcher="[bold]x[/bold]"), dataset="\x1b]0;owned\x07\x1b[2J")
+        started = _started((cell,), 8, notes=("[link=http://example.org]\x1b[31mred",))
+        reporter.cfbench_run_started(replace(started, study="\x1b[5mblink[/]"))
+        reporter.cfbench_cell_started(CellStarted(cell, 4, 0))
+        reporter.cfbench_search_finished(_search(cell, 30.0, Status.CRASHED, "\x1b[2J[/nothing]"))
+        reporter.cfbench_run_finished(RunFinished(0, 0, 1, interrupted=False))
+        output = seen()
+        assert not any(sequence in output for sequence in ("\x1b]", "\x1b[2J", "\x1b[5m", "\x1b[31mred", "\x07"))
+        assert "[bold]x[/bold]" in output
+        assert "[link=http://example.org]" in output
+        assert "[/nothing]" in output
+
+    def test_a_dumb_terminal_gets_plain_lines(
+        self, terminal: TextIO, seen: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TERM", "dumb")
+        reporter = ConsoleReporter(terminal)
+        reporter.cfbench_run_started(_started((_cell("a"),), 8))
+        assert seen() == "quick: 1 cell, up to 8 searches, 1 worker\r\n"
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
+    """Both ends of a pseudo-terminal."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    master, slave = pty.openpty()
+    with open(slave, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor, not a path
+        yield master, terminal
+    os.close(master)
+
+
+@pytest.fixture
+def terminal(ends: tuple[int, TextIO]) -> TextIO:
+    """The end that a program writes to."""
+    return ends[1]
+
+
+@pytest.fixture
+def seen(ends: tuple[int, TextIO]) -> Callable[[], str]:
+    """Return what reads all that was written since it was last asked."""
+
+    def read() -> str:
+        ends[1].flush()
+        output = b""
+        while select.select([ends[0]], [], [], 0)[0]:
+            output += os.read(ends[0], 65536)
+        return output.decode()
+
+    return read
