@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from cfbench.events import RunFinished as RunFinished
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.harness.record import load_record as load_record
     from cfbench.harness.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.harness.tracking import shown_address as shown_address
     from cfbench.harness.tracking import sqlite_path as sqlite_path
@@ -99,6 +100,7 @@ _HOME = {
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
     "harness.schema": ["SEARCH_SCHEMA"],
     "harness.tracking": ["shown_address", "sqlite_path"],
+    "harness.record": ["load_record"],
     "hookspecs": ["hookimpl"],
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],

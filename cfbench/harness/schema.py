@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-PROTOCOL_VERSION = 1
-SCHEMA_VERSION = 1
+from cfbench.harness.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
+
+__all__ = ["MEASURE_SCHEMA", "PROTOCOL_VERSION", "SCHEMA_VERSION", "SEARCH_SCHEMA", "TIME_COLUMNS"]
 
 SEARCH_SCHEMA = pa.schema(
     [

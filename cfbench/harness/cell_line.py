@@ -1,0 +1,85 @@
+"""What the index says of a cell: its summary, which searches its table holds, and a mark of the table's content."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from cfbench.events import CellInfo
+from cfbench.harness.rows import SearchId
+from cfbench.harness.summary import CellSummary
+
+_SCALARS = {f.name for f in fields(CellSummary)} - {"loss", "objective_value", "info", "fingerprints"}
+_SEQUENCES = ("row_ids", "tries", "successes")
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """One line of the index.
+
+    Parameters
+    ----------
+    summary : CellSummary
+    mark : str
+        Size and checksum of the table that was summarised; empty where there is none.
+    done : dict of (int, int) to str
+        (point, repetition) of the table's searches with their statuses.
+    """
+
+    summary: CellSummary
+    mark: str
+    done: dict[SearchId, str]
+
+    def content(self) -> dict[str, Any]:
+        """Return what is written, as JSON-like content."""
+        return {**asdict(self.summary), "mark": self.mark, "done": _runs(self.done)}
+
+
+def mark_of(data: bytes) -> str:
+    """Return size and checksum of a file's content: tells a table from a later, a cut or a damaged one."""
+    return f"{len(data)}-{zlib.crc32(data):08x}"
+
+
+def summary_of(line: Mapping[str, Any]) -> CellSummary:
+    """Read the summary back.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the line says something else.
+    """
+    plain = {name: line[name] for name in _SCALARS}
+    plain.update((name, tuple(line[name])) for name in _SEQUENCES)
+    return CellSummary(
+        info=CellInfo(**line["info"]),
+        fingerprints=tuple(line["fingerprints"]),
+        loss=_numbers(line["loss"]),
+        objective_value=_numbers(line["objective_value"]),
+        **plain,
+    )
+
+
+def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:
+    """Read back which searches the table holds."""
+    return {
+        (point, repetition): status
+        for status, repetition, first, last in line["done"]
+        for point in range(first, last + 1)
+    }
+
+
+def _runs(done: Mapping[SearchId, str]) -> list[tuple[str, int, int, int]]:
+    """Shorten: neighbouring points that ended alike in one repetition are (status, repetition, first, last)."""
+    runs: list[tuple[str, int, int, int]] = []
+    for (point, repetition), status in sorted(done.items(), key=lambda item: item[0][::-1]):
+        if runs and runs[-1][:2] == (status, repetition) and runs[-1][3] == point - 1:
+            runs[-1] = (status, repetition, runs[-1][2], point)
+        else:
+            runs.append((status, repetition, point, point))
+    return runs
+
+
+def _numbers(values: Iterable[Any]) -> tuple[float | None, ...]:
+    return tuple(None if value is None else float(value) for value in values)

@@ -1,0 +1,114 @@
+"""The tables of finished cells: found, read, replaced, and set aside where they are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfbench.events import CellInfo
+from cfbench.harness.cell_line import CellLine, done_of, mark_of
+from cfbench.harness.disk import explained, write_atomically
+from cfbench.harness.layout import keys_of_tables, table_path
+from cfbench.harness.rows import Row, SearchId
+from cfbench.harness.summarise import summarise
+
+if TYPE_CHECKING:
+    from cfbench.harness.tables import StoredCell
+
+
+class Cells:
+    """One parquet file a finished cell.
+
+    Parameters
+    ----------
+    folder : Path
+    report : callable
+        Receives a sentence about every file that cannot be read.
+    """
+
+    def __init__(self, folder: Path, report: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._report = report
+
+    def keys(self) -> list[str]:
+        """Keys of the cells that have a file, sorted."""
+        return keys_of_tables(self._folder)
+
+    def path(self, key: str) -> Path:
+        """Where the file of a cell stands."""
+        return table_path(self._folder, key)
+
+    def read(self, key: str) -> tuple[StoredCell, str] | None:
+        """Return a cell and the mark of its file; None where there is none, or none that can be read."""
+        data = self._bytes(key)
+        return None if data is None else self._decoded(key, data)
+
+    def done(self, key: str, line: Mapping[str, Any] | None) -> dict[SearchId, str]:
+        """Return the searches in a cell's file with their statuses.
+
+        Parameters
+        ----------
+        key : str
+        line : mapping or None
+            What the index says of the cell. Where its mark fits the file, the file need not be decoded.
+        """
+        data = self._bytes(key)
+        if data is None:
+            if line is not None and line.get("mark"):
+                self._report(f"{self.path(key)} is missing; its cell runs again")
+            return {}
+        if line is not None and line.get("mark") == mark_of(data):
+            return done_of(line)
+        stored = self._decoded(key, data)
+        return {} if stored is None else done_in(stored[0])
+
+    def write(self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row]) -> CellLine:
+        """Replace the file of a cell, atomically; return its line for the index. A damaged file is set aside."""
+        from cfbench.harness import tables
+
+        rows = list(rows)
+        path = self.path(info.key)
+        data = tables.encode_cell(info, content, eligible, rows)
+        old = self._bytes(info.key)
+        if old != data:
+            with explained(path, "written"):
+                if path.exists() and (old is None or self._decoded(info.key, old) is None):
+                    path.replace(path.with_name(f"{path.name}.damaged"))
+                write_atomically(path, data)
+        done = {(row["point"], row["repetition"]): row["status"] for row in rows}
+        return CellLine(summarise(info, dict(content), eligible, rows), mark_of(data), done)
+
+    def line_from(self, stored: StoredCell, mark: str) -> CellLine:
+        """Return the line for the index of a cell as its file holds it."""
+        from cfbench.harness import tables
+
+        summary = summarise(stored.info, stored.content, stored.eligible, tables.rows_of(stored.table))
+        return CellLine(summary, mark, done_in(stored))
+
+    def _bytes(self, key: str) -> bytes | None:
+        try:
+            return self.path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._complain(key, str(error))
+            return None
+
+    def _decoded(self, key: str, data: bytes) -> tuple[StoredCell, str] | None:
+        from cfbench.harness import tables
+
+        try:
+            return tables.decode_cell(data, key), mark_of(data)
+        except tables.UnreadableTableError as error:
+            self._complain(key, str(error))
+            return None
+
+    def _complain(self, key: str, reason: str) -> None:
+        self._report(f"{self.path(key)} cannot be read ({reason}); its cell runs again")
+
+
+def done_in(stored: StoredCell) -> dict[SearchId, str]:
+    """Return the searches of a stored cell with their statuses."""
+    columns = (stored.table[name].to_pylist() for name in ("point", "repetition", "status"))
+    return {(point, repetition): status for point, repetition, status in zip(*columns, strict=True)}

@@ -1,0 +1,98 @@
+"""Writing that survives a kill or a power cut, and what to tell the user when the disk refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cfbench.errors import RecordError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: whoever reads it, whenever, sees all of the old content or all of the new.
+
+    Raises
+    ------
+    OSError
+        If the disk refuses; the old content stays and no draft is left behind.
+    """
+    make_directory(path.parent)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of `data`; the system may take it in parts, the last part before a full disk included."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its parents so that they survive a power cut."""
+    if path.is_dir():
+        return
+    missing = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync_directory(folder.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory survive a power cut; a no-op where directories cannot be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def explained(path: Path, action: str) -> Iterator[None]:
+    """Turn an OSError into a RecordError that says what is safe and how to go on.
+
+    Parameters
+    ----------
+    path : Path
+        What was read or written.
+    action : str
+        "read" or "written".
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RecordError(_sentence(error, path, action)) from error
+
+
+def _sentence(error: OSError, path: Path, action: str) -> str:
+    what = f"{path} cannot be {action}: {error.strerror or error}."
+    if error.errno in _FULL:
+        return (
+            f"{what} The disk or the quota is full. Every search that ended before this one is safe in the record; "
+            "free some space, then give the same command again: only the missing searches run"
+        )
+    if error.errno in _FORBIDDEN:
+        how = "readable" if action == "read" else "writable"
+        return f"{what} Make it {how} for this user, or name another results directory with --results"
+    if error.errno in {errno.ENOTDIR, errno.EEXIST}:
+        return f"{what} A part of this path is a file; name a directory with --results"
+    return f"{what} What the record holds stays as it is; mend that and give the same command again"

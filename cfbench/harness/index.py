@@ -1,0 +1,128 @@
+"""An index: one line a cell, the last line of a key counts. It grows by appends and is never needed to find a result.
+
+Whatever stands here can be made again from the tables: a missing or damaged index costs time, not data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cfbench.harness.disk import explained
+from cfbench.harness.linefile import LineFile
+from cfbench.harness.lines import Line, pack, scan
+
+_KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
+MOST_STALE = 64
+"""So many superseded lines are always tolerated; beyond, an index of mostly superseded lines is rewritten."""
+
+
+class Index:
+    """The lines of an index by their keys.
+
+    Only their places are kept in memory, so that a record may have any number of cells.
+
+    Parameters
+    ----------
+    path : Path
+    report : callable
+        Receives a sentence about every damaged line.
+    """
+
+    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+        self._file = LineFile(path)
+        self._report = report
+        self._places: dict[str, tuple[int, int]] = {}
+        self._lines = 0
+        self._loaded = False
+        self.damaged = False
+        """Whether the file, when it was read last, had damaged lines."""
+
+    def load(self) -> dict[str, bytes]:
+        """Read the file anew and return the payload of every key."""
+        with explained(self._file.path, "read"):
+            found = self._file.read()
+        payloads: dict[str, bytes] = {}
+        self._places.clear()
+        damaged = [f"line {number}" for number in found.damaged]
+        for line in found.lines:
+            key = _key_of(line)
+            if key is None:
+                damaged.append(f"the line at byte {line.start}")
+                continue
+            payloads[key] = line.payload
+            self._places[key] = (line.start, line.stop)
+        for place in damaged:
+            self._report(f"{self._file.path}: {place} is damaged; what it said is read from the cells' tables again")
+        self._lines = len(found.lines) + len(found.damaged)
+        self._loaded, self.damaged = True, bool(damaged)
+        return payloads
+
+    def contents(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Read the file anew and return key and content of every cell."""
+        for key, payload in self.load().items():
+            content = _parsed(payload)
+            if content is not None:
+                yield key, content
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return the content of a key; None where there is none."""
+        if not self._loaded:
+            self.load()
+        for _ in range(2):
+            if key not in self._places:
+                return None
+            content = self._read_at(key, *self._places[key])
+            if content is not None:
+                return content
+            self.load()  # a writer has replaced the file since
+        return None
+
+    def says(self, key: str, content: Mapping[str, Any]) -> bool:
+        """Whether the line of a key holds just this content."""
+        known = self.get(key)
+        return known is not None and pack(known) == pack({"key": key, **content})
+
+    def put(self, key: str, content: Mapping[str, Any]) -> None:
+        """Add a line; it supersedes the earlier one of its key."""
+        if not self._loaded:
+            self.load()
+        with explained(self._file.path, "written"):
+            line = self._file.append(pack({"key": key, **content}))
+        self._places[key] = (line.start, line.stop)
+        self._lines += 1
+        if self._lines > 2 * len(self._places) + MOST_STALE:
+            self.rewrite()
+
+    def rewrite(self) -> None:
+        """Replace the file by one without superseded and damaged lines, atomically."""
+        payloads = self.load()
+        with explained(self._file.path, "written"):
+            self._file.rewrite(payload for _, payload in sorted(payloads.items()))
+        self.load()
+
+    def _read_at(self, key: str, start: int, stop: int) -> dict[str, Any] | None:
+        with explained(self._file.path, "read"):
+            try:
+                with self._file.path.open("rb") as file:
+                    file.seek(start)
+                    lines = scan(file.read(stop - start)).lines
+            except FileNotFoundError:
+                return None
+        return _parsed(lines[0].payload) if lines and _key_of(lines[0]) == key else None
+
+
+def _key_of(line: Line) -> str | None:
+    match = _KEY.match(line.payload)
+    return match[1].decode("ascii") if match else None
+
+
+def _parsed(payload: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None

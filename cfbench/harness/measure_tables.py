@@ -1,0 +1,165 @@
+"""The tables of metrics: one parquet file a cell, and an index of what was measured from which state of the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfbench.errors import RecordError
+from cfbench.harness.disk import explained, write_atomically
+from cfbench.harness.index import Index
+from cfbench.harness.layout import keys_of_tables, table_path
+from cfbench.harness.rows import SearchId
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+MetricId = tuple[str, str, str]
+"""(metric with its variant label, version, settings as canonical JSON)."""
+_ID = ["metric", "version", "settings"]
+_ORDER = [*_ID, "point", "repetition"]
+
+
+class Measures:
+    """What metrics say about the cells.
+
+    Parameters
+    ----------
+    folder : Path
+    index : Index
+    report : callable
+        Receives a sentence about every file that cannot be read.
+    """
+
+    def __init__(self, folder: Path, index: Index, report: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._index = index
+        self._report = report
+
+    def read(self, key: str) -> pd.DataFrame:
+        """Return the measures of a cell; no rows where there are none."""
+        from cfbench.harness.schema import MEASURE_SCHEMA
+
+        found = self._read(key)
+        frame: pd.DataFrame = (MEASURE_SCHEMA.empty_table() if found is None else found[0]).to_pandas()
+        return frame
+
+    def write(self, key: str, table: pd.DataFrame, of: str) -> set[MetricId]:
+        """Add metrics to a cell, in place of what the same (metric, version, settings) said before.
+
+        Parameters
+        ----------
+        key : str
+        table : DataFrame
+            Columns of ``MEASURE_SCHEMA``.
+        of : str
+            Mark of the cell's table that they were computed from. What was computed from an earlier table stays, and
+            no longer counts as measured.
+
+        Returns
+        -------
+        set of (str, str, str)
+            All that was measured from the table with that mark.
+        """
+        import pandas as pd
+
+        added = _checked(key, table)
+        replaced = _ids(added)
+        counted = set(replaced)
+        found = self._read(key)
+        if found is not None:
+            old = found[0].to_pandas()
+            counted |= _measured_in(found[1], of)
+            kept = [metric not in replaced for metric in old[_ID].itertuples(index=False, name=None)]
+            added = pd.concat([old[kept], added]) if any(kept) else added
+        self._replace(key, added, of, counted)
+        return counted
+
+    def drop(self, key: str, searches: Collection[SearchId]) -> None:
+        """Take out what was measured on searches that are to run again."""
+        found = self._read(key)
+        if found is not None:
+            frame = found[0].to_pandas()
+            kept = [search not in searches for search in zip(frame["point"], frame["repetition"], strict=True)]
+            self._replace(key, frame[kept], "", set())
+
+    def measured(self, marks: Mapping[str, str]) -> dict[str, set[MetricId]]:
+        """Return what was measured from the present table of each cell, by the cells' marks."""
+        lines = dict(self._index.contents())
+        stored = set(keys_of_tables(self._folder))
+        for key in sorted(stored - lines.keys()):
+            found = self._read(key)
+            if found is not None:
+                lines[key] = found[1]
+        ids = {key: _measured_in(line, marks.get(key, "")) for key, line in lines.items() if key in stored}
+        return {key: metrics for key, metrics in ids.items() if metrics}
+
+    def measured_from(self, key: str, mark: str) -> set[MetricId]:
+        """Return what was measured from the table with that mark, of one cell."""
+        return _measured_in(self._index.get(key) or {}, mark)
+
+    def complete_index(self) -> None:
+        """Write the lines that the index lacks, and replace it where it is damaged."""
+        known = self._index.load()
+        if self._index.damaged:
+            self._index.rewrite()
+        for key in keys_of_tables(self._folder):
+            found = self._read(key) if key not in known else None
+            if found is not None:
+                self._index.put(key, found[1])
+
+    def _replace(self, key: str, frame: pd.DataFrame, of: str, counted: set[MetricId]) -> None:
+        import pyarrow as pa
+
+        from cfbench.harness import tables
+        from cfbench.harness.schema import MEASURE_SCHEMA
+
+        frame = frame.drop_duplicates(_ORDER, keep="last").sort_values(_ORDER)
+        try:
+            table = pa.Table.from_pandas(frame[MEASURE_SCHEMA.names], schema=MEASURE_SCHEMA, preserve_index=False)
+            table = table.replace_schema_metadata(MEASURE_SCHEMA.metadata)  # pandas adds its own
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise RecordError(f"measures of cell {key} do not fit their schema: {error}") from error
+        about = {"of": of, "measured": sorted(counted)}
+        path = table_path(self._folder, key)
+        with explained(path, "written"):
+            write_atomically(path, tables.encode_measures(table, about))
+        self._index.put(key, about)
+
+    def _read(self, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
+        from cfbench.harness import tables
+
+        path = table_path(self._folder, key)
+        try:
+            return tables.decode_measures(path.read_bytes(), key)
+        except FileNotFoundError:
+            return None
+        except (OSError, tables.UnreadableTableError) as error:
+            self._report(f"{path} cannot be read ({error}); delete it, and `cfbench measure` writes it anew")
+            return None
+
+
+def _ids(frame: pd.DataFrame) -> set[MetricId]:
+    return set(frame[_ID].itertuples(index=False, name=None))
+
+
+def _measured_in(line: Mapping[str, Any], mark: str) -> set[MetricId]:
+    """Return what a line of the index, or a file, counts as measured from the table with that mark."""
+    if not mark or line.get("of") != mark:
+        return set()
+    return {(metric, version, settings) for metric, version, settings in line["measured"]}
+
+
+def _checked(key: str, table: pd.DataFrame) -> pd.DataFrame:
+    from cfbench.harness.schema import MEASURE_SCHEMA
+
+    missing = [name for name in MEASURE_SCHEMA.names if name not in table.columns]
+    if missing:
+        raise RecordError(f"a table of measures lacks the columns {', '.join(missing)}")
+    others = set(table["cell_key"].unique()) - {key}
+    if others:
+        raise RecordError(f"measures of cell {sorted(map(str, others))[0]} cannot be written to cell {key}")
+    columns: list[str] = MEASURE_SCHEMA.names
+    return table[columns]

@@ -1,0 +1,46 @@
+"""The summaries of all cells: from the index, and from the tables that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cfbench.harness.cell_line import summary_of
+from cfbench.harness.cells import Cells
+from cfbench.harness.index import Index
+from cfbench.harness.summary import CellSummary
+
+
+def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) -> dict[str, CellSummary]:
+    """Read the summaries; a cell whose table is gone is reported and left out.
+
+    Parameters
+    ----------
+    index : Index
+    cells : Cells
+    report : callable
+        Receives a sentence about everything that cannot be read.
+
+    Returns
+    -------
+    dict of str to CellSummary
+        By cell key.
+    """
+    summaries: dict[str, CellSummary] = {}
+    marked: list[str] = []
+    for key, line in index.contents():
+        try:
+            summaries[key] = summary_of(line)
+            marked += [key] if line["mark"] else []
+        except (KeyError, TypeError, ValueError) as error:
+            report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
+    # After the index: a writer replaces the table first, so that whatever the index names is there.
+    stored = set(cells.keys())
+    for key in sorted(stored - summaries.keys()):
+        found = cells.read(key)
+        if found is not None:
+            summaries[key] = cells.line_from(*found).summary
+    for key in marked:
+        if key not in stored:
+            report(f"{cells.path(key)} is missing; its cell runs again")
+            del summaries[key]
+    return summaries
