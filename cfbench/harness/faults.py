@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from pydantic_core import ErrorDetails
 LONGEST_VALUE = 80
 """Characters of a received value that a message repeats."""
 
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TYPES = {
     "int": "a whole number",
     "float": "a number",
@@ -114,10 +116,14 @@ def listing(where: str, faults: Sequence[str]) -> str:
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """Write a path as ``parts[0].folds[2]``."""
+    """Write a path as ``parts[0].folds[2]``; a key that TOML would quote is quoted."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            key = step if _BARE_KEY.fullmatch(step) else json.dumps(step)
+            text += f".{key}" if text else key
     return text
 
 

@@ -116,6 +116,7 @@ def test_the_documentation_has_a_row_for_every_key() -> None:
         ("tracking", 3, "tracking = 3: must be a string"),
         ("settings", [], "settings = []: must be a table"),
         ("settings", {"cogs": 500}, "settings.cogs = 500: must be a table"),
+        ("settings", {"a\x1bb": 3}, r'settings."a\u001bb" = 3: must be a table'),
         ("parts", [{"folds": [9]}], "parts[0].folds[0] = 9: must be at most 4"),
         ("parts", [{"datasets": []}], "parts[0].datasets = []: must not be empty"),
         ("parts", [{"fold": [0]}], "parts[0].fold: unknown key 'fold'. Did you mean 'folds'?"),
