@@ -121,7 +121,7 @@ def _line(tally: Tally, cells: int, registry: Registry) -> tuple[str, ...]:
         tally.metric.label,
         f"{tally.cells:,} of {cells:,}",
         f"{tally.added:,}",
-        f"{tally.values:,} of {tally.searches:,}",
+        f"{tally.counted:,} of {tally.searches:,}",
         registry.metric(tally.metric.name).entry.denominator or "-",
     )
 

@@ -58,7 +58,7 @@ def checked_values(metric: str, returned: object, index: pd.Index) -> FloatArray
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise PluginError(
-            f"metric {metric!r} returned {values[infinite[0]]} for row {index[infinite[0]]!r}; an infinity cannot be "
+            f"metric {metric!r} returned {values[infinite[0]]} for row {index[infinite[0]]}; an infinity cannot be "
             "averaged or stored: return NaN where there is no value"
         )
     return values

@@ -33,14 +33,14 @@ class Tally:
         Finished cells with values of its present version and settings.
     added : int
         Those among them that were measured now.
-    values, searches : int
-        Values that are there, and the searches that they are counted over.
+    counted, searches : int
+        Searches inside the metric's denominator, and all searches.
     """
 
     metric: Variant
     cells: int = 0
     added: int = 0
-    values: int = 0
+    counted: int = 0
     searches: int = 0
 
 
@@ -199,7 +199,7 @@ def _count(
         values = table.loc[of_metric, "value"]
         tally.cells += 1
         tally.added += tally.metric in missing
-        tally.values += int(values.notna().sum())
+        tally.counted += int(values.notna().sum())
         tally.searches += len(values)
 
 

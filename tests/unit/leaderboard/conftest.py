@@ -1,0 +1,42 @@
+"""A board of a small made-up record, ``tests/golden/board.json``, whose numbers can be worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfbench.analysis.board import Board, make_board
+from cfbench.events import CellInfo
+from cfbench.harness.summary import CellSummary
+from cfbench.registry import build_registry
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def read_cells(path: Path) -> list[CellSummary]:
+    cells = []
+    for number, line in enumerate(json.loads(path.read_text("utf-8"))):
+        info = CellInfo(key=f"{number:032x}", **line.pop("info"))
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in line.items()
+        }
+        cells.append(CellSummary(info=info, objective_value=fields.get("loss", ()), **fields))
+    return cells
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    return GOLDEN
+
+
+@pytest.fixture(scope="session")
+def cells() -> list[CellSummary]:
+    return read_cells(GOLDEN / "board.json")
+
+
+@pytest.fixture(scope="session")
+def board(cells: list[CellSummary]) -> Board:
+    return make_board(cells, build_registry())
