@@ -1,0 +1,74 @@
+"""What the documentation says exists: links, anchors, snippets, commands, targets."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cfbench.cli import COMMANDS
+from cfbench.harness.study import make_study
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "datasets").rglob("*.md")],
+)
+page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def prose(text: str) -> str:
+    """Return a page without its fenced blocks."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def snippets(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text(encoding="utf-8"))):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{target}: there is no {linked.relative_to(ROOT)}"
+        assert linked.is_relative_to(ROOT), f"{target} leaves the repository"
+        if anchor:
+            assert anchor in anchors(linked), f"{target}: {linked.name} has no such heading"
+
+
+@page
+def test_snippets_are_well_formed(page: Path) -> None:
+    for code in snippets(page, "python"):
+        compile(code, str(page), "exec")
+    for text in snippets(page, "toml"):
+        table = tomllib.loads(text)
+        if "searchers" in table:
+            assert make_study(table, page.name).datasets == tuple(table["datasets"])
+
+
+@page
+def test_commands_and_targets_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join([*re.findall(r"`([^`\n]+)`", prose(text)), *snippets(page, "(?:sh|console|bash)")])
+    commands = re.findall(r"^(?:\$ )?cfbench ([a-z]\w*)", code, flags=re.MULTILINE)
+    assert set(commands) <= set(COMMANDS)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^(?:\$ )?make ([a-z]\w*)", code, flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"the Makefile has no target {target}"
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for one in PAGES:
+        if one.is_relative_to(ROOT / "docs") and one.name != "README.md":
+            assert f"({one.relative_to(ROOT / 'docs').as_posix()})" in index, one.name
