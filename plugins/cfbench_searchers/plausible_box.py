@@ -58,7 +58,8 @@ class PlausibleBox:
             Which feature each value belongs to, where `values` are no whole points.
         """
         spacing = self.spacing[features]
-        whole = np.rint(values / self._divisor[features]) * spacing
+        # Adding 0.0 turns a -0.0 into 0.0.
+        whole = np.rint(values / self._divisor[features]) * spacing + 0.0
         return np.clip(np.where(spacing > 0, whole, values), self.lower[features], self.upper[features])
 
     def another(self, values: FloatArray, features: IntArray, shares: FloatArray) -> FloatArray:

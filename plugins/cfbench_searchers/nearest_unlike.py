@@ -1,0 +1,35 @@
+"""The nearest unlike neighbour: the closest real case that the model puts into the target class."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
+from cfbench_searchers.incumbent import Incumbent
+
+
+class NearestUnlike(Searcher):
+    """Return the closest plausible point of the training fold that the model puts into the target class.
+
+    It asks one row for each plausible training point. With an objective that adds a term, "closest" is what has the
+    smallest value.
+
+    References
+    ----------
+    The nearest unlike neighbour of case-based reasoning: Dasarathy, "Nearest unlike neighbor (NUN): an aid to decision
+    confidence estimation", Optical Engineering 34(9), 1995.
+    """
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
+        """Return the training point; None where no plausible one is of the target class."""
+        cases = problem.training.X
+        cases = cases[problem.is_plausible(cases)]
+        # From near to far, so that a query budget that does not reach for all of them is spent on the nearest.
+        cases = cases[np.argsort(problem.distance(cases), kind="stable")]
+        best = Incumbent(problem)
+        if len(cases):
+            with suppress(BudgetExhausted):
+                best.ask(cases)
+        return best.z

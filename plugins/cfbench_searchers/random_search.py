@@ -1,0 +1,50 @@
+"""Random search: the floor that any searcher has to beat."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
+from cfbench_searchers.incumbent import Incumbent
+from cfbench_searchers.plausible_box import PlausibleBox
+
+
+class RandomSearch(Searcher):
+    """Draw candidates at random and return the best.
+
+    Each candidate is `x` with some of its features drawn anew from the plausible box. How many is drawn first,
+    uniformly from 1 to d: counterfactuals are sparse, and a candidate with all features redrawn costs more than any.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows to ask; by default as many as CoGS asks.
+    batch_size : int
+        Rows a question.
+    """
+
+    n_rows: int = Field(default=101_000, ge=1)
+    batch_size: int = Field(default=1000, ge=1)
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+        """Return the best row of the target class; None if there was none."""
+        best = Incumbent(problem)
+        box = PlausibleBox(problem)
+        home = box.nearest(problem.x)
+        with suppress(BudgetExhausted):
+            for start in range(0, self.n_rows, self.batch_size):
+                n = min(self.batch_size, self.n_rows - start)
+                best.ask(np.where(some_features(n, len(home), rng), box.sample(n, rng), home))
+        return best.z
+
+
+def some_features(n: int, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose, for each of `n` rows, 1 to `d` features, every number and every choice equally likely; shape (n, d)."""
+    how_many = rng.integers(1, d, size=(n, 1), endpoint=True)
+    order = rng.permuted(np.tile(np.arange(d), (n, 1)), axis=1)
+    chosen: NDArray[np.bool_] = order < how_many
+    return chosen
