@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from cfbench import FeatureSpace, FloatArray, Problem
+from cfbench_searchers.nelder_mead import NelderMead
+
+
+def search(problem: Problem, n_iterations: int = 100) -> FloatArray | None:
+    return NelderMead(n_iterations=n_iterations).search(problem, np.random.default_rng(0))
+
+
+def test_closes_in_on_a_near_threshold(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    # SciPy's first simplex moves a feature by 5 %: 1.05 is beyond the threshold already.
+    z = search(make_problem(numbers((0, 10)), [1.0], lambda Z: Z[:, 0] > 1.04))
+    assert z is not None
+    assert 1.04 < z[0] < 1.041
+
+
+def test_stays_on_the_plateau_of_a_far_threshold(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    assert search(make_problem(numbers((0, 10)), [1.0], lambda Z: Z[:, 0] > 7)) is None
+
+
+def test_is_scipys_method_for_so_many_iterations(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    x = np.array([1.0, 2.0, 0.0])
+    problem = make_problem(numbers((0, 4), (0, 4), (0, 4)), x, lambda Z: Z[:, 0] + Z[:, 1] > 3.02)
+    z = search(problem, n_iterations=30)
+
+    def loss(v: FloatArray) -> float:
+        gower = np.abs(v - x).sum() / 4 / 3
+        return float(0.5 * gower + 0.5 * (v != x).sum() / 3 + (v[0] + v[1] <= 3.02))
+
+    expected = minimize(loss, x, method="Nelder-Mead", bounds=[(0, 4)] * 3, options={"maxiter": 30})
+    assert expected.nit == 30
+    assert len(asked) == expected.nfev
+    assert z is not None
+    assert z.tolist() == expected.x.tolist()
+
+
+@pytest.mark.parametrize("respect_steps", [False, True])
+def test_every_row_asked_is_plausible(
+    make_problem: Callable[..., Problem],
+    mixed: FeatureSpace,
+    mixed_x: FloatArray,
+    asked: list[FloatArray],
+    respect_steps: bool,
+) -> None:
+    problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 41, constraints=True, respect_steps=respect_steps)
+    z = search(problem)
+    assert all(len(Z) == 1 for Z in asked)
+    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert z is not None
+    assert z[0] > 41
+
+
+def test_nothing_to_search_where_nothing_can_change(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
+) -> None:
+    assert search(make_problem(categories(1, 1), [0.0, 0.0], lambda Z: np.zeros(len(Z)))) is None
+
+
+@pytest.mark.parametrize("budget", [1, 5])
+def test_a_budget_ends_the_search_with_the_best_so_far(
+    make_problem: Callable[..., Problem],
+    numbers: Callable[..., FeatureSpace],
+    asked: list[FloatArray],
+    budget: int,
+) -> None:
+    z = search(make_problem(numbers((0, 10)), [1.0], lambda Z: Z[:, 0] > 1.04, max_queries=budget))
+    assert len(asked) == budget
+    hits = [float(Z[0, 0]) for Z in asked if Z[0, 0] > 1.04]
+    assert (None if z is None else z.tolist()) == ([min(hits)] if hits else None)
