@@ -57,7 +57,8 @@ def load(source: DataSource) -> Dataset:
 
 def rule(Z: FloatArray) -> IntArray:
     """The toy model: class 1 where size + 0.5 [colour = blue] > 10."""
-    return (Z[:, 0] + 0.5 * (Z[:, 2] == 2) > 10).astype(np.int64)
+    large: IntArray = np.asarray(Z[:, 0] + 0.5 * (Z[:, 2] == 2) > 10, dtype=np.int64)
+    return large
 
 
 class ToyModel:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfbench.harness.record import Record
 
 from cfbench.entries import DataSource
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
+from cfbench.harness.record import Record
 from cfbench.harness.runner import Run, RunReport
 from cfbench.harness.study import Study
 from cfbench.harness.worker import Worker, WorkerSetup
@@ -52,7 +52,9 @@ class Toys:
     def processes(self, slots: int = 2) -> Executor:
         return ProcessExecutor(self.setup, slots)
 
-    def run(self, results: Path, executor: Executor | None = None, *, retry: tuple[str, ...] = (), **changes: Any) -> RunReport:
+    def run(
+        self, results: Path, executor: Executor | None = None, *, retry: tuple[str, ...] = (), **changes: Any
+    ) -> RunReport:
         plan = self.plan(results, **changes)
         with Record.open(results, write=True) as record:
             run = Run(plan, record, self.registry, executor or self.serial(), metrics=plan.metrics, retry=retry)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cfbench.harness.record import Record, load_record
-from cfbench.harness.record_digest import record_digest
 
 from cfbench.events import CellFinished, RunFinished, SearchFinished
+from cfbench.harness.record import Record, load_record
+from cfbench.harness.record_digest import record_digest
 from cfbench.harness.schema import TIME_COLUMNS
 from cfbench.hookspecs import hookimpl
 from cfbench.registry import build_registry
@@ -80,7 +80,13 @@ def test_a_searcher_that_kills_its_process_loses_its_own_search_alone(
     toys: Toys, tmp_path: Path, searcher: str, words: str
 ) -> None:
     report = toys.run(
-        tmp_path / "r", toys.processes(2), workers=2, searchers=(searcher, "toy-dice"), folds=(0,), points=2, repetitions=1
+        tmp_path / "r",
+        toys.processes(2),
+        workers=2,
+        searchers=(searcher, "toy-dice"),
+        folds=(0,),
+        points=2,
+        repetitions=1,
     )
     assert (report.cells_done, report.cells_failed) == (2, 0)
     frame = load_record(tmp_path / "r")
@@ -181,7 +187,8 @@ from pathlib import Path
 from tests.unit.harness.conftest import Toys
 if __name__ == "__main__":
     toys = Toys(Path({cache!r}))
-    report = toys.run(Path({results!r}), toys.processes(2), workers=2, searchers={searchers!r}, folds=(0, 1, 2), points=5)
+    asked = dict(workers=2, searchers={searchers!r}, folds=(0, 1, 2), points=5)
+    report = toys.run(Path({results!r}), toys.processes(2), **asked)
     print(report.interrupted, report.searches_run)
 """
 
