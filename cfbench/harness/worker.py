@@ -123,7 +123,8 @@ class Worker:
         dataset = self._dataset(cell)
         fold = split(dataset, cell.fold)
         entry = self._registry.model(cell.model.name).entry
-        model = self._fitted.get(dataset, cell.fold, entry, build_settings(entry.family, cell.model.settings, entry.name))
+        family = build_settings(entry.family, cell.model.settings, entry.name)
+        model = self._fitted.get(dataset, cell.fold, entry, family)
         train = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
         for array in (train.X, train.y):
             array.setflags(write=False)
