@@ -1,0 +1,207 @@
+"""``cfbench datasets``: the paper's table of data sets, and one data set in full."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfbench.cli.options import data_dir_option, data_source, open_registry, plugin_option, strict_option
+
+if TYPE_CHECKING:
+    from cfbench.dataset import Dataset
+    from cfbench.space import FeatureSpec
+
+CONSTRAINTS = (">=", "=", "<=")
+COLUMNS = ["data set", "n", "d", "d2", "classes", "user", "target", "constraints", "perturbations"]
+UNBROKEN = ("data set", "n", "d", "d2", "user", "feature", "kind")
+"""Columns of single words and numbers; the others give way on a narrow terminal."""
+
+PIPE_WIDTH = 10_000
+"""Width for output that no terminal wraps."""
+
+offline_option = click.option("--offline", is_flag=True, help="Download nothing.")
+
+
+@click.group("datasets")
+def command() -> None:
+    """List the data sets, or show one."""
+
+
+@command.command("list")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True
+)
+@offline_option
+@data_dir_option
+@plugin_option
+@strict_option
+def list_datasets(
+    *, form: str, offline: bool, data_dirs: tuple[Path, ...], plugins: tuple[str, ...], strict: bool
+) -> None:
+    """Show every data set in a line, as in the paper's table.
+
+    n rows, d features, d2 of them categorical. Constraints: how many features may only grow (>=), not change (=), only
+    shrink (<=). Perturbations: of how many numerical (N) and categorical (C) features.
+    """
+    from cfbench.errors import CfbenchError
+    from cfbench.loading import guarded
+
+    source = data_source(data_dirs, download=not offline)
+    found: list[dict[str, Any]] = []
+    for name, registered in open_registry(plugins, strict=strict).datasets.items():
+        try:
+            found.append(facts(name, guarded(partial(registered.entry.load, source))))
+        except CfbenchError as error:
+            found.append({"data set": name, "unavailable": str(error)})
+    if form == "json":
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    elif form == "csv":
+        click.echo(as_csv(found), nl=False)
+    else:
+        lines = [as_line(fact) for fact in found]
+        if form == "markdown":
+            click.echo(as_markdown(COLUMNS, lines))
+        else:
+            print_table(COLUMNS, lines)
+        for fact in found:
+            if "unavailable" in fact:
+                click.echo(f"\n{fact['data set']}: {fact['unavailable']}")
+
+
+@command.command("show")
+@click.argument("name", metavar="NAME|FOLDER")
+@offline_option
+@data_dir_option
+@plugin_option
+@strict_option
+def show_dataset(
+    *, name: str, offline: bool, data_dirs: tuple[Path, ...], plugins: tuple[str, ...], strict: bool
+) -> None:
+    """Show a data set: its classes, every feature's annotation, and its card.
+
+    A folder of your own is given by its path (./my-folder) and is checked on the way.
+    """
+    registry = open_registry(plugins, [Path(name)] if is_path(name) else [], strict=strict)
+    entry = registry.dataset(name).entry
+    dataset = entry.load(data_source(data_dirs, download=not offline))
+    click.echo(f"{dataset.name}: {entry.summary}\n" if entry.summary else f"{dataset.name}\n")
+    shown = facts(dataset.name, dataset)
+    click.echo(f"{dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical; user: {dataset.user}")
+    for code, (label, count) in enumerate(zip(dataset.class_labels, dataset.class_counts, strict=True)):
+        target = ", the target" if code == dataset.target else ""
+        click.echo(f"class {code}, {label}: {count} rows ({count / dataset.n:.1%}){target}")
+    click.echo()
+    print_table(["feature", "kind", "values", "constraint", "perturbation", "description"], feature_lines(dataset))
+    card = entry.card() if entry.card is not None else ""
+    click.echo(f"\n{card.strip()}" if card else "\nIt has no card.")
+
+
+def is_path(name: str) -> bool:
+    """Whether what the user names is a folder: it is written with a separator, or there is one of that name."""
+    return Path(name).name != name or Path(name).is_dir()
+
+
+def facts(name: str, dataset: Dataset) -> dict[str, Any]:
+    """Return a data set's line of the paper's table."""
+    from cfbench.space import Kind
+
+    features = dataset.space.features
+    perturbed = [feature.kind for feature in features if feature.perturbation is not None]
+    return {
+        "data set": name,
+        "n": dataset.n,
+        "d": dataset.space.d,
+        "d2": int(dataset.space.is_categorical.sum()),
+        "classes": list(dataset.class_labels),
+        "user": dataset.user,
+        "target": dataset.class_labels[dataset.target],
+        "constraints": {sign: sum(feature.constraint == sign for feature in features) for sign in CONSTRAINTS},
+        "perturbations": {"N": perturbed.count(Kind.NUMERICAL), "C": perturbed.count(Kind.CATEGORICAL)},
+    }
+
+
+def as_line(fact: dict[str, Any]) -> list[str]:
+    """Return one line of the table as text; what is unavailable has dashes."""
+    if "unavailable" in fact:
+        return [fact["data set"], *("-" for _ in COLUMNS[1:-1]), "unavailable"]
+    line = []
+    for column in COLUMNS:
+        value = fact[column]
+        if isinstance(value, dict):
+            value = " ".join(f"{kind}:{count}" for kind, count in value.items())
+        line.append(", ".join(value) if isinstance(value, list) else str(value))
+    return line
+
+
+def as_csv(found: Sequence[dict[str, Any]]) -> str:
+    """Return the table with one number a column."""
+    flat = []
+    for fact in found:
+        counts = {f"{key} {kind}": count for key in COLUMNS[-2:] for kind, count in fact.get(key, {}).items()}
+        flat.append({**fact, "classes": "; ".join(fact.get("classes", [])), **counts})
+    kinds = [*(f"constraints {sign}" for sign in CONSTRAINTS), "perturbations N", "perturbations C"]
+    names = [*COLUMNS[:-2], *kinds, "unavailable"]
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def as_markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+
+
+def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns: fitted to a terminal, or plain and unwrapped into a pipe."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in header:
+        table.add_column(name, no_wrap=name in UNBROKEN, min_width=min(len(name), 8))
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))
+    console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def feature_lines(dataset: Dataset) -> list[list[str]]:
+    """Return every feature's annotation as text."""
+    lines = []
+    for feature in dataset.space.features:
+        values = ", ".join(feature.categories) or f"[{feature.lower:g}, {feature.upper:g}]"
+        values += f" {feature.unit}" if feature.unit else ""
+        values += f", multiples of {feature.step:g}" if feature.step else ""
+        kind, constraint = feature.kind.value, feature.constraint.value
+        lines.append([feature.name, kind, values, constraint, perturbation_of(feature), feature.description])
+    return lines
+
+
+def perturbation_of(feature: FeatureSpec) -> str:
+    """Say how far the world may move a feature."""
+    from cfbench.space import CategoricalPerturbation
+
+    moved = feature.perturbation
+    if moved is None:
+        return "none"
+    if isinstance(moved, CategoricalPerturbation):
+        reachable = [feature.categories[code] for code in moved.codes]
+        return "any category" if len(reachable) == feature.n_categories else f"to {', '.join(reachable)}"
+    factor, unit = (100, "%") if moved.relative else (1, "")
+    # `or 0`: no minus before a zero.
+    span = f"{-factor * moved.decrease or 0:g}{unit} to {factor * moved.increase:+g}{unit}"
+    return f"{span} of the value" if moved.relative else span

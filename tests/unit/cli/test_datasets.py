@@ -1,0 +1,121 @@
+"""``cfbench datasets``: the paper's table in four forms, and one data set in full."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cfbench.cli import cli
+from cfbench.errors import DataError, UnknownNameError
+
+PLUGIN = """
+import numpy as np
+from cfbench import Dataset, DatasetEntry, FeatureSpace, FeatureSpec, Kind, hookimpl
+
+def load(source):
+    X = np.linspace(0.0, 1.0, 20).reshape(10, 2)
+    space = FeatureSpace(tuple(FeatureSpec(name, Kind.NUMERICAL, 0.0, 1.0) for name in ("height", "width|depth")))
+    return Dataset("boxes", X, (X[:, 0] > 0.5).astype(np.int64), space, target=1, class_labels=("small", "a|b"))
+
+def fail(source):
+    raise ZeroDivisionError("the plugin's own mistake")
+
+@hookimpl
+def cfbench_register_datasets():
+    yield DatasetEntry(name="boxes", load=load)
+    yield DatasetEntry(name="broken", load=fail)
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CFBENCH_DATA_DIR", raising=False)
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> str:
+    (tmp_path / "boxes.py").write_text(PLUGIN)
+    return str(tmp_path / "boxes.py")
+
+
+def stdout(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["datasets", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_table_is_the_papers(plugin: str) -> None:
+    lines = stdout("list", "--offline", "--plugin", plugin).splitlines()
+    assert " ".join(lines[0].split()) == "data set n d d2 classes user target constraints perturbations"
+    by_name = {line.split()[0]: " ".join(line.split()) for line in lines[1:] if line}
+    assert by_name["credit"] == ("credit 1000 20 6 high risk, low risk Individual low risk >=:3 =:8 <=:0 N:6 C:0")
+    assert by_name["housing"] == (
+        "housing 506 13 1 low price, high price Municipality low price >=:0 =:3 <=:1 N:11 C:0"
+    )
+    assert by_name["boxes"] == "boxes 10 2 0 small, a|b Individual a|b >=:0 =:0 <=:0 N:0 C:0"
+    assert "\x1b" not in "".join(lines)
+
+
+def test_what_cannot_be_had_is_listed_with_the_reason(plugin: str) -> None:
+    text = stdout("list", "--offline", "--plugin", plugin)
+    assert "productivity  -" in text
+    assert "productivity: data set 'productivity' is not shipped" in text
+    assert "--data-dir or CFBENCH_DATA_DIR" in text
+    assert "broken: it raised ZeroDivisionError: the plugin's own mistake" in text
+
+
+def test_json_and_csv_hold_the_same_numbers() -> None:
+    entries = {entry["data set"]: entry for entry in json.loads(stdout("list", "--offline", "--format", "json"))}
+    rows = {row["data set"]: row for row in csv.DictReader(io.StringIO(stdout("list", "--offline", "--format", "csv")))}
+    assert entries.keys() == rows.keys()
+    income = entries["income"]
+    assert income["constraints"] == {">=": 2, "=": 3, "<=": 0}
+    assert income["perturbations"] == {"N": 4, "C": 4}
+    assert income["classes"] == ["low income", "high income"]
+    assert [rows["income"][f"constraints {sign}"] for sign in (">=", "=", "<=")] == ["2", "3", "0"]
+    assert [rows["income"][f"perturbations {kind}"] for kind in ("N", "C")] == ["4", "4"]
+    assert rows["income"]["unavailable"] == ""
+    assert rows["productivity"]["unavailable"] == entries["productivity"]["unavailable"] != ""
+    assert rows["productivity"]["n"] == ""
+
+
+def test_markdown_has_a_line_a_data_set_and_escapes(plugin: str) -> None:
+    lines = stdout("list", "--offline", "--format", "markdown", "--plugin", plugin).splitlines()
+    assert lines[0].startswith("| data set | n | d | d2 |")
+    assert "| wine | 178 | 13 | 0 | cultivar 0, cultivar 1, cultivar 2 | Winemaker | cultivar 0 |" in "\n".join(lines)
+    assert "small, a\\|b" in "\n".join(lines)
+
+
+def test_show_prints_classes_features_and_card() -> None:
+    text = stdout("show", "income")
+    assert "1883 rows, 12 features, 7 of them categorical; user: Individual" in text
+    assert "class 1, high income: 967 rows (51.4%), the target" in text
+    features = {line.split()[0]: " ".join(line.split()) for line in text.splitlines() if "ical " in line}
+    assert features["age"] == "age numerical [17, 90] years, multiples of 1 >= 0 to +2 age"
+    assert "none -10% to +5% of the value" in features["capital-gain"]
+    assert features["relationship"].endswith("Unmarried, Wife none any category role in the household")
+    assert "categorical Female, Male = none" in features["sex"]
+    assert "**Licence.** The UCI repository lists the data set under CC BY 4.0." in text
+
+
+def test_show_says_where_there_is_no_card(plugin: str) -> None:
+    assert stdout("show", "boxes", "--plugin", plugin).endswith("It has no card.\n")
+
+
+def test_show_takes_a_folder_and_says_what_is_wrong_with_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nowhere is not a folder"):
+        stdout("show", str(tmp_path / "nowhere"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"annotations\.toml does not exist"):
+        stdout("show", str(tmp_path / "empty"))
+
+
+def test_show_suggests_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown data set 'credits'\. Did you mean 'credit'\?"):
+        stdout("show", "credits")
