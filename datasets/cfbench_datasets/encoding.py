@@ -34,7 +34,7 @@ def encode(table: Table, annotation: Annotation) -> tuple[FloatArray, IntArray]:
     """
     problems = _column_problems(table, annotation)
     X = np.full((len(table.rows), annotation.space.d), np.nan)
-    y = np.full(len(table.rows), -1, dtype=np.int64)
+    labels = np.full(len(table.rows), np.nan)
     for i, (spec, values) in enumerate(zip(annotation.space.features, annotation.values, strict=True)):
         if spec.name in table.header:
             column = _Column(table, spec.name)
@@ -42,11 +42,11 @@ def encode(table: Table, annotation: Annotation) -> tuple[FloatArray, IntArray]:
             problems += column.problems()
     if annotation.label_column in table.header:
         column = _Column(table, annotation.label_column)
-        y[:] = _codes(column, annotation.classes, "class")
-        problems += column.problems() or _class_problems(y, annotation)
+        labels[:] = _codes(column, annotation.classes, "class")
+        problems += column.problems() or _class_problems(labels.astype(np.int64), annotation)
     if problems:
         raise refuse(table.origin, problems)
-    return X, y
+    return X, labels.astype(np.int64)
 
 
 class _Column:
@@ -104,7 +104,7 @@ def _number(column: _Column, row: int, cell: str, spec: FeatureSpec, interval: s
         return column.complain(row, f"is missing; allowed: a number in {interval}; fill it in or drop the row")
     try:
         # Python reads 1_000 as a number; in a table it is a slip.
-        value = math.nan if "_" in cell else float(cell)
+        value = float(cell.replace("_", "?"))
     except ValueError:
         return column.complain(row, f"is no number; allowed: a number in {interval}; correct the cell or drop the row")
     if not math.isfinite(value):
