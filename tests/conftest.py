@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo
+from cfbench.harness.frames import search_frame
+from cfbench.harness.record import Record
 
 FinishedCell = Callable[..., CellFinished]
 
@@ -57,9 +60,24 @@ def finished_cell() -> FinishedCell:
                     "model_fingerprint": "f" * 32,
                 }
             )
-        return CellFinished(info, pd.DataFrame(rows, columns=SEARCH_SCHEMA.names), measures)
+        return CellFinished(info, search_frame(pa.Table.from_pylist(rows, schema=SEARCH_SCHEMA)), measures)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def put_cell() -> Callable[[Record, CellFinished], None]:
+    """Return what writes a finished cell into a record, as a run would."""
+
+    def put(record: Record, event: CellFinished) -> None:
+        from cfbench_reporters.search_table import search_table
+
+        assert event.searches is not None
+        for row in search_table(event.searches).to_pylist():
+            record.append({**row, "figures": dict(row["figures"])})
+        record.finish(event.cell, {}, eligible=20)
+
+    return put
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfbench.errors import RecordError, TrackingError
+from cfbench.harness.disk import explained, write_atomically
 
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""
@@ -87,17 +88,13 @@ def remember_tracking(results: Path, study: str, address: str) -> None:
         If the file cannot be written.
     """
     address = shown_address(address)
-    path, home = sqlite_path(address), results.resolve()
-    if path is not None and path.is_relative_to(home):
-        address = _at(address, path.relative_to(home))
+    database, home = sqlite_path(address), results.resolve()
+    if database is not None and database.is_relative_to(home):
+        address = _at(address, database.relative_to(home))
     text = json.dumps({"study": study, "tracking": address}, indent=2, ensure_ascii=False) + "\n"
-    target = results / REMEMBERED_NAME
-    draft = target.with_name(f".{REMEMBERED_NAME}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
-    except OSError as error:
-        raise RecordError(f"cannot write {target}: {error.strerror}; make the directory writable") from error
+    path = results / REMEMBERED_NAME
+    with explained(path, "written"):
+        write_atomically(path, text.encode())
 
 
 def remembered_tracking(results: Path) -> Remembered | None:
@@ -131,10 +128,11 @@ def remembered_tracking(results: Path) -> Remembered | None:
 
 def _default_store(results: Path) -> str:
     path = str(results.resolve() / STORE_NAME)
-    if "?" in path:
+    if "?" in path or "%" in path:
         raise TrackingError(
-            f"the results directory {str(results.resolve())!r} has a '?' in its path, which no SQLite address can "
-            "hold; choose another directory, name a store with --tracking, or track nothing with --tracking none"
+            f"the results directory {str(results.resolve())!r} has a '?' or a '%' in its path, which an SQLite address "
+            "reads as something else; choose another directory, name a store with --tracking, or track nothing with "
+            "--tracking none"
         )
     return f"sqlite:///{path}"
 

@@ -54,14 +54,11 @@ class TrackingReporter:
         mirror = self._mirror
         if mirror is None or event.failure or event.searches is None or event.searches.empty:
             return
-        import pyarrow as pa
-
-        from cfbench import SEARCH_SCHEMA
         from cfbench_reporters.cell_run import cell_run
+        from cfbench_reporters.search_table import search_table
 
         self._mirror = None
-        table = pa.Table.from_pandas(event.searches, schema=SEARCH_SCHEMA, preserve_index=False)
-        self.logged += mirror.log(cell_run(event), table.replace_schema_metadata(SEARCH_SCHEMA.metadata))
+        self.logged += mirror.log(cell_run(event), search_table(event.searches))
         self._mirror = mirror
 
     @hookimpl

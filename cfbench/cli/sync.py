@@ -1,0 +1,71 @@
+"""``cfbench sync``: mirror to MLflow what is missing there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+import click
+
+from cfbench.cli.options import open_registry, results_option
+from cfbench.errors import TrackingError
+
+if TYPE_CHECKING:
+    from cfbench.harness.record import Record
+    from cfbench.registry import Registry
+
+REPORTER = "cfbench-tracking"
+"""Name of the plugin that mirrors cells."""
+
+
+class CountsLogged(Protocol):
+    """What this command wants to know of the reporter."""
+
+    logged: int
+
+
+@click.command("sync", short_help="Log the cells to MLflow that tracking missed.")
+@results_option
+@click.option("--tracking", default=None, metavar="ADDRESS", help="Tracking address; by default that of the last run.")
+@click.option("--study", default=None, metavar="NAME", help="Name of the experiment; by default the last study's.")
+def command(results: Path, tracking: str | None, study: str | None) -> None:
+    """Log the finished cells of a record to MLflow, except those that are there already.
+
+    A cell that has grown, or was measured, since it was logged is brought up to date.
+    """
+    from cfbench.harness.record import Record
+    from cfbench.harness.tracking import remember_tracking, remembered_tracking, shown_address, tracking_address
+
+    with Record.open(results) as record:
+        remembered = remembered_tracking(results)
+        study = study or (remembered.study if remembered else results.resolve().name)
+        address = tracking_address(tracking or (remembered.tracking if remembered else ""), results)
+        if not address:
+            raise TrackingError("--tracking none names no store to log to; leave it out, or name one")
+        logged, cells = _replay(record, open_registry(), study, address, results)
+    for problem in record.problems:
+        click.echo(f"Warning: {problem}", err=True)
+    remember_tracking(results, study, address)
+    same = f"; {cells - logged} were there already" if cells > logged else ""
+    click.echo(f"{logged} of {cells} finished cells logged to {shown_address(address)}, experiment {study!r}{same}")
+
+
+def _replay(record: Record, registry: Registry, study: str, address: str, results: Path) -> tuple[int, int]:
+    """Tell the tracking reporter of every finished cell; return how many it logged, and how many there are."""
+    from cfbench.events import CellFinished, RunFinished, RunStarted
+
+    summaries = [summary for summary in record.summaries().values() if summary.searches and not summary.failure]
+    infos = tuple(summary.info for summary in summaries)
+    searches = sum(summary.searches for summary in summaries)
+    _tell(registry, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
+    with click.progressbar(infos, label="Cells", file=sys.stderr) as bar:
+        for info in bar:
+            _tell(registry, CellFinished(info, record.searches(info.key), record.measures(info.key)))
+    _tell(registry, RunFinished(len(infos), 0, 0, interrupted=False))
+    return cast("CountsLogged", registry.reporters[REPORTER]).logged, len(infos)
+
+
+def _tell(registry: Registry, event: object) -> None:
+    for complaint in registry.notify(event, only=REPORTER):
+        raise TrackingError(complaint.message)
