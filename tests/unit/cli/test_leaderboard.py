@@ -1,0 +1,197 @@
+"""``cfbench leaderboard`` on small records, written search by search as a run writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench.cli import cli, main
+from cfbench.digests import digest_of
+from cfbench.errors import CfbenchError
+from cfbench.events import CellInfo
+from cfbench.harness.record import Record
+from cfbench.leaderboard import print_leaderboard
+from cfbench.registry import build_registry
+
+
+def write_cell(record: Record, searcher: str, losses: Sequence[float | None], **changes: Any) -> None:
+    """Write a finished cell of one search a point."""
+    coordinates: dict[str, Any] = {
+        "dataset": "wine",
+        "model": "random-forest",
+        "searcher": searcher,
+        "objective": "none",
+        "constraints": False,
+        "fold": 0,
+        **changes,
+    }
+    info = CellInfo(digest_of(coordinates), **coordinates)
+    for point, loss in enumerate(losses):
+        record.append(
+            {
+                "cell_key": info.key,
+                "point": point,
+                "row_id": 10 + point,
+                "repetition": 0,
+                "status": "not_found" if loss is None else "found",
+                "reason": "",
+                "x": [0.0, 1.0],
+                "z": None if loss is None else [0.5, 1.0],
+                "candidates": [] if loss is None else [[0.5, 1.0]],
+                "loss": loss,
+                "gower": loss,
+                "l0": None if loss is None else 1,
+                "cost": loss,
+                "objective_value": loss,
+                "search_queries": 100,
+                "robustness_queries": 0,
+                "wall_seconds": 0.5,
+                "cpu_seconds": 0.5,
+                "anytime": [],
+                "figures": {},
+                "model_fingerprint": "f" * 32,
+            }
+        )
+    record.finish(info, coordinates, eligible=len(losses))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results"
+    with Record.open(path, write=True) as record:
+        write_cell(record, "cogs", [0.2, 0.4])
+        write_cell(record, "cogs", [0.2], fold=1)
+        write_cell(record, "lore", [0.3, None])
+        write_cell(record, "lore", [0.2], fold=1)
+        write_cell(record, "cogs", [0.1], dataset="credit")
+    return path
+
+
+Board = Callable[..., Result]
+
+
+@pytest.fixture
+def board(results: Path) -> Board:
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, ["leaderboard", "--results", str(results), *arguments])
+
+    return invoke
+
+
+def test_the_table(board: Board) -> None:
+    result = board()
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    assert ["cogs", "100.0", "1", "of", "1", "0.100", "reference", "-", "1", "0.500", "100"] in lines
+    # lore: 1 of 2 points in fold 0, 1 of 1 in fold 1; relative change 0.5 and 0
+    assert [
+        *("lore", "75.0", "±", "25.0", "2", "of", "3", "0.250", "+25.0%", "2", "of", "3", "3", "0.500", "100")
+    ] in lines
+
+
+def test_piped_output_is_plain_and_fits(board: Board) -> None:
+    output = board().stdout
+    assert "\x1b" not in output
+    assert max(map(len, output.splitlines())) <= 100
+
+
+def test_another_reference(board: Board) -> None:
+    result = board("--reference", "lore", "--dataset", "wine", "--format", "csv")
+    rows = {row["searcher"]: row for row in csv.DictReader(io.StringIO(result.stdout))}
+    # cogs beside lore: (0.2 - 0.3) / 0.3 and 0
+    assert float(rows["cogs"]["relative_loss_median"]) == pytest.approx(-1 / 6)
+    assert rows["lore"]["relative_loss_median"] == ""
+
+
+def test_selections(board: Board) -> None:
+    assert len(json.loads(board("--format", "json").stdout)["rows"]) == 3
+    assert len(json.loads(board("--format", "json", "--dataset", "credit").stdout)["rows"]) == 1
+    assert len(json.loads(board("--format", "json", "--model", "random-forest").stdout)["rows"]) == 3
+    assert len(json.loads(board("--format", "json", "--objective", "none").stdout)["rows"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--reference", "cog"), "unknown reference searcher 'cog'. Did you mean 'cogs'? Known: cogs, lore."),
+        (("--dataset", "vine"), "unknown data set of this record 'vine'. Did you mean 'wine'? Known: wine, credit."),
+        (("--model", "tree"), "unknown model of this record 'tree'. Known: random-forest."),
+        (("--objective", "ck"), "unknown objective of this record 'ck'. Known: none."),
+    ],
+)
+def test_unknown_names_list_those_of_the_record(board: Board, arguments: tuple[str, ...], message: str) -> None:
+    result = board(*arguments)
+    assert isinstance(result.exception, CfbenchError)
+    assert str(result.exception).startswith(message)
+
+
+@pytest.mark.parametrize(("form", "start"), [("table", "cfbench leaderboard"), ("markdown", "**"), ("csv", "dataset,")])
+def test_a_file_gets_what_the_terminal_would(board: Board, tmp_path: Path, form: str, start: str) -> None:
+    output = tmp_path / "board"
+    written = board("--format", form, "--output", str(output))
+    assert (written.exit_code, written.stdout) == (0, "")
+    text = output.read_text("utf-8")
+    assert text == board("--format", form).stdout
+    assert text.startswith(start)
+
+
+def test_a_file_that_cannot_be_written(board: Board, tmp_path: Path) -> None:
+    result = board("--output", str(tmp_path / "absent" / "board.md"))
+    assert isinstance(result.exception, CfbenchError)
+    assert "board.md cannot be written: No such file or directory" in str(result.exception)
+
+
+def test_nothing_to_show_says_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty"
+    with Record.open(empty, write=True):
+        pass
+    for place in ("absent", "empty"):
+        with pytest.raises(SystemExit) as stopped:
+            main(["leaderboard", "--results", str(tmp_path / place)])
+        assert stopped.value.code == 1
+        assert f"cfbench run --preset quick --results {tmp_path / place}" in capsys.readouterr().err
+
+
+def test_one_searcher_alone_and_none_that_is_the_default_reference(tmp_path: Path) -> None:
+    with Record.open(tmp_path / "one", write=True) as record:
+        write_cell(record, "lore", [0.2])
+    result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "one")])
+    assert result.exit_code == 0
+    assert "0.200" in result.stdout
+    assert "Note: nothing to compare with: unknown reference searcher 'cogs'. Known: lore." in result.stdout
+
+
+def test_a_run_prints_the_board_of_its_record(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Record.open(results) as record:
+        print_leaderboard(record, build_registry())
+    assert capsys.readouterr().out == CliRunner().invoke(cli, ["leaderboard", "--results", str(results)]).stdout
+
+
+def test_a_run_that_finished_no_cell_prints_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Record.open(tmp_path / "empty", write=True) as record:
+        print_leaderboard(record, build_registry())
+    assert capsys.readouterr().out == "no finished cells yet: nothing to show\n"
+
+
+def test_it_runs_without_mlflow_and_scikit_learn(results: Path) -> None:
+    program = (
+        "import sys\n"
+        "from cfbench.cli import cli\n"
+        f"cli.main(['leaderboard', '--results', {str(results)!r}], standalone_mode=False)\n"
+        "print('LOADED', *sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "cfbench" in loaded
+    assert loaded.isdisjoint({"mlflow", "sklearn", "scipy", "matplotlib", "pebble", "numba"})

@@ -1,0 +1,115 @@
+"""``cfbench measure`` on a record of the toy plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench.cli import cli
+from cfbench.entries import DataSource
+from cfbench.errors import RecordError, StudyError, UnknownNameError
+from cfbench.harness.executors import SerialExecutor
+from cfbench.harness.plan import make_plan
+from cfbench.harness.record import Record
+from cfbench.harness.runner import Run
+from cfbench.harness.study import Study
+from cfbench.harness.worker import Worker, WorkerSetup
+from cfbench.registry import RegistryOptions, build_registry
+
+TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+
+Measure = Callable[..., Result]
+
+
+@pytest.fixture
+def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
+    """The command on a record of one cell: two points, one search each, nothing measured."""
+    cache, results = tmp_path / "cache", tmp_path / "results"
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(cache))
+    cache.mkdir(mode=0o700)
+    options = RegistryOptions(plugins=(str(TOY),))
+    registry, source = build_registry(options), DataSource((), cache, download=False)
+    study = Study(
+        name="toys",
+        datasets=("toy",),
+        models=("threshold",),
+        searchers=("toy-dice",),
+        metrics=("success",),
+        folds=(0,),
+        points=2,
+        repetitions=1,
+        results=results,
+    )
+    executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
+    with Record.open(results, write=True) as record:
+        Run(make_plan(study, registry, source), record, registry, executor).go()
+
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, ["measure", "--results", str(results), "--plugin", str(TOY), *arguments])
+
+    return invoke
+
+
+def rows(result: Result) -> dict[str, list[str]]:
+    """The table's lines by metric, in words."""
+    header, *lines = result.stdout.splitlines()
+    assert header.split() == ["metric", "cells", "measured", "now", "values", "denominator"]
+    return {line.split()[0]: line.split()[1:] for line in lines}
+
+
+def test_named_metrics_are_added_and_found_again(measure: Measure) -> None:
+    first = measure("--metric", "sparsity", "--metric", "validity[check=class]")
+    assert first.exit_code == 0, first.output
+    found = "2 of 2 searches that found a counterfactual"
+    assert rows(first) == {
+        "sparsity": ["1", "of", "1", "1", *found.split()],
+        "validity[check=class]": [
+            *["1", "of", "1", "1", "2", "of", "2", "searches", "that", "returned", "a", "vector"]
+        ],
+    }
+    again = measure("--metric", "sparsity")
+    assert rows(again) == {"sparsity": ["1", "of", "1", "0", *found.split()]}
+
+
+def test_all_of_them(measure: Measure) -> None:
+    result = measure("--all")
+    assert result.exit_code == 0, result.output
+    assert {"success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"} <= set(rows(result))
+    assert "relative-loss" not in rows(result)
+
+
+def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
+    assert measure().exit_code == 2
+    assert "name metrics with --metric NAME" in measure().output
+    unknown = measure("--metric", "sparseness").exception
+    assert isinstance(unknown, UnknownNameError)
+    assert unknown.known[0] == "sparsity"
+    comparing = measure("--metric", "relative-loss").exception
+    assert isinstance(comparing, StudyError)
+    assert "cfbench leaderboard --reference" in str(comparing)
+    setting = measure("--metric", "validity[check=colour]").exception
+    assert isinstance(setting, StudyError)
+    absent = CliRunner().invoke(cli, ["measure", "--all", "--results", str(tmp_path / "absent")]).exception
+    assert isinstance(absent, RecordError)
+    assert "cfbench run --preset quick" in str(absent)
+
+
+def test_a_metric_that_fails_is_told_with_the_others_kept(measure: Measure, tmp_path: Path) -> None:
+    plugin = tmp_path / "broken_metric.py"
+    plugin.write_text(
+        "from cfbench import CounterfactualMetric, MetricEntry, hookimpl\n"
+        "class Broken(CounterfactualMetric):\n"
+        "    def measure(self, searches, context):\n"
+        "        return searches['wall_seconds'] * float('inf')\n"
+        "@hookimpl\n"
+        "def cfbench_register_metrics():\n"
+        "    yield MetricEntry(name='broken', metric=Broken)\n"
+    )
+    result = measure("--plugin", str(plugin), "--metric", "broken", "--metric", "loss")
+    assert result.exit_code == 1
+    assert rows(result)["loss"][:3] == ["1", "of", "1"]
+    assert rows(result)["broken"][:3] == ["0", "of", "1"]
+    assert "Failed: metric 'broken' returned inf for row 0" in result.stderr
