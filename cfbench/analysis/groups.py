@@ -103,15 +103,7 @@ class Group:
         """What is known about every point that was asked, in the order of folds and points."""
         found: dict[Point, PointResult] = {}
         for cell in self.ran:
-            absent = (None,) * len(cell.row_ids)
-            columns = (
-                cell.tries,
-                cell.successes,
-                cell.loss,
-                cell.objective_value,
-                cell.seconds or absent,  # an index line of an earlier version has neither of these two
-                cell.queries or absent,
-            )
+            columns = (cell.tries, cell.successes, cell.loss, cell.objective_value, cell.seconds, cell.queries)
             for row_id, *values in zip(cell.row_ids, *columns, strict=True):
                 found[cell.info.fold, row_id] = PointResult(*values)
         return found

@@ -23,7 +23,9 @@ def read_cells(path: Path) -> list[CellSummary]:
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in line.items()
         }
-        cells.append(CellSummary(info=info, objective_value=fields.get("loss", ()), **fields))
+        loss = fields.get("loss", ())
+        unused = (None,) * len(loss)
+        cells.append(CellSummary(info=info, objective_value=loss, seconds=unused, queries=unused, **fields))
     return cells
 
 
