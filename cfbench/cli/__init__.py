@@ -14,7 +14,7 @@ COMMANDS = {
     "measure": "Add metrics to a record, without any search.",
     "plugins": "List everything that is registered, and what failed to load.",
     "datasets": "List the data sets, or show one.",
-    "tune": "Tune the models' hyper-parameters and keep them in a table.",
+    "tune": "Tune the models' hyper-parameters and keep them.",
     "fit": "Fit a study's models ahead of its run.",
     "sync": "Log the cells to MLflow that tracking missed.",
     "ui": "Start the MLflow UI on a study's tracking store.",

@@ -31,14 +31,14 @@ def test_every_module_of_a_command_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_commands_help_says_what_the_table_says(name: str) -> None:
+def test_a_command_calls_itself_what_the_table_calls_it(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.name == name
-    assert (command.help or "").splitlines()[0] == COMMANDS[name]
+    assert command.get_short_help_str(limit=200) == COMMANDS[name]
     result = CliRunner().invoke(cli, [name, "--help"])
     assert result.exit_code == 0
-    assert COMMANDS[name] in result.output
+    assert result.output.startswith(f"Usage: cli {name} ")
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
