@@ -80,6 +80,7 @@ def make_board(
     *,
     need_reference: bool = True,
     selection: Selection = Selection(),
+    unfinished: int = 0,
 ) -> Board:
     """Compute the board of a record.
 
@@ -93,6 +94,8 @@ def make_board(
     need_reference : bool
         Whether its absence is an error; a caution otherwise.
     selection : Selection
+    unfinished : int
+        Cells of the record with searches that are not in their summaries yet.
 
     Raises
     ------
@@ -102,6 +105,8 @@ def make_board(
     cells = selection.of(summaries)
     groups = group_cells(cells)
     notes: list[str] = []
+    if unfinished:
+        notes.append(f"unfinished cells, whose searches under way are in no number yet: {unfinished:,}")
     try:
         label = resolve_reference(reference, groups)
     except UnknownNameError as error:

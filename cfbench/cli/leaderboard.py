@@ -65,6 +65,7 @@ def command(
         raise _nothing(results)
     with Record.open(results) as record:
         summaries = record.summaries()
+        unfinished = len(record.pending())
         problems = list(record.problems)
     for problem in problems:
         click.echo(f"Warning: {problem}", err=True)
@@ -76,6 +77,7 @@ def command(
         reference or DEFAULT_REFERENCE,
         need_reference=reference is not None,
         selection=Selection(datasets, models, objectives),
+        unfinished=unfinished,
     )
     if form == "table" and output is None:
         from cfbench.leaderboard.terminal import show

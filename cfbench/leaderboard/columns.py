@@ -154,10 +154,8 @@ def headline(board: Board, record: str) -> str:
     """Say in one line what the board is of."""
     without = [f"{count} {what}" for count, what in ((board.failed, "failed"), (board.skipped, "skipped")) if count]
     cells = f"{board.cells:,} {'cell' if board.cells == 1 else 'cells'}"
-    parts = [record, cells + (f" ({', '.join(without)})" if without else "")]
-    if board.reference:
-        parts.append(f"reference {board.reference}")
-    return "   ".join(parts)
+    reference = f"reference {board.reference}" if board.reference else "no reference"
+    return "   ".join([cells + (f" ({', '.join(without)})" if without else ""), reference, record])
 
 
 def _against_reference(row: Row) -> str:

@@ -67,7 +67,8 @@ def print_leaderboard(
     if not summaries:
         print("no finished cells yet: nothing to show", file=stream or sys.stdout)
         return
-    board = make_board(summaries.values(), registry, reference, need_reference=False)
+    unfinished = len(record.pending())
+    board = make_board(summaries.values(), registry, reference, need_reference=False, unfinished=unfinished)
     show(board, str(record.path), stream=stream)
 
 

@@ -117,6 +117,11 @@ def test_a_selection_keeps_names_and_labels(cell: MakeCell, registry: Registry) 
         kept(Selection(datasets=["vine"]))
 
 
+def test_unfinished_cells_are_counted(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell([0.2])], registry, unfinished=3)
+    assert board.cautions == ("unfinished cells, whose searches under way are in no number yet: 3",)
+
+
 def test_all_cells_failed(cell: MakeCell, registry: Registry) -> None:
     board = make_board([cell(failure="no table")], registry)
     assert board.rows[0].success == Rate(None, None, 0, 0)

@@ -23,8 +23,10 @@ from cfbench.leaderboard import print_leaderboard
 from cfbench.registry import build_registry
 
 
-def write_cell(record: Record, searcher: str, losses: Sequence[float | None], **changes: Any) -> None:
-    """Write a finished cell of one search a point."""
+def write_cell(
+    record: Record, searcher: str, losses: Sequence[float | None], *, finish: bool = True, **changes: Any
+) -> None:
+    """Write a cell of one search a point."""
     coordinates: dict[str, Any] = {
         "dataset": "wine",
         "model": "random-forest",
@@ -61,7 +63,8 @@ def write_cell(record: Record, searcher: str, losses: Sequence[float | None], **
                 "model_fingerprint": "f" * 32,
             }
         )
-    record.finish(info, coordinates, eligible=len(losses))
+    if finish:
+        record.finish(info, coordinates, eligible=len(losses))
 
 
 @pytest.fixture
@@ -170,6 +173,15 @@ def test_one_searcher_alone_and_none_that_is_the_default_reference(tmp_path: Pat
     assert result.exit_code == 0
     assert "0.200" in result.stdout
     assert "Note: nothing to compare with: unknown reference searcher 'cogs'. Known: lore." in result.stdout
+
+
+def test_a_run_under_way_is_shown_as_far_as_its_cells_are_finished(results: Path, board: Board) -> None:
+    with Record.open(results, write=True) as record:
+        write_cell(record, "cogs", [0.3], fold=2, finish=False)
+        result = board()
+    assert result.exit_code == 0
+    assert "5 cells" in result.stdout
+    assert "Note: unfinished cells, whose searches under way are in no number yet: 1" in result.stdout
 
 
 def test_a_run_prints_the_board_of_its_record(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
