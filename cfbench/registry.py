@@ -81,6 +81,8 @@ class Registry:
         Every kind's entries by name.
     problems : sequence of PluginProblem
         What is not registered, and why.
+    in_process : sequence of str
+        Plugins with entries that were given as objects: a process that builds a registry from `options` lacks them.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Registry:
         plugins: Sequence[LoadedPlugin],
         entries: Mapping[type[Entry], Mapping[str, Registered[Any]]],
         problems: Sequence[PluginProblem],
+        in_process: Sequence[str] = (),
     ) -> None:
         self.options = options
         self.datasets: Mapping[str, Registered[DatasetEntry]] = entries[DatasetEntry]
@@ -100,6 +103,7 @@ class Registry:
         self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
         self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
         self.problems = tuple(problems)
+        self.in_process = tuple(in_process)
 
     def dataset(self, name: str) -> Registered[DatasetEntry]:
         """Return the data set of that name, or the one in the user's folder of that path.
@@ -193,7 +197,9 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
     candidates, problems = installed()
     plugins: list[LoadedPlugin] = []
     entries: dict[type[Entry], dict[str, Registered[Any]]] = {kind: {} for kind in REGISTERING.values()}
-    for candidate in [*candidates, *named(options.plugins), *given(objects)]:
+    local = list(given(objects))
+    in_process: list[str] = []
+    for candidate in [*candidates, *named(options.plugins), *local]:
         try:
             plugin = LoadedPlugin(candidate, load(candidate))
         except PluginError as error:
@@ -206,13 +212,15 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
             reasons += _collect(plugin, candidate, hook, options.folders, entries[kind])
         nothing = before == sum(len(taken) for taken in entries.values())
         listens = plugin.implements(*REPORTING.values()) or plugin.reads_folders
+        if candidate in local and not nothing:
+            in_process.append(candidate.plugin)
         if nothing and not listens and not reasons:
             reasons.append("it registers nothing; implement a hook that yields entries, marked with @cfbench.hookimpl")
         problems += [candidate.problem(reason) for reason in reasons]
     if options.strict and problems:
         listing = "\n".join(f"- {problem}" for problem in problems)
         raise PluginError(f"{len(problems)} problem(s) with plugins, and --strict allows none:\n{listing}")
-    return Registry(options, plugins, entries, problems)
+    return Registry(options, plugins, entries, problems, in_process)
 
 
 def _collect(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, data_source, open_registry, plugin_option, strict_option
+from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.harness.sources import data_source
 
 if TYPE_CHECKING:
     from cfbench.dataset import Dataset

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, data_source, plugin_option, strict_option
+from cfbench.cli.options import data_dir_option, plugin_option, strict_option
 from cfbench.cli.study_options import study_from_options, study_options
+from cfbench.harness.sources import data_source
 
 if TYPE_CHECKING:
     from cfbench.harness.fitted import FittedModels

@@ -11,13 +11,13 @@ import click
 
 from cfbench.cli.options import (
     data_dir_option,
-    data_source,
     open_registry,
     plugin_option,
     results_option,
     strict_option,
 )
 from cfbench.errors import RecordError, StudyError
+from cfbench.harness.sources import data_source
 
 if TYPE_CHECKING:
     from cfbench.harness.second_stage import SecondStage, Tally

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from cfbench.entries import DataSource
     from cfbench.registry import Registry
 
 results_option = click.option(
@@ -35,16 +33,6 @@ plugin_option = click.option(
     help="Register a module or a file for this call. May be repeated.",
 )
 strict_option = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
-
-
-def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
-    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache."""
-    from cfbench.entries import DataSource
-    from cfbench.harness.caches import cache_dir
-
-    from_environment = os.environ.get("CFBENCH_DATA_DIR", "")
-    named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
-    return DataSource(data_dirs=tuple(path.resolve() for path in named), cache_dir=cache_dir(), download=download)
 
 
 def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:

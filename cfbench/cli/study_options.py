@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +10,7 @@ import click
 
 from cfbench.cli.options import open_registry
 from cfbench.errors import StudyError
+from cfbench.harness.sources import datasets_of, folders_among
 
 if TYPE_CHECKING:
     from cfbench.harness.study import Study
@@ -95,24 +95,13 @@ def study_from_options(
         )
     changes = _changes(options)
     study = None if file is None else read_study(file)
-    datasets = changes.get("datasets") or (_all_datasets(study) if study else ())
+    datasets = changes.get("datasets") or (datasets_of(study) if study else ())
     registry = open_registry(plugins, folders_among(datasets), strict=strict)
     if study is None:
         study = preset(preset_name or STARTING_POINT, registry)
         if preset_name is None and changes:
             changes.setdefault("name", "command-line")
     return registry, override(study, **changes)
-
-
-def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
-    """Return the data sets that are written as paths: with a separator, or beginning with a dot."""
-    separators = {os.sep, "/"}
-    paths = [text for text in datasets if text.startswith(".") or separators & set(text)]
-    return tuple(dict.fromkeys(Path(text).resolve() for text in paths))
-
-
-def _all_datasets(study: Study) -> list[str]:
-    return [*study.datasets, *(name for part in study.parts for name in part.datasets or ())]
 
 
 def _changes(options: Mapping[str, Any]) -> dict[str, Any]:

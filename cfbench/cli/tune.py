@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import data_dir_option, data_source, open_registry, plugin_option, strict_option
-from cfbench.cli.study_options import folders_among
+from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.harness.sources import data_source, folders_among
 
 if TYPE_CHECKING:
     from cfbench.dataset import Dataset

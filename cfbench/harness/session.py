@@ -1,0 +1,113 @@
+"""A session: a study together with what is registered here, ready to run. The command line and Python share it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from cfbench.entries import DataSource
+from cfbench.errors import StudyError, UnknownNameError
+from cfbench.harness.caches import cache_dir
+from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
+from cfbench.harness.plan import Plan, make_plan
+from cfbench.harness.record import Record
+from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.study import Study
+from cfbench.harness.tracking import remember_tracking, tracking_address
+from cfbench.harness.worker import Worker, WorkerSetup
+from cfbench.outcome import Status
+from cfbench.registry import Registry
+
+
+@dataclass(frozen=True)
+class Session:
+    """A study that can be run.
+
+    Parameters
+    ----------
+    plan : Plan
+    registry : Registry
+    source : DataSource
+    tracking : str
+        The tracking address; empty for none.
+    """
+
+    plan: Plan
+    registry: Registry
+    source: DataSource
+    tracking: str
+
+    @classmethod
+    def prepare(cls, study: Study, registry: Registry, source: DataSource) -> Session:
+        """Plan a study; nothing is written or run.
+
+        Raises
+        ------
+        CfbenchError
+            As `make_plan` and `tracking_address`.
+        StudyError
+            If the study asks for processes and a plugin lives in this one alone.
+        """
+        plan = make_plan(study, registry, source)
+        _refuse_plugins_of_this_process(plan, registry)
+        return cls(plan, registry, source, tracking_address(study.tracking, study.results))
+
+    def run(self, record: Record, *, retry: Collection[str] = (), resume: str = "") -> RunReport:
+        """Run what is missing in `record`, which is open for writing.
+
+        Parameters
+        ----------
+        record : Record
+        retry : collection of str
+            Statuses whose searches run again.
+        resume : str
+            How to go on after an interruption.
+        """
+        remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
+        return Run(
+            self.plan,
+            record,
+            self.registry,
+            executor_for(self.plan, WorkerSetup(self.registry.options, self.source, cache_dir()), self.registry),
+            metrics=self.plan.metrics,
+            tracking=self.tracking,
+            retry=retry,
+            resume=resume,
+        ).go()
+
+
+def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry) -> Executor:
+    """Return the executor that a study asks for: this process for one worker without time limits, else processes."""
+    if needs_processes(plan):
+        return ProcessExecutor(setup, plan.study.workers)
+    return SerialExecutor(Worker(setup, registry))
+
+
+def needs_processes(plan: Plan) -> bool:
+    """Whether this process alone will not do: a search past its limit is killed, and needs a process to die in."""
+    return plan.study.workers > 1 or any(cell.time_limit is not None for cell in plan.cells)
+
+
+def check_statuses(statuses: Iterable[str]) -> None:
+    """Refuse what is no status of a search.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    for status in statuses:
+        if status not in set(Status):
+            raise UnknownNameError("status", status, [known.value for known in Status])
+
+
+def _refuse_plugins_of_this_process(plan: Plan, registry: Registry) -> None:
+    if not (registry.in_process and needs_processes(plan)):
+        return
+    limit = next((cell.time_limit for cell in plan.cells if cell.time_limit is not None), None)
+    asked = [f"{plan.study.workers} workers"] if plan.study.workers > 1 else []
+    asked += [f"a time limit of {limit:g} s"] if limit is not None else []
+    raise StudyError(
+        f"study {plan.study.name!r} asks for {' and '.join(asked)}, so its searches run in processes of their own, and "
+        f"those cannot build what only this one holds: {', '.join(registry.in_process)}. Put the plugin into a file or "
+        "a module and give its path or name, or run with workers = 1 and no time limit"
+    )

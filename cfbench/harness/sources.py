@@ -1,0 +1,37 @@
+"""Where data sets come from: folders that the user names, folders of tables, the user's cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cfbench.entries import DataSource
+    from cfbench.harness.study import Study
+
+DATA_VARIABLE = "CFBENCH_DATA_DIR"
+"""Environment variable that names folders with tables, separated as in PATH."""
+
+
+def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
+    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache."""
+    from cfbench.entries import DataSource
+    from cfbench.harness.caches import cache_dir
+
+    from_environment = os.environ.get(DATA_VARIABLE, "")
+    named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
+    return DataSource(data_dirs=tuple(path.resolve() for path in named), cache_dir=cache_dir(), download=download)
+
+
+def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
+    """Return the data sets that are written as paths: with a separator, or beginning with a dot."""
+    separators = {os.sep, "/"}
+    paths = [text for text in datasets if text.startswith(".") or separators & set(text)]
+    return tuple(dict.fromkeys(Path(text).resolve() for text in paths))
+
+
+def datasets_of(study: Study) -> list[str]:
+    """Return all data sets that a study names, its parts' included."""
+    return [*study.datasets, *(name for part in study.parts for name in part.datasets or ())]
