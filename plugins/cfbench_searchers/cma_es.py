@@ -79,7 +79,8 @@ class Coordinates:
     Attributes
     ----------
     home : ndarray of float64, shape (k,)
-        The coordinates of `x`.
+        The coordinates of `x`. A feature that can change alone has an idle coordinate beside its own, since `cma` does
+        not support one dimension.
     """
 
     def __init__(self, problem: Problem, snap: float) -> None:
@@ -94,11 +95,13 @@ class Coordinates:
         self._start = (box.lower - margin)[self._free]
         self._width = (box.upper - box.lower + 2 * margin)[self._free]
         self._snaps = ~is_categorical[self._free]
-        self.home = (self._x[self._free] - self._start) / self._width
+        self._home = (self._x[self._free] - self._start) / self._width
+        self.home = np.append(self._home, 0.5) if len(self._free) == 1 else self._home
 
     def decode(self, points: FloatArray) -> FloatArray:
         """Return the candidates, shape (n, d), that points, shape (n, k), stand for."""
         Z = np.tile(self._x, (len(points), 1))
-        at_home = self._snaps & (np.abs(points - self.home) <= self._snap)
+        points = points[:, : len(self._free)]
+        at_home = self._snaps & (np.abs(points - self._home) <= self._snap)
         Z[:, self._free] = np.where(at_home, self._x[self._free], self._start + points * self._width)
         return self._box.nearest(Z)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cfbench import (
+    BudgetExhausted,
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    Problem,
+    Searcher,
+    SearcherEntry,
+    TrainingFold,
+)
+from cfbench_searchers.plugin import cfbench_register_searchers
+
+ENTRIES = list(cfbench_register_searchers())
+
+
+def numerical(*intervals: tuple[float, float]) -> FeatureSpace:
+    return FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, *interval) for i, interval in enumerate(intervals)))
+
+
+def categorical(*counts: int) -> FeatureSpace:
+    return FeatureSpace(
+        tuple(
+            FeatureSpec(f"c{i}", Kind.CATEGORICAL, 0, count - 1, tuple("abcdef"[:count]))
+            for i, count in enumerate(counts)
+        )
+    )
+
+
+SPACES = {
+    "one number": numerical((-2, 5)),
+    "one category": categorical(4),
+    "a single value": categorical(1),
+    "categories": categorical(2, 6, 3),
+    "tiny and huge": numerical((0, 1e-9), (-1e9, 1e9), (1e9, 1e9 + 1)),
+    "all fixed": FeatureSpace(
+        (
+            FeatureSpec("n", Kind.NUMERICAL, 0, 1, constraint=Constraint.FIXED),
+            FeatureSpec("c", Kind.CATEGORICAL, 0, 1, ("a", "b"), constraint=Constraint.FIXED),
+        )
+    ),
+    "stepped": FeatureSpace(
+        (
+            FeatureSpec("n", Kind.NUMERICAL, 0.5, 8.5, step=1.0, constraint=Constraint.ONLY_UP),
+            FeatureSpec("m", Kind.NUMERICAL, -9, 9, step=3.0),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_asks_plausible_rows_and_returns_a_plausible_target_or_nothing(
+    make_problem: Callable[..., Problem],
+    asked: list[FloatArray],
+    entry: SearcherEntry,
+    space: FeatureSpace,
+    side: str,
+) -> None:
+    respect_steps = any(feature.step for feature in space.features)
+    low, high = (space.lower, space.upper) if not respect_steps else (np.array([1.0, -9.0]), np.array([8.0, 9.0]))
+    x = low if side == "lower" else high
+    far = (high - low) * np.linspace(0.3, 0.7, space.d)
+
+    def classify(Z: FloatArray) -> FloatArray:
+        classes: FloatArray = np.where(np.abs(Z - x) > far, np.arange(1.0, space.d + 1), 0.0).max(axis=1)
+        return classes
+
+    drawn = low + np.random.default_rng(9).random((60, space.d)) * (high - low)
+    X = np.where(space.is_categorical, np.rint(drawn), drawn)
+    problem = make_problem(
+        space,
+        x,
+        classify,
+        constraints=True,
+        respect_steps=respect_steps,
+        max_queries=20_000,
+        training=TrainingFold(X, np.zeros(len(X), dtype=np.int64)),
+    )
+    assert isinstance(entry.searcher, type)
+    searcher = entry.searcher(**(entry.check_settings or {}))
+    assert isinstance(searcher, Searcher)
+    try:
+        z = searcher.search(problem, np.random.default_rng(0))
+    except BudgetExhausted:
+        z = None
+    if asked:
+        assert problem.is_plausible(np.concatenate(asked)).all()
+    if z is not None:
+        assert isinstance(z, np.ndarray)
+        assert z.shape == (space.d,)
+        assert problem.is_plausible(z[np.newaxis])[0]
+        assert classify(z[np.newaxis])[0] == 1
