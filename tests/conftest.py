@@ -1,20 +1,31 @@
-"""Fixtures of the tests around tracking: finished cells made by hand, and an MLflow store that needs no migration."""
+"""Fixtures of the tests around tracking: finished cells made by hand, MLflow stores and a server ready to use."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
-from collections.abc import Callable, Sequence
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo
+from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunStarted
 from cfbench.harness.frames import search_frame
 from cfbench.harness.record import Record
+from cfbench.harness.tracking import remember_tracking
 
 FinishedCell = Callable[..., CellFinished]
+PutCell = Callable[[Record, CellFinished], None]
+StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +77,7 @@ def finished_cell() -> FinishedCell:
 
 
 @pytest.fixture(scope="session")
-def put_cell() -> Callable[[Record, CellFinished], None]:
+def put_cell() -> PutCell:
     """Return what writes a finished cell into a record, as a run would."""
 
     def put(record: Record, event: CellFinished) -> None:
@@ -96,3 +107,68 @@ def store(empty_store: Path, tmp_path: Path) -> Path:
     """Return the file of an MLflow store of the test's own, at its default place in ``tmp_path / "results"``."""
     (tmp_path / "results").mkdir()
     return Path(shutil.copy(empty_store, tmp_path / "results" / "mlflow.db"))
+
+
+@pytest.fixture(scope="session")
+def tracked_results(
+    empty_store: Path, tmp_path_factory: pytest.TempPathFactory, finished_cell: FinishedCell, put_cell: PutCell
+) -> Path:
+    """Return a record of two cells, which the default store holds as the runs of experiment ``quick``."""
+    from cfbench_reporters.tracking import TrackingReporter
+
+    results = tmp_path_factory.mktemp("tracked") / "results"
+    address = f"sqlite:///{results}/mlflow.db"
+    first = finished_cell().cell
+    events = [
+        finished_cell(info=replace(first, key=str(i) * 32, dataset=name)) for i, name in enumerate(["wine", "housing"])
+    ]
+    with Record.open(results, write=True) as record:
+        shutil.copy(empty_store, results / "mlflow.db")
+        remember_tracking(results, "quick", address)
+        reporter = TrackingReporter()
+        reporter.cfbench_run_started(RunStarted("quick", results, address, (), 0, 0, 0, 1))
+        for event in events:
+            put_cell(record, event)
+            reporter.cfbench_cell_finished(event)
+    return results
+
+
+@pytest.fixture(scope="session")
+def start_ui() -> StartUi:
+    """Return what runs ``cfbench ui`` on a record and a port, as a process in a ``with`` block."""
+
+    @contextlib.contextmanager
+    def start(results: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+        command = [sys.executable, "-c", "from cfbench.cli import main; main()", "ui"]
+        command += ["--results", str(results), "--port", str(port)]
+        environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+        with subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def free_port() -> Callable[[], int]:
+    """Return what names a port that nobody listens on."""
+
+    def find() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            return int(server.getsockname()[1])
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def runs_page(tracked_results: Path, start_ui: StartUi, free_port: Callable[[], int]) -> Iterator[str]:
+    """Serve `tracked_results` with ``cfbench ui`` and return the address that it prints."""
+    with start_ui(tracked_results, free_port()) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.stdout.readline().strip()

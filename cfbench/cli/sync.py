@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -53,15 +52,18 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
 
 def _replay(record: Record, registry: Registry, study: str, address: str, results: Path) -> tuple[int, int]:
     """Tell the tracking reporter of every finished cell; return how many it logged, and how many there are."""
+    from rich.console import Console
+    from rich.progress import track
+
     from cfbench.events import CellFinished, RunFinished, RunStarted
 
     summaries = [summary for summary in record.summaries().values() if summary.searches and not summary.failure]
     infos = tuple(summary.info for summary in summaries)
     searches = sum(summary.searches for summary in summaries)
     _tell(registry, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
-    with click.progressbar(infos, label="Cells", file=sys.stderr) as bar:
-        for info in bar:
-            _tell(registry, CellFinished(info, record.searches(info.key), record.measures(info.key)))
+    console = Console(stderr=True)
+    for info in track(infos, "Cells", console=console, transient=True, disable=not console.is_terminal):
+        _tell(registry, CellFinished(info, record.searches(info.key), record.measures(info.key)))
     _tell(registry, RunFinished(len(infos), 0, 0, interrupted=False))
     return cast("CountsLogged", registry.reporters[REPORTER]).logged, len(infos)
 

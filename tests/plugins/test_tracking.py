@@ -233,6 +233,37 @@ class TestSqliteStore:
         assert [path.name for path in fresh.parent.iterdir()] == ["mlflow.db"]
 
 
+class TestServer:
+    """A real MLflow server, over HTTP."""
+
+    def test_a_cell_is_logged_updated_and_left_alone(
+        self, runs_page: str, tmp_path: Path, finished_cell: FinishedCell, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        address = runs_page.partition("/#/")[0]
+        reporter = _reporter(address, tmp_path, study="over-http")
+        reporter.cfbench_cell_finished(finished_cell([0.5]))
+        reporter.cfbench_cell_finished(finished_cell([0.5, 0.25]))
+        reporter.cfbench_cell_finished(finished_cell([0.5, 0.25]))
+        assert reporter.logged == 2
+        assert capfd.readouterr() == ("", "")
+        (run,) = _runs(address, "over-http")
+        assert run.data.metrics["searches"] == 2
+        assert run.data.params["searcher"] == "cogs"
+
+    def test_artifacts_go_where_the_server_keeps_them(
+        self, runs_page: str, tracked_results: Path, tmp_path: Path, finished_cell: FinishedCell
+    ) -> None:
+        from mlflow.tracking import MlflowClient
+
+        address = runs_page.partition("/#/")[0]
+        _reporter(address, tmp_path, study="artifacts").cfbench_cell_finished(finished_cell([0.5, 0.25]))
+        (run,) = _runs(address, "artifacts")
+        assert run.info.artifact_uri.startswith("mlflow-artifacts:/")
+        path = MlflowClient(tracking_uri=address).download_artifacts(run.info.run_id, "searches.parquet", str(tmp_path))
+        assert pq.read_table(path).num_rows == 2
+        assert list((tracked_results / "mlflow-artifacts").rglob(f"{run.info.run_id}/artifacts/searches.parquet"))
+
+
 class TestTrackingThatIsDown:
     def test_no_address_no_tracking(self, tmp_path: Path, finished_cell: FinishedCell) -> None:
         reporter = _reporter("", tmp_path)

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from cfbench.cli import main
+from cfbench.cli.mlflow_server import answer, check_port, runs_page
+from cfbench.errors import UnavailableError
+from cfbench.harness.record import Record
+from cfbench.harness.tracking import remember_tracking
+
+StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
+
+
+@pytest.fixture(autouse=True)
+def _no_ambient_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """An empty record."""
+    Record.open(tmp_path / "results", write=True).close()
+    return tmp_path / "results"
+
+
+def _ui(results: Path, *options: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["ui", "--results", str(results), *options])
+    return int(ended.value.code or 0)
+
+
+def _children(pid: int) -> list[int]:
+    listing = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(int(number) for number in line.split()) for line in listing.splitlines()]
+    direct = [child for child, parent in pairs if parent == pid]
+    return direct + [grandchild for child in direct for grandchild in _children(child)]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_it_serves_the_store_until_it_is_told_to_stop(
+    tracked_results: Path, start_ui: StartUi, free_port: Callable[[], int]
+) -> None:
+    port = free_port()
+    with start_ui(tracked_results, port) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "quick in the MLflow UI:\n"
+        page = process.stdout.readline().strip()
+        server, _, view = page.partition("/#/experiments/")
+        assert server == f"http://127.0.0.1:{port}"
+        number, _, rest = view.partition("/")
+        assert rest == "runs?workflowType=machine_learning"
+        found = _search_runs(server, number)
+        assert sorted(run["info"]["run_name"] for run in found) == [
+            "cogs housing random-forest none f0",
+            "cogs wine random-forest none f0",
+        ]
+        started = _children(process.pid)
+        assert len(started) == 2, "one that starts the server, and the server with one worker"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr.read().endswith("Stopped\n")
+    assert not any(_is_alive(pid) for pid in started)
+    check_port(port)  # is free again
+
+
+def _search_runs(server: str, experiment: str) -> list[dict[str, dict[str, str]]]:
+    request = urllib.request.Request(
+        f"{server}/api/2.0/mlflow/runs/search",
+        data=json.dumps({"experiment_ids": [experiment]}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return list(json.load(response)["runs"])
+
+
+def test_a_port_in_use_is_an_error_that_names_a_free_one(
+    tracked_results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert _ui(tracked_results, "--port", str(port)) == 1
+        message = capsys.readouterr().err
+        assert f"port {port} is in use" in message
+        free = int(message.partition("; port ")[2].split()[0])
+        assert free != port
+        check_port(free)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http"])
+def test_a_port_that_is_none(tracked_results: Path, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _ui(tracked_results, "--port", port) == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_a_server_that_cannot_serve_says_why(
+    results: Path, free_port: Callable[[], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (results / "mlflow.db").write_bytes(b"no database" * 1000)
+    remember_tracking(results, "quick", f"sqlite:///{results}/mlflow.db")
+    assert _ui(results, "--port", str(free_port())) == 1
+    message = capsys.readouterr().err
+    assert "the MLflow server ended before it answered" in message
+    assert "file is not a database" in message
+
+
+def test_a_study_that_is_tracked_to_a_server_starts_none(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    remember_tracking(results, "quick", "http://127.0.0.1:1")
+    assert _ui(results) == 0
+    assert capsys.readouterr().out == "quick is tracked to a server:\n  http://127.0.0.1:1\n"
+
+
+@pytest.mark.parametrize("address", ["", "sqlite:////nowhere/mlflow.db"])
+def test_nothing_to_look_at(results: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _ui(results) == 1
+    assert "was not tracked; `cfbench sync`" in capsys.readouterr().err
+    remember_tracking(results, "quick", address)
+    assert _ui(results) == 1
+    assert "`cfbench sync`" in capsys.readouterr().err
+
+
+def test_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _ui(tmp_path / "nowhere") == 1
+    assert "there is no record" in capsys.readouterr().err
+
+
+def test_a_port_for_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> socket.socket:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket, "create_server", refuse)  # who runs the tests may be allowed to listen anywhere
+    with pytest.raises(UnavailableError, match="from 1024 on"):
+        check_port(80)
+
+
+def test_what_does_not_answer_is_no_answer(silent_port: int) -> None:
+    assert answer(f"http://127.0.0.1:{silent_port}/health", seconds=0.1) is None
+    assert answer("http://127.0.0.1:1/health") is None
+    assert runs_page("http://127.0.0.1:1", "quick") is None
+
+
+@pytest.fixture
+def silent_port() -> object:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
