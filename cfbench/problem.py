@@ -9,7 +9,8 @@ import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.oracle import Meter
-from cfbench.space import FeatureSpace, FloatArray, IntArray
+from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
+from cfbench.trace import Trace
 
 Term = Callable[[FloatArray, IntArray], FloatArray]
 """An objective bound to one problem: candidates (n, d) and their classes (n,) in, a term on the loss (n,) out."""
@@ -100,10 +101,7 @@ class Problem:
         self._probabilities = probabilities
         self._training = training
         self._model = model
-        self._figures: dict[str, float] = {}
-        self._anytime: list[tuple[int, float]] = []
-        self._best_loss = np.inf
-        self._best_asked: tuple[float, FloatArray] | None = None
+        self._trace = Trace()
 
     @property
     def x(self) -> FloatArray:
@@ -184,7 +182,7 @@ class Problem:
         """
         return self._space.cost(Z, self._x)
 
-    def is_plausible(self, Z: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def is_plausible(self, Z: FloatArray) -> BoolArray:
         """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
         return self._space.is_plausible(Z, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
 
@@ -201,9 +199,7 @@ class Problem:
             Before any row is answered, if the question would pass the query budget.
         """
         Z = np.array(Z, dtype=np.float64, copy=True)
-        classes = self._meter.predict(Z)
-        self._note(Z, classes, self.distance(Z))
-        return classes
+        return self._ask(Z)[0]
 
     def loss(self, Z: FloatArray) -> FloatArray:
         """The value to minimise: ``cost + [f(z) != t]`` (Eq. 9) plus the objective's term, shape (n,).
@@ -233,14 +229,11 @@ class Problem:
             As in `loss`.
         """
         Z = np.array(Z, dtype=np.float64, copy=True)
-        classes = self._meter.predict(Z)
-        cost = self.distance(Z)
+        classes, cost, good = self._ask(Z)
         values: FloatArray = cost + (classes != self._target)
-        if self._term is None:
-            self._note(Z, classes, cost)
-            return values, classes
-        values = values + self._term(Z, classes)
-        self._note(Z, classes, cost, values)
+        if self._term is not None:
+            values = values + self._term(Z, classes)
+            self._trace.note_values(Z, good, values)
         return values, classes
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
@@ -261,48 +254,19 @@ class Problem:
 
     def report(self, name: str, number: float) -> None:
         """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
-        self._figures[str(name)] = float(number)
+        self._trace.figures[str(name)] = float(number)
 
-    def _note(self, Z: FloatArray, classes: IntArray, cost: FloatArray, values: FloatArray | None = None) -> None:
-        """Remember the best plausible target row asked so far, for anytime curves and for an exhausted budget."""
-        hits = np.flatnonzero(classes == self._target)
-        if len(hits) == 0:
-            return
-        hits = hits[self.is_plausible(Z[hits])]
-        if len(hits) == 0:
-            return
-        before = self._meter.search_queries - len(Z)
-        running = np.minimum.accumulate(cost[hits])
-        improves = running < np.concatenate(([self._best_loss], running[:-1]))
-        improves &= running < self._best_loss
-        self._anytime += [(int(before + hits[i] + 1), float(running[i])) for i in np.flatnonzero(improves)]
-        self._best_loss = min(self._best_loss, float(running[-1]))
-        ranked = cost if values is None else values
-        best = hits[np.argmin(ranked[hits])]
-        if self._best_asked is None or ranked[best] < self._best_asked[0]:
-            self._best_asked = float(ranked[best]), Z[best].copy()
+    def _ask(self, Z: FloatArray) -> tuple[IntArray, FloatArray, BoolArray]:
+        """Ask for classes; return them with each row's cost and whether it is plausible and of the target class."""
+        before = self._meter.search_queries
+        classes = self._meter.predict(Z)
+        cost = self.distance(Z)
+        good: BoolArray = classes == self._target
+        good[good] = self.is_plausible(Z[good])
+        self._trace.note_classes(Z, good, cost, before)
+        return classes, cost, good
 
 
-@dataclass(frozen=True, eq=False)
-class SearchTrace:
-    """What a problem saw of its search, for the harness.
-
-    Parameters
-    ----------
-    anytime : tuple of (int, float)
-        (rows asked, best base loss until then).
-    best_asked : ndarray of float64, shape (d,), or None
-        The plausible target row with the smallest value among all that were asked for their class.
-    figures : dict of str to float
-        What the searcher reported.
-    """
-
-    anytime: tuple[tuple[int, float], ...]
-    best_asked: FloatArray | None
-    figures: dict[str, float]
-
-
-def trace_of(problem: Problem) -> SearchTrace:
+def trace_of(problem: Problem) -> Trace:
     """Return what `problem` saw of its search; for the harness, not for searchers."""
-    best = problem._best_asked
-    return SearchTrace(tuple(problem._anytime), None if best is None else best[1], dict(problem._figures))
+    return problem._trace

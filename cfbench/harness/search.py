@@ -174,8 +174,8 @@ def _search(
         objective_value=_nan(verdict.objective_value),
         wall_seconds=wall,
         cpu_seconds=cpu,
-        anytime=trace.anytime,
-        figures=trace.figures,
+        anytime=tuple(trace.anytime),
+        figures=dict(trace.figures),
     )
 
 

@@ -153,6 +153,28 @@ def test_the_best_asked_follows_the_objective_the_anytime_list_the_base_loss() -
     assert [queries for queries, _ in trace.anytime] == [1, 2]
 
 
+def test_a_cost_and_an_objective_value_are_never_ranked_together() -> None:
+    def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+        return np.full(len(Z), 0.5)
+
+    problem = make(term=term)
+    problem.predict(np.array([[6.0, 50]]))  # cheaper than any value with the term, but its value was never asked
+    np.testing.assert_array_equal(trace_of(problem).best_asked, [6, 50])
+    problem.loss(np.array([[8.0, 50]]))
+    np.testing.assert_array_equal(trace_of(problem).best_asked, [8, 50])
+
+
+def test_rows_asked_before_an_objective_passed_the_budget_are_remembered() -> None:
+    def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+        raise BudgetExhausted("no row is left for the neighbours")
+
+    problem = make(term=term)
+    with pytest.raises(BudgetExhausted):
+        problem.loss(np.array([[8.0, 50]]))
+    np.testing.assert_array_equal(trace_of(problem).best_asked, [8, 50])
+    assert [queries for queries, _ in trace_of(problem).anytime] == [1]
+
+
 def test_a_question_past_the_budget_leaves_the_trace_as_it_was() -> None:
     problem = make(max_queries=3)
     problem.loss(np.array([[8.0, 50], [7, 50]]))
@@ -170,7 +192,7 @@ def test_nothing_is_remembered_where_nothing_was_found() -> None:
     problem.predict(size(2))
     problem.predict(np.empty((0, 2)))
     trace = trace_of(problem)
-    assert (trace.anytime, trace.best_asked, trace.figures) == ((), None, {})
+    assert (trace.anytime, trace.best_asked, trace.figures) == ([], None, {})
 
 
 def test_what_a_searcher_needs_it_has_to_declare() -> None:
