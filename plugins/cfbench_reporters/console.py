@@ -95,7 +95,7 @@ class ConsoleReporter:
         elif self._screen is None and event.searches is not None:
             statuses = Counter(str(status) for status in event.searches["status"])
             left = tally.estimate.seconds_left(self._clock())
-            about = "" if left is None else f"; about {duration(left)} left"
+            about = "" if not left else f"; about {duration(left)} left"
             self._say(f"{ended}: {counted(statuses)}{about}")
 
     @hookimpl

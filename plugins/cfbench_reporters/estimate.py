@@ -12,8 +12,8 @@ class Estimate:
 
     The time left is that of the searches to come, spread over the workers, and that of what is no search: fitting
     models, starting processes, measuring. A cell that has not started yet is expected to cost as much of the latter as
-    those that have, and a search as much as its searcher's searches on average; a searcher that has not been seen yet,
-    as much as the searches of all.
+    those that have, and a search as much as the searches of its cell on average, or of its searcher, or of all, where
+    there are none nearer.
 
     Parameters
     ----------
@@ -30,9 +30,10 @@ class Estimate:
         # Cells that the record holds send no events, and the plan's bound is for all cells together.
         self._left_unseen = max(0, started.searches - started.searches_done)
         self._left: dict[str, int] = {}
+        # By cell key, by searcher, and of all (the empty name).
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._searches: Counter[str] = Counter()
-        self._searcher: dict[str, str] = {}
+        self._seen: dict[str, CellInfo] = {}
         self.done = started.searches_done
         """Searches in the record."""
 
@@ -51,8 +52,9 @@ class Estimate:
         key = event.cell.key
         self.done += 1
         self._left[key] = max(0, self._left.get(key, 0) - 1)
-        self._seconds[event.cell.searcher] += event.wall_seconds
-        self._searches[event.cell.searcher] += 1
+        for group in (key, event.cell.searcher, ""):
+            self._seconds[group] += event.wall_seconds
+            self._searches[group] += 1
 
     def cell_finished(self, event: CellFinished) -> None:
         """Give up what is left of a failed cell."""
@@ -61,26 +63,25 @@ class Estimate:
 
     def seconds_left(self, now: float) -> float | None:
         """Return the expected seconds until the run ends; None before there is anything to go by."""
-        if self._searches.total() == 0:
+        if self._searches[""] == 0:
             return None
         # Copies, since a live display asks from a thread of its own.
         cells, unseen = list(self._left.items()), list(self._unseen.values())
-        left = sum(count * self._mean(self._searcher[key]) for key, count in cells)
+        left = sum(count * self._mean(self._seen[key]) for key, count in cells)
         if unseen and self._n_unseen:
-            mean = sum(self._mean(cell.searcher) for cell in unseen) / len(unseen)
+            mean = sum(self._mean(cell) for cell in unseen) / len(unseen)
             left += self._left_unseen * mean
-        beside = max(0.0, now - self._began - sum(self._seconds.values()) / self._workers)
-        return left / self._workers + self._n_unseen * beside / len(self._searcher)
+        beside = max(0.0, now - self._began - self._seconds[""] / self._workers)
+        return left / self._workers + self._n_unseen * beside / len(self._seen)
 
-    def _mean(self, searcher: str) -> float:
-        if self._searches[searcher]:
-            return self._seconds[searcher] / self._searches[searcher]
-        return sum(self._seconds.values()) / self._searches.total()
+    def _mean(self, cell: CellInfo) -> float:
+        group = next(name for name in (cell.key, cell.searcher, "") if self._searches[name])
+        return self._seconds[group] / self._searches[group]
 
     def _see(self, cell: CellInfo) -> None:
-        if cell.key in self._searcher:
+        if cell.key in self._seen:
             return
-        self._searcher[cell.key] = cell.searcher
+        self._seen[cell.key] = cell
         self._unseen.pop(cell.key, None)
         if self._n_unseen:
             self._left_unseen -= round(self._left_unseen / self._n_unseen)

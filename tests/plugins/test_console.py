@@ -77,6 +77,15 @@ class TestEstimate:
         # Two quick ones, two slow ones, three of a searcher that is taken for an average one.
         assert estimate.seconds_left(now=10) == pytest.approx(2 * 1 + 2 * 9 + 3 * 5)
 
+    def test_a_cell_has_its_own_pace_where_it_is_known(self) -> None:
+        small, large, other = _cell("a"), _cell("b"), _cell("c")
+        estimate = Estimate(_started((small, large, other), 9), now=0)
+        for cell, seconds in [(small, 1.0), (large, 9.0)]:
+            estimate.cell_started(CellStarted(cell, 3, 0))
+            estimate.search_finished(_search(cell, seconds))
+        estimate.cell_started(CellStarted(other, 3, 0))
+        assert estimate.seconds_left(now=10) == pytest.approx(2 * 1 + 2 * 9 + 3 * 5)
+
     def test_bounds_give_way_to_numbers_and_failed_cells_to_nothing(self) -> None:
         cells = tuple(_cell(key) for key in "abcd")
         estimate = Estimate(_started(cells, 100, cells_done=1, searches_done=25), now=0)
