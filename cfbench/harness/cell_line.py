@@ -11,8 +11,9 @@ from cfbench.events import CellInfo
 from cfbench.harness.rows import SearchId
 from cfbench.harness.summary import CellSummary
 
-_SCALARS = {f.name for f in fields(CellSummary)} - {"loss", "objective_value", "info", "fingerprints"}
-_SEQUENCES = ("row_ids", "tries", "successes")
+_SEQUENCES = ("fingerprints", "row_ids", "tries", "successes", "queries")
+_NUMBERS = ("loss", "objective_value", "seconds")
+_PLAIN = [f.name for f in fields(CellSummary) if f.name not in ("info", *_SEQUENCES, *_NUMBERS)]
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,10 @@ def summary_of(line: Mapping[str, Any]) -> CellSummary:
     KeyError, TypeError, ValueError
         If the line says something else.
     """
-    plain = {name: line[name] for name in _SCALARS}
-    plain.update((name, tuple(line[name])) for name in _SEQUENCES)
-    return CellSummary(
-        info=CellInfo(**line["info"]),
-        fingerprints=tuple(line["fingerprints"]),
-        loss=_numbers(line["loss"]),
-        objective_value=_numbers(line["objective_value"]),
-        **plain,
-    )
+    values = {name: line[name] for name in _PLAIN}
+    values.update((name, tuple(line[name])) for name in _SEQUENCES)
+    values.update((name, _numbers(line[name])) for name in _NUMBERS)
+    return CellSummary(info=CellInfo(**line["info"]), **values)
 
 
 def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:

@@ -55,7 +55,7 @@ class Cells:
         """
         data = self._bytes(key)
         if data is None:
-            if line is not None and line.get("mark"):
+            if line is not None and line.get("mark") and not self.path(key).exists():
                 self._report(f"{self.path(key)} is missing; its cell runs again")
             return {}
         if line is not None and line.get("mark") == mark_of(data):

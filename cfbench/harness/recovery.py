@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from cfbench.harness.cell_line import summary_of
 from cfbench.harness.cells import Cells
 from cfbench.harness.index import Index
 from cfbench.harness.journal import Journals
@@ -11,9 +15,10 @@ from cfbench.harness.lines import pack
 def complete_index(index: Index, cells: Cells) -> None:
     """Write the lines that the index lacks, from the cells' tables, and replace it where it is damaged.
 
-    Of cells without a table, skipped or failed, nothing can be written; the next run notes them again.
+    A line of an earlier version, without something that summaries hold today, counts as lacking. Of cells without a
+    table, skipped or failed, nothing can be written; the next run notes them again.
     """
-    known = index.load()
+    known = {key for key, line in index.contents() if _understood(line)}
     if index.damaged:
         index.rewrite()
     for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
@@ -28,15 +33,23 @@ def end_compactions(index: Index, cells: Cells, journals: Journals) -> None:
     Between replacing the table and removing the journal a kill leaves both. A journal with further rows is work in
     progress and stays.
     """
-    from cfbench.harness import tables
-
     for key in journals.keys():  # noqa: SIM118
         found = cells.read(key)
         if found is None:
             continue
+        from cfbench.harness import tables
+
         stored, mark = found
         in_table = {pack(row) for row in tables.rows_of(stored.table)}
         if all(pack(row) in in_table for row in journals.read(key).values()):
             if (index.get(key) or {}).get("mark") != mark:
                 index.put(key, cells.line_from(stored, mark).content())
             journals.remove(key)
+
+
+def _understood(line: Mapping[str, Any]) -> bool:
+    try:
+        summary_of(line)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True

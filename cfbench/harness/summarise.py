@@ -37,6 +37,7 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         successes[point] = successes.get(point, 0) + (row["loss"] is not None)
         if row["loss"] is not None and (point not in results or _rank(row) < _rank(results[point])):
             results[point] = row
+    of_points = [results.get(point) for point in tries]
     return CellSummary(
         info=info,
         content=content,
@@ -52,8 +53,10 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         row_ids=tuple(row_ids.values()),
         tries=tuple(tries.values()),
         successes=tuple(successes.values()),
-        loss=tuple(results[point]["loss"] if point in results else None for point in tries),
-        objective_value=tuple(results[point]["objective_value"] if point in results else None for point in tries),
+        loss=tuple(None if row is None else row["loss"] for row in of_points),
+        objective_value=tuple(None if row is None else row["objective_value"] for row in of_points),
+        seconds=tuple(None if row is None else row["wall_seconds"] for row in of_points),
+        queries=tuple(None if row is None else row["search_queries"] + row["robustness_queries"] for row in of_points),
     )
 
 

@@ -18,8 +18,12 @@ from cfbench.harness.lines import encode_line, pack, scan
 from cfbench.harness.rows import Row
 from cfbench.harness.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
 
-_SEAL = b"cfbench_seal"
 _ABOUT = b"cfbench_about"
+_SEAL = b"cfbench-crc32-"
+_OPEN = b"00000000"
+"""A file carries its own checksum behind its last `_SEAL`, computed with `_OPEN` in its place: parquet's checksums
+leave out headers and footer, and pyarrow reads some damaged ones without complaint.
+"""
 _VERSIONS = (b"cfbench_schema", b"cfbench_protocol")
 _TEXTS = ("cell_key", "status", "reason", "model_fingerprint", "metric", "version", "settings")
 """Columns whose values repeat: stored once each."""
@@ -112,47 +116,45 @@ def rows_of(table: pa.Table) -> list[Row]:
 
 def _encode(table: pa.Table, about: Mapping[str, Any]) -> bytes:
     line = encode_line(pack(_sorted(about))).decode("ascii")
+    metadata = {**table.schema.metadata, _ABOUT: line, "cfbench_seal": _SEAL + _OPEN}
     sink = io.BytesIO()
     # Every option that touches the bytes is given, so that another default of pyarrow's changes nothing.
-    writer = pq.ParquetWriter(
+    pq.write_table(
+        table.replace_schema_metadata(metadata),
         sink,
-        table.schema.with_metadata({**table.schema.metadata, _ABOUT: line}),
         version="2.6",
         data_page_version="1.0",
         compression="zstd",
         compression_level=3,
         use_dictionary=[name for name in table.column_names if name in _TEXTS],
         write_statistics=False,
-        write_page_checksum=True,
     )
-    writer.write_table(table)
-    # Page checksums leave out the pages' own headers; the seal covers all but the footer that holds it.
-    size = sink.tell()
-    writer.add_key_value_metadata({_SEAL.decode(): f"{size} {zlib.crc32(sink.getvalue()):08x}"})
-    writer.close()
-    return sink.getvalue()
+    data = sink.getvalue()
+    head, _, tail = data.rpartition(_SEAL + _OPEN)
+    return head + _SEAL + _checksum(data) + tail
 
 
 def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
+    head, _, rest = data.rpartition(_SEAL)
+    seal, tail = rest[: len(_OPEN)], rest[len(_OPEN) :]
+    if seal != _checksum(head + _SEAL + _OPEN + tail):
+        raise UnreadableTableError("it is cut off, damaged, or not from a record")
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        metadata = file.metadata.metadata or {}
-        size, checksum = metadata[_SEAL].split()
-        if zlib.crc32(data[: int(size)]) != int(checksum, 16):
-            raise ValueError("its checksum does not fit")
-        about = json.loads(scan(metadata[_ABOUT]).lines[0].payload)
+        file = pq.ParquetFile(pa.BufferReader(data))
         table = file.read(use_threads=False)
-    except Exception as error:  # damaged bytes make pyarrow raise errors of a dozen kinds
-        raise UnreadableTableError(f"{type(error).__name__}: {str(error) or 'no message'}".splitlines()[0]) from error
+        about = json.loads(scan(file.metadata.metadata[_ABOUT]).lines[0].payload)
+    except Exception as error:  # whole, and yet pyarrow may raise errors of a dozen kinds: written by something else
+        raise UnreadableTableError(f"{type(error).__name__}: {error}") from error
     for version in _VERSIONS:
-        if metadata.get(version) != schema.metadata[version]:
-            raise UnreadableTableError(
-                f"{version.decode()} is {metadata.get(version, b'absent').decode('ascii', 'replace')!r}, "
-                f"not {schema.metadata[version].decode()!r}"
-            )
-    if not table.schema.equals(schema, check_metadata=False):
+        if table.schema.metadata.get(version) != schema.metadata[version]:
+            raise UnreadableTableError(f"its {version.decode()} is not {schema.metadata[version].decode()}")
+    if not table.schema.equals(schema, check_metadata=False) or not isinstance(about, dict):
         raise UnreadableTableError("its columns are not those of the schema")
     return table.replace_schema_metadata(schema.metadata), about
+
+
+def _checksum(data: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(data)
 
 
 def _sorted(value: Any) -> Any:
