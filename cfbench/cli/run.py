@@ -65,10 +65,12 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
         click.echo(f"Warning: {complaint}", err=True)
     if report.interrupted:
         return
+    from cfbench.harness.tracking import shown_address
+
     option = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
     click.echo()
     if tracking:
-        click.echo(f"Tracking  {tracking}")
+        click.echo(f"Tracking  {shown_address(tracking)}")
     click.echo("Go on with")
     click.echo(f"  cfbench leaderboard{option}   the board again, sorted and filtered as you like")
     if tracking:
