@@ -10,6 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cfbench.api.explain import explain as explain
+    from cfbench.api.explanation import Explanation as Explanation
+    from cfbench.api.study_run import StudyResult as StudyResult
+    from cfbench.api.study_run import run as run
     from cfbench.dataset import Dataset as Dataset
     from cfbench.digests import digest_of as digest_of
     from cfbench.digests import digest_of_arrays as digest_of_arrays
@@ -45,10 +49,14 @@ if TYPE_CHECKING:
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
     from cfbench.harness.record import load_record as load_record
+    from cfbench.harness.runner import RunReport as RunReport
     from cfbench.harness.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.harness.study import Study as Study
     from cfbench.harness.tracking import shown_address as shown_address
     from cfbench.harness.tracking import sqlite_path as sqlite_path
     from cfbench.hookspecs import hookimpl as hookimpl
+    from cfbench.leaderboard import Leaderboard as Leaderboard
+    from cfbench.leaderboard import leaderboard as leaderboard
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.outcome import Status as Status
@@ -66,6 +74,9 @@ if TYPE_CHECKING:
     from cfbench.space import NumericalPerturbation as NumericalPerturbation
 
 _HOME = {
+    "api.explain": ["explain"],
+    "api.explanation": ["Explanation"],
+    "api.study_run": ["StudyResult", "run"],
     "dataset": ["Dataset"],
     "digests": ["digest_of", "digest_of_arrays"],
     "entries": [
@@ -98,10 +109,13 @@ _HOME = {
         "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
-    "harness.schema": ["SEARCH_SCHEMA"],
-    "harness.tracking": ["shown_address", "sqlite_path"],
     "harness.record": ["load_record"],
+    "harness.runner": ["RunReport"],
+    "harness.schema": ["SEARCH_SCHEMA"],
+    "harness.study": ["Study"],
+    "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],
+    "leaderboard": ["Leaderboard", "leaderboard"],
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 import pebble
 from threadpoolctl import threadpool_limits
 
+from cfbench.errors import CfbenchError
 from cfbench.harness.worker import Worker, WorkerSetup
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -58,6 +60,12 @@ class Executor(Protocol):
     def close(self) -> None:
         """Stop all workers at once; what they were doing is lost."""
         ...
+
+
+_STILLBORN = (
+    "no worker process can start; what each said is shown above. In a script, whatever runs a study stands under "
+    'if __name__ == "__main__":, since workers import the script'
+)
 
 
 class WorkerDied(Exception):
@@ -116,6 +124,8 @@ class ProcessExecutor:
             error = ended.exception()
             if isinstance(error, pebble.ProcessExpired):
                 outer.set_exception(WorkerDied(_obituary(error)))
+            elif isinstance(error, BrokenProcessPool):
+                outer.set_exception(CfbenchError(_STILLBORN))
             elif error is not None:
                 outer.set_exception(error)
             else:

@@ -1,0 +1,238 @@
+"""Explanations of a user's own model: a rule whose closest counterfactuals can be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cfbench
+from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, Handles, Kind, Need, Problem, SearcherEntry
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("income", Kind.NUMERICAL, 0, 100, unit="k"),
+        FeatureSpec("age", Kind.NUMERICAL, 18, 98, constraint=Constraint.FIXED),
+        FeatureSpec("home", Kind.CATEGORICAL, 0, 2, categories=("rents", "owns", "neither")),
+    )
+)
+X = [20.0, 40.0, 0.0]
+
+
+def grant(rows: Any) -> Any:
+    """Grant a loan where income is at least 50, or at least 30 in a home of one's own."""
+    rows = np.asarray(rows)
+    return np.where(rows[:, 0] >= np.where(rows[:, 2] == 1, 30, 50), "granted", "refused")
+
+
+class Granting:
+    """The same as a model with probabilities."""
+
+    classes_ = np.array(["granted", "refused"])
+
+    def predict(self, rows: Any) -> Any:
+        return grant(rows)
+
+    def predict_proba(self, rows: Any) -> Any:
+        granted = (grant(rows) == "granted").astype(float)
+        return np.column_stack([granted, 1 - granted])
+
+
+def earn_fifty(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    z = problem.x.copy()
+    z[0] = 50.0
+    problem.predict(z[np.newaxis])
+    return z
+
+
+def buy(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    return np.array([30.0, problem.x[1], 1.0])
+
+
+ALL = [Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES]
+
+
+def entry(searcher: Any, **declared: Any) -> SearcherEntry:
+    return SearcherEntry(name="mine", searcher=searcher, **{"handles": ALL, **declared})
+
+
+def explained(searcher: Any, x: Any = X, **changes: Any) -> cfbench.Explanation:
+    asked: dict[str, Any] = {"model": grant, "space": SPACE, "target": "granted", **changes}
+    return cfbench.explain(x, searcher=searcher, **asked)
+
+
+def test_what_changes_is_told_in_the_users_terms() -> None:
+    found = explained(entry(buy))
+    assert found.status == "found"
+    assert found.found
+    assert (found.class_before, found.class_after, found.target) == ("refused", "granted", "granted")
+    # Gower: (10/100 + 0 + 1) / 3; two of three features change.
+    assert found.loss == pytest.approx(0.5 * 1.1 / 3 + 0.5 * 2 / 3)
+    assert found.queries == 0
+    assert found.changes.to_dict("list") == {
+        "feature": ["income", "home"],
+        "before": [20.0, "rents"],
+        "after": [30.0, "owns"],
+        "change": [10.0, pytest.approx(np.nan, nan_ok=True)],
+        "unit": ["k", ""],
+    }
+    head, *lines = str(found).splitlines()
+    assert head.startswith("found: mine, 0 rows asked, ")
+    assert lines == [
+        "'refused' becomes 'granted' if 2 of 3 features change (loss 0.517):",
+        "  income  20 -> 30 k  (+10)",
+        "  home    rents -> owns",
+    ]
+    assert "<td>owns</td>" in found._repr_html_()
+    assert "&#x27;granted&#x27; if 2 of 3" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array(X),
+        {"home": "rents", "age": 40, "income": 20},
+        pd.Series({"age": 40, "income": 20, "home": 0}),
+        pd.Series(X),
+        [20, 40, "rents"],
+    ],
+)
+def test_a_case_may_be_given_in_any_common_form(x: Any) -> None:
+    assert explained(entry(buy), x).x.tolist() == X
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ([20, 40], "x has 2 values, and the space has 3 features: income, age, home"),
+        ({"income": 20, "age": 40}, "x has no value for home"),
+        ({"income": 20, "age": 40, "hom": 1}, "unknown feature 'hom'. Did you mean 'home'?"),
+        ({"income": 20, "age": 40, "home": "ownz"}, "unknown category of home 'ownz'. Did you mean 'owns'?"),
+        ([20, "forty", 0], "age = 'forty' is not a number"),
+        ([200, 40, 0], r"income = 200\.0 is outside \[0, 100\]"),
+        ([20, 40, 0.5], r"home = 0\.5 is no category code"),
+        ([np.nan, 40, 0], "income = nan is not finite"),
+    ],
+)
+def test_a_case_that_does_not_fit_is_refused(x: Any, words: str) -> None:
+    with pytest.raises(cfbench.CfbenchError, match=words):
+        explained(entry(buy), x)
+
+
+def test_a_registered_searcher_beats_the_obvious_answers() -> None:
+    found = explained("cogs[population_size=100,n_generations=30]")
+    assert found.status == "found"
+    # Alone, income has to reach 50: 0.5 * 0.3 / 3 + 0.5 / 3. Buying as well costs more.
+    assert found.loss == pytest.approx(0.05 + 1 / 6, abs=0.01)
+    assert found.changes["feature"].tolist() == ["income"]
+    again = explained("cogs[population_size=100,n_generations=30]")
+    assert again.z is not None
+    assert found.z is not None
+    assert again.z.tolist() == found.z.tolist()
+    assert found.searcher == "cogs[population_size=100,n_generations=30]"
+
+
+def test_the_constraints_of_the_space_hold_where_asked_for() -> None:
+    def age(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        return np.array([60.0, 41.0, 0.0])
+
+    assert explained(entry(age)).found
+    refused = explained(entry(age), constraints=True)
+    assert (refused.status, refused.found) == ("invalid", False)
+    assert refused.reason == "age = 41.0 breaks the constraint '=' on 40.0"
+    assert str(refused).endswith("breaks the constraint '=' on 40.0")
+
+
+def test_queries_are_counted_and_bounded() -> None:
+    assert explained(entry(earn_fifty)).queries == 1
+    assert explained(entry(earn_fifty), query_budget=1).queries == 1
+
+    def ask_twice(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        earn_fifty(problem, rng)
+        return buy(problem, rng) if problem.predict(problem.x[np.newaxis])[0] else earn_fifty(problem, rng)
+
+    found = explained(entry(ask_twice), query_budget=1)
+    assert (found.status, found.queries, found.found) == ("budget_exhausted", 1, True)
+
+
+def test_a_search_without_a_result_says_why() -> None:
+    def give_up(problem: Problem, rng: np.random.Generator) -> None:
+        problem.predict(problem.x[np.newaxis])
+
+    lost = explained(entry(give_up), target="Granted")
+    assert (lost.status, lost.z, lost.class_after, len(lost.changes)) == ("not_found", None, None, 0)
+    assert lost.reason == "no row that was asked is of class 'Granted'; the model answered: 'refused'"
+
+    def fail(problem: Problem, rng: np.random.Generator) -> None:
+        raise ValueError("no idea")
+
+    assert explained(entry(fail)).reason.startswith("ValueError: no idea (test_explain.py:")
+
+
+def test_a_model_that_was_fitted_on_a_frame_gets_frames() -> None:
+    class Framed(Granting):
+        feature_names_in_ = np.array(["home", "age", "income"])
+
+        def predict(self, rows: Any) -> Any:
+            assert list(rows.columns) == ["home", "age", "income"]
+            return grant(rows[["income", "age", "home"]])
+
+    assert explained(entry(buy), model=Framed()).found
+
+    class Other(Granting):
+        feature_names_in_ = np.array(["income", "age", "house"])
+
+    with pytest.raises(cfbench.ModelError, match="'home', 'house' are in one of them only"):
+        explained(entry(buy), model=Other())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"target": "refused"}, "x is of class 'refused' already"),
+        ({"model": Granting(), "target": "grantd"}, "unknown class of the model 'grantd'. Did you mean 'granted'?"),
+        ({"model": "a model"}, "'a model' cannot be asked: give a fitted model that has `predict`"),
+        ({"model": Granting}, "cannot be asked"),
+        ({"model": lambda rows: rows}, r"asked for 1 rows, the model answered with shape \(1, 3\)"),
+        ({"model": lambda rows: rows[:, 0] / 100}, r"the model answered np.float64\(0.2\), which is no class"),
+        ({"objective": "nne"}, "unknown objective 'nne'. Did you mean 'none'?"),
+        ({"searcher": buy}, "searcher is function; give a registered name, or SearcherEntry"),
+        ({"searcher": "cgs"}, "unknown searcher 'cgs'. Did you mean 'cogs'?"),
+        ({"searcher": "cogs[population=5]"}, "unknown setting of cogs 'population'. Did you mean 'population_size'?"),
+        ({"searcher": entry(buy, handles=[])}, "mine does not handle categorical features, and the space has them"),
+        ({"searcher": entry(buy, handles=["categorical features"]), "constraints": True}, "does not handle constr"),
+        ({"searcher": entry(buy, needs=[Need.TRAINING_DATA])}, r"mine needs training data: give training=\(X, y\)"),
+        ({"searcher": entry(buy, needs=[Need.PROBABILITIES])}, "mine needs probabilities: give a model that has"),
+        ({"searcher": entry(buy, needs=[Need.MODEL_STRUCTURE])}, "mine needs the model's structure, and your-model"),
+        ({"training": ([[1.0]], ["granted"])}, r"training is \(X, y\) with shapes \(n, 3\) and \(n,\), not \(1, 1\)"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(cfbench.CfbenchError, match=words):
+        explained(**{"searcher": entry(buy), **changes})
+
+
+def test_what_a_searcher_declares_is_what_it_gets() -> None:
+    def look(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        assert problem.predict_proba(problem.x[np.newaxis]).tolist() == [[0, 1]]
+        assert problem.target == 0
+        best: FloatArray = problem.training.X[problem.training.y == problem.target][0]
+        return best
+
+    needs = [Need.PROBABILITIES, Need.TRAINING_DATA]
+    frame = pd.DataFrame([[1, 60, 30], [0, 20, 0]], columns=["home", "income", "age"])
+    found = explained(entry(look, needs=needs), model=Granting(), training=(frame, ["granted", "refused"]))
+    assert found.z is not None
+    assert found.z.tolist() == [60, 30, 1]
+
+    def look_up(problem: Problem, rng: np.random.Generator) -> None:
+        assert problem.training
+
+    assert "did not declare" in explained(entry(look_up, can_use=needs)).reason
+
+
+def test_a_plugin_may_be_named_for_the_call() -> None:
+    found = explained("mine", plugins=[entry(buy)])
+    assert found.found
