@@ -64,6 +64,11 @@ if TYPE_CHECKING:
     from cfbench.problem import SearchBudget as SearchBudget
     from cfbench.problem import Term as Term
     from cfbench.problem import TrainingFold as TrainingFold
+    from cfbench.random_perturbations import Distribution as Distribution
+    from cfbench.random_perturbations import PerturbedPart as PerturbedPart
+    from cfbench.random_perturbations import RandomPerturbations as RandomPerturbations
+    from cfbench.reach import Reach as Reach
+    from cfbench.setbacks import Setbacks as Setbacks
     from cfbench.space import CategoricalPerturbation as CategoricalPerturbation
     from cfbench.space import Constraint as Constraint
     from cfbench.space import FeatureSpace as FeatureSpace
@@ -119,6 +124,9 @@ _HOME = {
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],
+    "random_perturbations": ["Distribution", "PerturbedPart", "RandomPerturbations"],
+    "reach": ["Reach"],
+    "setbacks": ["Setbacks"],
     "space": [
         "CategoricalPerturbation",
         "Constraint",
