@@ -38,7 +38,7 @@ def write_record(path: Path, cells: int, points: int) -> None:
 
     from cfbench.digests import digest_of
     from cfbench.events import CellInfo
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
 
     rng = np.random.default_rng(0)
     with Record.open(path, write=True) as record:
@@ -100,7 +100,7 @@ def main(cells: int = 300, points: int = 50) -> None:
             import pandas  # noqa: F401, ICN001 - loaded to be timed
 
             from cfbench.analysis.board import make_board
-            from cfbench.harness.record import Record
+            from cfbench.harness.store.record import Record
             from cfbench.leaderboard.markdown import render_markdown
             from cfbench.leaderboard.tabular import render_csv, render_json
             from cfbench.leaderboard.terminal import render_text

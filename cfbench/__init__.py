@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cfbench.entries import ModelFamily as ModelFamily
     from cfbench.entries import Need as Need
     from cfbench.entries import Objective as Objective
+    from cfbench.entries import ObjectiveComparison as ObjectiveComparison
     from cfbench.entries import ObjectiveContext as ObjectiveContext
     from cfbench.entries import ObjectiveEntry as ObjectiveEntry
     from cfbench.entries import Searcher as Searcher
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
     from cfbench.events import RunFinished as RunFinished
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
-    from cfbench.harness.record import load_record as load_record
     from cfbench.harness.runner import RunReport as RunReport
-    from cfbench.harness.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.harness.store.record import load_record as load_record
+    from cfbench.harness.store.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.harness.study import Study as Study
     from cfbench.harness.tracking import shown_address as shown_address
     from cfbench.harness.tracking import sqlite_path as sqlite_path
@@ -98,6 +99,7 @@ _HOME = {
         "ModelFamily",
         "Need",
         "Objective",
+        "ObjectiveComparison",
         "ObjectiveContext",
         "ObjectiveEntry",
         "Searcher",
@@ -114,9 +116,9 @@ _HOME = {
         "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
-    "harness.record": ["load_record"],
+    "harness.store.record": ["load_record"],
     "harness.runner": ["RunReport"],
-    "harness.schema": ["SEARCH_SCHEMA"],
+    "harness.store.schema": ["SEARCH_SCHEMA"],
     "harness.study": ["Study"],
     "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],

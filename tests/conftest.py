@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunStarted
-from cfbench.harness.frames import search_frame
-from cfbench.harness.record import Record
+from cfbench.harness.store.frames import search_frame
+from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
 
 FinishedCell = Callable[..., CellFinished]

@@ -13,7 +13,7 @@ from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.entries import MetricEntry
 from cfbench.errors import UnknownNameError
 from cfbench.events import CellInfo
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 from cfbench.registry import Registry
 
 COMPARISON = "relative-loss"

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from cfbench.analysis.groups import Group, Task, bare_name
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 from cfbench.outcome import Status
 
 SHOWN = 3

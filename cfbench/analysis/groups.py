@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from cfbench.digests import digest_of
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 
 Point = tuple[int, int]
 """A factual point across cells: (fold, row of the data set)."""

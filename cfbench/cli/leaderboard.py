@@ -59,7 +59,7 @@ def command(
     searcher, seconds and queries, each with what it is counted over. Nothing is searched or fitted.
     """
     from cfbench.analysis.board import Selection, make_board
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
 
     if not results.is_dir():
         raise _nothing(results)

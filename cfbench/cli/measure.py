@@ -65,8 +65,8 @@ def command(
         raise RecordError(f"there is no record in {results}; `cfbench run --preset quick` makes one")
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.record import Record
     from cfbench.harness.second_stage import measure_record
+    from cfbench.harness.store.record import Record
 
     registry = open_registry(plugins, folders, strict=strict)
     metrics = wanted_metrics(registry, names, everything=everything)

@@ -38,8 +38,8 @@ def command(
     What the record already holds is not run again: the same command resumes an interrupted run, and more points or
     repetitions run only what is missing.
     """
-    from cfbench.harness.record import Record
     from cfbench.harness.session import Session, check_statuses
+    from cfbench.harness.store.record import Record
     from cfbench.leaderboard.terminal import print_leaderboard
 
     check_statuses(retry)

@@ -11,7 +11,7 @@ from cfbench.cli.options import open_registry, results_option
 from cfbench.errors import TrackingError
 
 if TYPE_CHECKING:
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
     from cfbench.registry import Registry
 
 REPORTER = "cfbench-tracking"
@@ -33,7 +33,7 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
 
     A cell that has grown, or was measured, since it was logged is brought up to date.
     """
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
     from cfbench.harness.tracking import remember_tracking, remembered_tracking, shown_address, tracking_address
 
     with Record.open(results) as record:

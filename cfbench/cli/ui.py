@@ -43,7 +43,7 @@ def command(results: Path, port: int) -> None:
 
 def _tracked(results: Path) -> tuple[str, str]:
     """Return a record's study and the store that it was tracked to."""
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
     from cfbench.harness.tracking import remembered_tracking, shown_address, sqlite_path
 
     Record.open(results).close()  # says what is wrong where there is no record

@@ -9,7 +9,7 @@ from cfbench.events import RunStarted
 from cfbench.harness.measure import cell_metrics, identity
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.harness.variants import Variant
 from cfbench.registry import Registry
 

@@ -14,7 +14,7 @@ import pandas as pd
 from cfbench.entries import CellContext, CounterfactualMetric, Stage
 from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values, plugin_call
-from cfbench.harness.schema import MEASURE_SCHEMA
+from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.registry import Registry
 

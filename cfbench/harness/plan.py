@@ -16,7 +16,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.folds import N_FOLDS
 from cfbench.harness.obstacles import has_term, obstacle
 from cfbench.harness.resolution import Resolution, resolve
-from cfbench.harness.schema import PROTOCOL_VERSION
+from cfbench.harness.store.schema import PROTOCOL_VERSION
 from cfbench.harness.study import AXES, Part, Study
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.registry import Registry

@@ -20,9 +20,9 @@ from cfbench.harness.interrupt import Interrupt
 from cfbench.harness.measure import Measured
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
-from cfbench.harness.record import Record
 from cfbench.harness.schedule import Assignment, ModelKey, Purpose, Schedule, model_key
 from cfbench.harness.search import SearchTask, row_of
+from cfbench.harness.store.record import Record
 from cfbench.harness.variants import Variant
 from cfbench.harness.worker import Prepared, classes_differ
 from cfbench.outcome import Outcome, Status

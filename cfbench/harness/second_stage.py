@@ -15,8 +15,8 @@ from cfbench.harness.agenda import unmeasured
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
-from cfbench.harness.record import Record
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.loading import guarded
 from cfbench.registry import Registry

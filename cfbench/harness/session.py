@@ -10,8 +10,8 @@ from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.record import Record
 from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.tracking import remember_tracking, tracking_address
 from cfbench.harness.worker import Worker, WorkerSetup

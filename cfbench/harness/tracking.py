@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfbench.errors import RecordError, TrackingError
-from cfbench.harness.disk import explained, write_atomically
+from cfbench.harness.store.disk import explained, write_atomically
 
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""

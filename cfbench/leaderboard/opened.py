@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cfbench.analysis.board import Board, Selection, make_board
 from cfbench.analysis.cautions import spans
 from cfbench.errors import RecordError
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.leaderboard.columns import ABSENT, columns_for, headline, table_of
 from cfbench.leaderboard.markdown import render_markdown
 from cfbench.leaderboard.safe import visible

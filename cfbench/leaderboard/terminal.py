@@ -23,7 +23,7 @@ from cfbench.leaderboard.columns import Column, columns_for, headline, table_of
 from cfbench.leaderboard.safe import visible
 
 if TYPE_CHECKING:
-    from cfbench.harness.record import Record
+    from cfbench.harness.store.record import Record
     from cfbench.registry import Registry
 
 PIPED_WIDTH = 100

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, TrackingError
-from cfbench.harness.frames import search_frame
+from cfbench.harness.store.frames import search_frame
 from cfbench_reporters.cell_run import cell_run, mlflow_name
 from cfbench_reporters.search_table import search_table
 from cfbench_reporters.tracking import TrackingReporter

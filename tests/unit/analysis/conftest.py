@@ -9,7 +9,7 @@ import pytest
 
 from cfbench.digests import digest_of
 from cfbench.events import CellInfo
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 
 
 class MakeCell(Protocol):

@@ -12,7 +12,7 @@ from cfbench.analysis.comparison import Yardstick, compare, point_frame, referen
 from cfbench.analysis.groups import Group, group_cells
 from cfbench.entries import ComparisonMetric, CounterfactualMetric, MetricEntry
 from cfbench.errors import PluginError, UnknownNameError
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 from cfbench_metrics.relative_loss import RelativeLoss
 
 if TYPE_CHECKING:

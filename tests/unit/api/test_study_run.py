@@ -15,7 +15,7 @@ import pytest
 import cfbench
 from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
 from cfbench.cli import cli
-from cfbench.harness.record_digest import record_digest
+from cfbench.harness.store.record_digest import record_digest
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {

@@ -18,7 +18,7 @@ from cfbench.cli import cli, main
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError
 from cfbench.events import CellInfo
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.leaderboard import print_leaderboard
 from cfbench.registry import build_registry
 

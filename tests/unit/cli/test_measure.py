@@ -13,8 +13,8 @@ from cfbench.entries import DataSource
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.harness.executors import SerialExecutor
 from cfbench.harness.plan import make_plan
-from cfbench.harness.record import Record
 from cfbench.harness.runner import Run
+from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.worker import Worker, WorkerSetup
 from cfbench.registry import RegistryOptions, build_registry

@@ -11,7 +11,7 @@ import pytest
 
 from cfbench import CellFinished
 from cfbench.cli import main
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import Remembered, remember_tracking, remembered_tracking
 
 FinishedCell = Callable[..., CellFinished]

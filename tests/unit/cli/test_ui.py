@@ -16,7 +16,7 @@ import pytest
 from cfbench.cli import main
 from cfbench.cli.mlflow_server import answer, check_port, runs_page
 from cfbench.errors import UnavailableError
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
 
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]

@@ -11,8 +11,8 @@ import pytest
 from cfbench.entries import DataSource
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.record import Record
 from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.worker import Worker, WorkerSetup
 from cfbench.registry import Registry, RegistryOptions, build_registry

@@ -15,9 +15,9 @@ import pytest
 from cfbench.entries import CellContext, ComparisonMetric, CounterfactualMetric, DataSource, MetricEntry
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.measure import measure_cell
-from cfbench.harness.record import Record
-from cfbench.harness.schema import MEASURE_SCHEMA
 from cfbench.harness.second_stage import Grounds, SecondStage, measure_record
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.hookspecs import hookimpl
 from cfbench.registry import Registry, RegistryOptions, build_registry

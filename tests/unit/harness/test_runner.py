@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cfbench.events import CellFinished, RunFinished, SearchFinished
-from cfbench.harness.record import Record, load_record
-from cfbench.harness.record_digest import record_digest
-from cfbench.harness.schema import TIME_COLUMNS
+from cfbench.harness.store.record import Record, load_record
+from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.store.schema import TIME_COLUMNS
 from cfbench.hookspecs import hookimpl
 from cfbench.registry import build_registry
 

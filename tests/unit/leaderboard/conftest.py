@@ -10,7 +10,7 @@ import pytest
 
 from cfbench.analysis.board import Board, make_board
 from cfbench.events import CellInfo
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 from cfbench.registry import build_registry
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -15,7 +15,7 @@ import pytest
 import cfbench
 from cfbench.analysis.board import Board
 from cfbench.events import CellFinished, CellInfo
-from cfbench.harness.record import Record
+from cfbench.harness.store.record import Record
 from cfbench.leaderboard.markdown import render_markdown
 from cfbench.leaderboard.opened import Leaderboard
 from cfbench.leaderboard.tabular import render_csv

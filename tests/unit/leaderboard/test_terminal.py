@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from cfbench.analysis.board import Board, make_board
 from cfbench.events import CellInfo
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 from cfbench.leaderboard.terminal import PIPED_WIDTH, layout, render_text, show
 from cfbench.registry import build_registry
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cfbench.harness.disk import explained
-from cfbench.harness.linefile import LineFile
-from cfbench.harness.lines import Line, pack, scan
+from cfbench.harness.store.disk import explained
+from cfbench.harness.store.linefile import LineFile
+from cfbench.harness.store.lines import Line, pack, scan
 
 _KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
 MOST_STALE = 64

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cfbench.events import CellInfo
-from cfbench.harness.frames import search_frame
-from cfbench.harness.rows import Row, checked_row
-from cfbench.harness.schema import SEARCH_SCHEMA
-from cfbench.harness.tables import UnreadableTableError, decode_cell, encode_cell, rows_of, search_table
+from cfbench.harness.store.frames import search_frame
+from cfbench.harness.store.rows import Row, checked_row
+from cfbench.harness.store.schema import SEARCH_SCHEMA
+from cfbench.harness.store.tables import UnreadableTableError, decode_cell, encode_cell, rows_of, search_table
 
 MakeRow = Callable[..., dict[str, Any]]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
-from cfbench.harness.disk import explained, write_atomically
-from cfbench.harness.index import Index
-from cfbench.harness.layout import keys_of_tables, table_path
-from cfbench.harness.rows import SearchId
+from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.layout import keys_of_tables, table_path
+from cfbench.harness.store.rows import SearchId
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ class Measures:
 
     def read(self, key: str) -> pd.DataFrame:
         """Return the measures of a cell; no rows where there are none."""
-        from cfbench.harness.schema import MEASURE_SCHEMA
+        from cfbench.harness.store.schema import MEASURE_SCHEMA
 
         found = self._read(key)
         frame: pd.DataFrame = (MEASURE_SCHEMA.empty_table() if found is None else found[0]).to_pandas()
@@ -113,8 +113,8 @@ class Measures:
     def _replace(self, key: str, frame: pd.DataFrame, of: str, counted: set[MetricId]) -> None:
         import pyarrow as pa
 
-        from cfbench.harness import tables
-        from cfbench.harness.schema import MEASURE_SCHEMA
+        from cfbench.harness.store import tables
+        from cfbench.harness.store.schema import MEASURE_SCHEMA
 
         frame = frame.drop_duplicates(_ORDER, keep="last").sort_values(_ORDER)
         try:
@@ -129,7 +129,7 @@ class Measures:
         self._index.put(key, about)
 
     def _read(self, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         path = table_path(self._folder, key)
         try:
@@ -153,7 +153,7 @@ def _measured_in(line: Mapping[str, Any], mark: str) -> set[MetricId]:
 
 
 def _checked(key: str, table: pd.DataFrame) -> pd.DataFrame:
-    from cfbench.harness.schema import MEASURE_SCHEMA
+    from cfbench.harness.store.schema import MEASURE_SCHEMA
 
     missing = [name for name in MEASURE_SCHEMA.names if name not in table.columns]
     if missing:

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.cell_line import CellLine, done_of, summary_of
-from cfbench.harness.cells import Cells
-from cfbench.harness.disk import explained, make_directory
-from cfbench.harness.index import Index
-from cfbench.harness.journal import Journals
-from cfbench.harness.layout import check_directory, checked_key, create_record
-from cfbench.harness.lock import WriterLock
-from cfbench.harness.measure_tables import Measures, MetricId
-from cfbench.harness.recovery import complete_index, end_compactions
-from cfbench.harness.rows import Row, SearchId, checked_row
-from cfbench.harness.stored_summaries import stored_summaries
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.disk import explained, make_directory
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.journal import Journals
+from cfbench.harness.store.layout import check_directory, checked_key, create_record
+from cfbench.harness.store.lock import WriterLock
+from cfbench.harness.store.measure_tables import Measures, MetricId
+from cfbench.harness.store.recovery import complete_index, end_compactions
+from cfbench.harness.store.rows import Row, SearchId, checked_row
+from cfbench.harness.store.stored_summaries import stored_summaries
+from cfbench.harness.store.summary import CellSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,10 +124,10 @@ class Record:
         Returns
         -------
         DataFrame
-            As :func:`~cfbench.harness.frames.search_frame` describes it.
+            As :func:`~cfbench.harness.store.frames.search_frame` describes it.
         """
-        from cfbench.harness import tables
-        from cfbench.harness.frames import search_frame
+        from cfbench.harness.store import tables
+        from cfbench.harness.store.frames import search_frame
 
         journal = self._journals.read(checked_key(key))
         found = self._cells.read(key)
@@ -208,7 +208,7 @@ class Record:
             self._journals.rewrite(key, [row for search, row in journal.items() if search not in dropped])
         found = self._cells.read(key)
         if found is not None:
-            from cfbench.harness import tables
+            from cfbench.harness.store import tables
 
             stored = found[0]
             rows = [row for row in tables.rows_of(stored.table) if (row["point"], row["repetition"]) not in dropped]
@@ -237,7 +237,7 @@ class Record:
         found = self._cells.read(key)
         if found is None:
             return dict(journal)
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         rows = {(row["point"], row["repetition"]): row for row in tables.rows_of(found[0].table)}
         return rows | dict(journal)
@@ -286,7 +286,7 @@ def load_record(path: Path | str) -> pd.DataFrame:
         The cell's key and coordinates (`dataset`, `model`, `searcher`, `objective`, `constraints`, `fold`), then the
         other columns of the record's schema, in the order of the cells' coordinates.
     """
-    from cfbench.harness.all_searches import all_searches
+    from cfbench.harness.store.all_searches import all_searches
 
     with Record.open(Path(path)) as record:
         frame = all_searches(record._cells, record._journals)

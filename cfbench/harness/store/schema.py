@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cfbench.harness.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
+from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 
 __all__ = ["MEASURE_SCHEMA", "PROTOCOL_VERSION", "SCHEMA_VERSION", "SEARCH_SCHEMA", "TIME_COLUMNS"]
 

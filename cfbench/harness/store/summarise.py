@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.summary import CellSummary
 
 
 def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iterable[Mapping[str, Any]]) -> CellSummary:
@@ -23,7 +23,7 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
     content : dict
     eligible : int
     rows : iterable of mapping
-        Rows in the form of :func:`~cfbench.harness.rows.checked_row`, one a search, in any order.
+        Rows in the form of :func:`~cfbench.harness.store.rows.checked_row`, one a search, in any order.
     """
     ordered = sorted(rows, key=lambda row: (row["point"], row["repetition"]))
     tries: dict[int, int] = {}

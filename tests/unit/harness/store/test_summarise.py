@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.cell_line import CellLine, done_of, summary_of
-from cfbench.harness.lines import pack
-from cfbench.harness.rows import checked_row
-from cfbench.harness.summarise import summarise
+from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
+from cfbench.harness.store.lines import pack
+from cfbench.harness.store.rows import checked_row
+from cfbench.harness.store.summarise import summarise
 
 MakeRow = Callable[..., dict[str, Any]]
 

@@ -19,8 +19,8 @@ import pytest
 import cfbench
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.record import Record
-from cfbench.harness.record_digest import record_digest
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.record_digest import record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"a": 1}
@@ -245,7 +245,7 @@ def test_the_index_is_made_again_from_the_tables(
 def test_a_line_of_an_earlier_version_is_read_from_its_table(
     path: Path, info: CellInfo, two_cells: tuple[Path, Path]
 ) -> None:
-    from cfbench.harness.index import Index
+    from cfbench.harness.store.index import Index
 
     before = Record.open(path).summaries()
     index = Index(path / "index.log", pytest.fail)

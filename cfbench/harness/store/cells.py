@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.cell_line import CellLine, done_of, mark_of
-from cfbench.harness.disk import explained, write_atomically
-from cfbench.harness.layout import keys_of_tables, table_path
-from cfbench.harness.rows import Row, SearchId
-from cfbench.harness.summarise import summarise
+from cfbench.harness.store.cell_line import CellLine, done_of, mark_of
+from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.layout import keys_of_tables, table_path
+from cfbench.harness.store.rows import Row, SearchId
+from cfbench.harness.store.summarise import summarise
 
 if TYPE_CHECKING:
-    from cfbench.harness.tables import StoredCell
+    from cfbench.harness.store.tables import StoredCell
 
 
 class Cells:
@@ -65,7 +65,7 @@ class Cells:
 
     def write(self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row]) -> CellLine:
         """Replace the file of a cell, atomically; return its line for the index. A damaged file is set aside."""
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         rows = list(rows)
         path = self.path(info.key)
@@ -81,7 +81,7 @@ class Cells:
 
     def line_from(self, stored: StoredCell, mark: str) -> CellLine:
         """Return the line for the index of a cell as its file holds it."""
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         summary = summarise(stored.info, stored.content, stored.eligible, tables.rows_of(stored.table))
         return CellLine(summary, mark, done_in(stored))
@@ -96,7 +96,7 @@ class Cells:
             return None
 
     def _decoded(self, key: str, data: bytes) -> tuple[StoredCell, str] | None:
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         try:
             return tables.decode_cell(data, key), mark_of(data)

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.lines import encode_line, pack, scan
-from cfbench.harness.rows import Row
-from cfbench.harness.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
+from cfbench.harness.store.lines import encode_line, pack, scan
+from cfbench.harness.store.rows import Row
+from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
 
 _ABOUT = b"cfbench_about"
 _SEAL = b"cfbench-crc32-"
@@ -106,7 +106,7 @@ def search_table(rows: Iterable[Row]) -> pa.Table:
 
 
 def rows_of(table: pa.Table) -> list[Row]:
-    """Return a table's rows in the form of :func:`~cfbench.harness.rows.checked_row`."""
+    """Return a table's rows in the form of :func:`~cfbench.harness.store.rows.checked_row`."""
     rows: list[Row] = table.to_pylist()
     for row in rows:
         row["anytime"] = [[pair["queries"], pair["loss"]] for pair in row["anytime"]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfbench.harness.cell_line import summary_of
-from cfbench.harness.cells import Cells
-from cfbench.harness.index import Index
-from cfbench.harness.journal import Journals
-from cfbench.harness.lines import pack
+from cfbench.harness.store.cell_line import summary_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.journal import Journals
+from cfbench.harness.store.lines import pack
 
 
 def complete_index(index: Index, cells: Cells) -> None:
@@ -37,7 +37,7 @@ def end_compactions(index: Index, cells: Cells, journals: Journals) -> None:
         found = cells.read(key)
         if found is None:
             continue
-        from cfbench.harness import tables
+        from cfbench.harness.store import tables
 
         stored, mark = found
         in_table = {pack(row) for row in tables.rows_of(stored.table)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cfbench.harness.index import MOST_STALE, Index
+from cfbench.harness.store.index import MOST_STALE, Index
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
-from cfbench.harness.cells import Cells
-from cfbench.harness.layout import check_directory
-from cfbench.harness.lines import pack
-from cfbench.harness.schema import TIME_COLUMNS
-from cfbench.harness.tables import StoredCell, rows_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.layout import check_directory
+from cfbench.harness.store.lines import pack
+from cfbench.harness.store.schema import TIME_COLUMNS
+from cfbench.harness.store.tables import StoredCell, rows_of
 
 
 def record_digest(path: Path) -> dict[str, str]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench.harness.linefile import LineFile
-from cfbench.harness.lines import encode_line, pack, scan
+from cfbench.harness.store.linefile import LineFile
+from cfbench.harness.store.lines import encode_line, pack, scan
 
 VALUES: list[Any] = [{"a": 1}, ["é\n", 0.1], "x" * 50]
 PAYLOADS = [pack(value) for value in VALUES]
@@ -92,7 +92,7 @@ def test_another_writers_torn_line_is_noticed_between_two_appends(tmp_path: Path
 def test_a_line_that_finds_no_room_leaves_none_of_itself(tmp_path: Path) -> None:
     path = tmp_path / "file.log"
     source = (
-        "import resource, sys; from pathlib import Path; from cfbench.harness.linefile import LineFile\n"
+        "import resource, sys; from pathlib import Path; from cfbench.harness.store.linefile import LineFile\n"
         "file = LineFile(Path(sys.argv[1])); file.append(b'1234')\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (40, resource.RLIM_INFINITY))\n"
         "try: file.append(b'x' * 100)\n"

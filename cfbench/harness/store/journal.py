@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cfbench.errors import RecordError
-from cfbench.harness.disk import explained
-from cfbench.harness.layout import keys_in
-from cfbench.harness.linefile import LineFile
-from cfbench.harness.lines import pack
-from cfbench.harness.rows import Row, SearchId, parsed_row
+from cfbench.harness.store.disk import explained
+from cfbench.harness.store.layout import keys_in
+from cfbench.harness.store.linefile import LineFile
+from cfbench.harness.store.lines import pack
+from cfbench.harness.store.rows import Row, SearchId, parsed_row
 
 
 class Journals:

@@ -11,8 +11,8 @@ import pytest
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.record import Record
-from cfbench.harness.schema import MEASURE_SCHEMA
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.schema import MEASURE_SCHEMA
 
 MakeRow = Callable[..., dict[str, Any]]
 SPARSITY = ("sparsity", "1", "{}")

@@ -16,9 +16,9 @@ import pytest
 import cfbench
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.record import Record
-from cfbench.harness.record_digest import record_digest
-from cfbench.harness.schema import SEARCH_SCHEMA
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.store.schema import SEARCH_SCHEMA
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"searcher": {"name": "cogs", "population_size": 50}}
@@ -211,7 +211,7 @@ def test_summaries_and_what_is_done_load_no_heavy_library(path: Path, make_row: 
         record.append(make_row(0))
         record.finish(info, CONTENT, 9)
     source = (
-        "import sys; from cfbench.harness.record import Record; record = Record.open(sys.argv[1])\n"
+        "import sys; from cfbench.harness.store.record import Record; record = Record.open(sys.argv[1])\n"
         "assert len(record.summaries()) == 1 and record.measured() == {} and record.done(sys.argv[2])\n"
         "print(sorted({'numpy', 'pandas', 'pyarrow', 'mlflow', 'sklearn'} & set(sys.modules)))"
     )

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.lines import pack
-from cfbench.harness.rows import checked_row, parsed_row
-from cfbench.harness.schema import SEARCH_SCHEMA
-from cfbench.harness.tables import decode_cell, encode_cell, rows_of
+from cfbench.harness.store.lines import pack
+from cfbench.harness.store.rows import checked_row, parsed_row
+from cfbench.harness.store.schema import SEARCH_SCHEMA
+from cfbench.harness.store.tables import decode_cell, encode_cell, rows_of
 
 MakeRow = Callable[..., dict[str, Any]]
 

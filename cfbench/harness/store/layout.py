@@ -19,8 +19,8 @@ import re
 from pathlib import Path
 
 from cfbench.errors import RecordError
-from cfbench.harness.disk import explained, write_atomically
-from cfbench.harness.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
+from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfbench.harness.cell_line import summary_of
-from cfbench.harness.cells import Cells
-from cfbench.harness.index import Index
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.cell_line import summary_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.summary import CellSummary
 
 
 def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) -> dict[str, CellSummary]:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.rows import SearchId
-from cfbench.harness.summary import CellSummary
+from cfbench.harness.store.rows import SearchId
+from cfbench.harness.store.summary import CellSummary
 
 _SEQUENCES = ("fingerprints", "row_ids", "tries", "successes", "queries")
 _NUMBERS = ("loss", "objective_value", "seconds")

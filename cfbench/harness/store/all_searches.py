@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cfbench.events import CellInfo
-from cfbench.harness.cells import Cells
-from cfbench.harness.frames import search_frame
-from cfbench.harness.journal import Journals
-from cfbench.harness.schema import SEARCH_SCHEMA
-from cfbench.harness.tables import rows_of, search_table
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.frames import search_frame
+from cfbench.harness.store.journal import Journals
+from cfbench.harness.store.schema import SEARCH_SCHEMA
+from cfbench.harness.store.tables import rows_of, search_table
 
 if TYPE_CHECKING:
     import pandas as pd

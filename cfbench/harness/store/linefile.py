@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from cfbench.harness.disk import make_directory, sync_directory, write_all, write_atomically
-from cfbench.harness.lines import Line, Scan, encode_line, scan
+from cfbench.harness.store.disk import make_directory, sync_directory, write_all, write_atomically
+from cfbench.harness.store.lines import Line, Scan, encode_line, scan
 
 
 class LineFile:
