@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -187,6 +188,13 @@ class Objective(Settings):
         """
         return ""
 
+    def remark(self, space: FeatureSpace) -> str:  # noqa: ARG002 - for those that have something to say
+        """Say what a user should know before cells of this objective run on a data set; empty: nothing.
+
+        It is among the notes of a plan, once a data set.
+        """
+        return ""
+
 
 @dataclass(frozen=True, eq=False)
 class CellContext:
@@ -214,6 +222,11 @@ class CellContext:
     seed: int
     respect_steps: bool = False
 
+    @cached_property
+    def oracle(self) -> Oracle:
+        """The fastest exact way to ask the model; made when it is first used."""
+        return self.model().oracle()
+
 
 class CounterfactualMetric(Settings):
     """A number about each search of a cell."""
@@ -237,6 +250,30 @@ class ComparisonMetric(Settings):
         points, reference : DataFrame
             Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
             aligned row by row to the same points.
+        """
+        raise NotImplementedError
+
+
+class ObjectiveComparison(Settings):
+    """A number about each point, seen beside what the same searcher found for it under objective ``none``.
+
+    Both results are of the same data set, model, fold, constraints, budget and seed.
+    """
+
+    def measures(self) -> tuple[str, ...]:
+        """Name the metrics of the stage ``counterfactual`` whose values it needs, as ``NAME[setting=value]``."""
+        return ()
+
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
+        """Return a value a row of `points`, with its index; NaN where either side has no result.
+
+        Parameters
+        ----------
+        points, reference : DataFrame
+            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`, `x`,
+            `z` (arrays of shape (d,), None without a result), and one for each of `measures`, by the name that it
+            has there; aligned row by row to the same points.
+        space : FeatureSpace
         """
         raise NotImplementedError
 
@@ -406,7 +443,7 @@ class MetricEntry(Entry):
 
     Parameters
     ----------
-    metric : type of CounterfactualMetric or of ComparisonMetric
+    metric : type of CounterfactualMetric, of ComparisonMetric or of ObjectiveComparison
     direction : Direction
     unit : str
         Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
@@ -414,16 +451,16 @@ class MetricEntry(Entry):
         What the values are counted over, in words ("searches that found a counterfactual").
     """
 
-    metric: type[CounterfactualMetric] | type[ComparisonMetric]
+    metric: type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison]
     direction: Direction = Direction.NEUTRAL
     unit: str = ""
     denominator: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_class("metric", CounterfactualMetric, ComparisonMetric)
+        self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison)
 
     @property
     def stage(self) -> Stage:
         """What the metric is computed from."""
-        return Stage.COMPARISON if issubclass(self.metric, ComparisonMetric) else Stage.COUNTERFACTUAL
+        return Stage.COUNTERFACTUAL if issubclass(self.metric, CounterfactualMetric) else Stage.COMPARISON
