@@ -1,0 +1,1 @@
+"""The search algorithm example-searcher for cfbench."""
