@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from cfbench.dataset import Dataset
 from cfbench.errors import PluginError
 from cfbench.oracle import Oracle
 from cfbench.outcome import CounterfactualSet
+from cfbench.perturbations import KNeighbours
 from cfbench.problem import Problem
 from cfbench.space import FeatureSpace, FloatArray, IntArray
 
@@ -162,6 +163,11 @@ class ObjectiveContext:
         Rows (n, d) in, class codes (n,) out; counted as robustness queries.
     stream : int
         The key of this search's own random stream, never the searcher's; combine it with the evaluation number.
+    judging : bool
+        Whether the term is the judge's: it takes the draws that rank results, more than a search can afford, the same
+        for every candidate; its `stream` is the same for all searchers and repetitions.
+    ask_neighbours : callable or None
+        The model's own way to the classes of many K-neighbours, counted likewise; None: they are asked row by row.
     """
 
     x: FloatArray
@@ -169,6 +175,24 @@ class ObjectiveContext:
     space: FeatureSpace
     predict: Callable[[FloatArray], IntArray]
     stream: int
+    judging: bool = False
+    ask_neighbours: Callable[[FloatArray, KNeighbours], IntArray] | None = None
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of the K-neighbours of candidates; counted as robustness queries, m a candidate.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        neighbours : KNeighbours
+
+        Returns
+        -------
+        ndarray of int64, shape (n, m)
+        """
+        if self.ask_neighbours is not None:
+            return self.ask_neighbours(Z, neighbours)
+        return self.predict(neighbours.draw(Z).reshape(-1, self.space.d)).reshape(len(Z), -1)
 
 
 class Objective(Settings):
@@ -180,6 +204,13 @@ class Objective(Settings):
         None means no term: the loss alone is minimised.
         """
         raise NotImplementedError
+
+    def rows_per_candidate(self) -> int:
+        """Return how many rows the term asks of the model for each candidate.
+
+        A question whose rows, these included, would pass the query budget is refused as a whole.
+        """
+        return 0
 
     def amounts_to(self) -> str:
         """Name the simpler objective (settings in brackets) that these settings make it; empty: none.
@@ -387,6 +418,9 @@ class SearcherEntry(Entry):
         Settings under which the conformance checks run, for slow searchers.
     unavailable : str
         Why it cannot run in this installation and what installs it; empty where it can. Its cells are skipped.
+    known_failures : mapping of str to str
+        Conformance checks that a third party's library makes it fail, each with the reason. A declared check that
+        passes nevertheless counts as failed.
     """
 
     searcher: type[Searcher] | SearchFunction
@@ -397,6 +431,7 @@ class SearcherEntry(Entry):
     default_budget: int | None = None
     check_settings: Mapping[str, Any] | None = None
     unavailable: str = ""
+    known_failures: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
