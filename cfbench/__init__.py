@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from cfbench.api.explanation import Explanation as Explanation
     from cfbench.api.study_run import StudyResult as StudyResult
     from cfbench.api.study_run import run as run
+    from cfbench.counter_random import descended_key as descended_key
+    from cfbench.counter_random import uniform_share as uniform_share
     from cfbench.dataset import Dataset as Dataset
     from cfbench.digests import digest_of as digest_of
     from cfbench.digests import digest_of_arrays as digest_of_arrays
+    from cfbench.distributions import Distribution as Distribution
     from cfbench.entries import CellContext as CellContext
     from cfbench.entries import ComparisonMetric as ComparisonMetric
     from cfbench.entries import CounterfactualMetric as CounterfactualMetric
@@ -61,11 +64,13 @@ if TYPE_CHECKING:
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.outcome import Status as Status
+    from cfbench.perturbations import KNeighbours as KNeighbours
+    from cfbench.perturbations import k_neighbours as k_neighbours
+    from cfbench.perturbations import perturbed_value as perturbed_value
     from cfbench.problem import Problem as Problem
     from cfbench.problem import SearchBudget as SearchBudget
     from cfbench.problem import Term as Term
     from cfbench.problem import TrainingFold as TrainingFold
-    from cfbench.random_perturbations import Distribution as Distribution
     from cfbench.random_perturbations import PerturbedPart as PerturbedPart
     from cfbench.random_perturbations import RandomPerturbations as RandomPerturbations
     from cfbench.reach import Reach as Reach
@@ -83,8 +88,10 @@ _HOME = {
     "api.explain": ["explain"],
     "api.explanation": ["Explanation"],
     "api.study_run": ["StudyResult", "run"],
+    "counter_random": ["descended_key", "uniform_share"],
     "dataset": ["Dataset"],
     "digests": ["digest_of", "digest_of_arrays"],
+    "distributions": ["Distribution"],
     "entries": [
         "CellContext",
         "ComparisonMetric",
@@ -125,8 +132,9 @@ _HOME = {
     "leaderboard": ["Leaderboard", "leaderboard"],
     "oracle": ["Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
+    "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],
     "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],
-    "random_perturbations": ["Distribution", "PerturbedPart", "RandomPerturbations"],
+    "random_perturbations": ["PerturbedPart", "RandomPerturbations"],
     "reach": ["Reach"],
     "setbacks": ["Setbacks"],
     "space": [

@@ -56,6 +56,20 @@ class Meter:
             return None
         return self._max_queries - self.search_queries - self.robustness_queries
 
+    def require(self, rows: int) -> None:
+        """Make sure that `rows` more rows may be asked.
+
+        Raises
+        ------
+        BudgetExhausted
+            If they would pass the query budget.
+        """
+        left = self.queries_left
+        if left is not None and rows > left:
+            raise BudgetExhausted(
+                f"a question of {rows} rows would pass the query budget of {self._max_queries}: {left} rows are left"
+            )
+
     def predict(self, Z: FloatArray) -> IntArray:
         """Ask for classes on behalf of the searcher."""
         self.search_queries += self._admit(Z)
@@ -78,10 +92,5 @@ class Meter:
             raise ModelError(f"a question is a float64 array of shape (n, {self._d}), not {received}")
         if not np.isfinite(Z).all():
             raise ModelError("a question holds a NaN or an infinity; every value must be finite")
-        rows = len(Z)
-        left = self.queries_left
-        if left is not None and rows > left:
-            raise BudgetExhausted(
-                f"a question of {rows} rows would pass the query budget of {self._max_queries}: {left} rows are left"
-            )
-        return rows
+        self.require(len(Z))
+        return len(Z)

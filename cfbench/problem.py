@@ -66,6 +66,8 @@ class Problem:
     budget : SearchBudget
     term : callable or None
         The objective's term on the loss; None where the loss alone is minimised.
+    term_rows : int
+        Rows that the term asks of the model for each candidate.
     probabilities : bool
         Whether the searcher declared that it uses class probabilities.
     training : TrainingFold or None
@@ -85,6 +87,7 @@ class Problem:
         respect_steps: bool = False,
         budget: SearchBudget = SearchBudget(),
         term: Term | None = None,
+        term_rows: int = 0,
         probabilities: bool = False,
         training: TrainingFold | None = None,
         model: object | None = None,
@@ -98,6 +101,7 @@ class Problem:
         self._respect_steps = respect_steps
         self._budget = budget
         self._term = term
+        self._term_rows = term_rows
         self._probabilities = probabilities
         self._training = training
         self._model = model
@@ -137,6 +141,15 @@ class Problem:
     def queries_left(self) -> int | None:
         """Rows that may still be asked; None where there is no budget."""
         return self._meter.queries_left
+
+    @property
+    def evaluations_left(self) -> int | None:
+        """Candidates that `loss` may still be asked for; None where there is no budget.
+
+        Fewer than `queries_left` where the objective asks rows of its own for each candidate.
+        """
+        left = self._meter.queries_left
+        return None if left is None else left // (1 + self._term_rows)
 
     @property
     def training(self) -> TrainingFold:
@@ -229,6 +242,8 @@ class Problem:
             As in `loss`.
         """
         Z = np.array(Z, dtype=np.float64, copy=True)
+        if self._term_rows and Z.ndim == 2:  # the term's rows, too, or none
+            self._meter.require(len(Z) * (1 + self._term_rows))
         classes, cost, good = self._ask(Z)
         values: FloatArray = cost + (classes != self._target)
         if self._term is not None:

@@ -39,7 +39,7 @@ class Incumbent:
             If the query budget does not reach for all rows. The rows that it does reach for are asked first, so that
             no part of a budget is lost to a large population.
         """
-        left = self._problem.queries_left
+        left = self._problem.evaluations_left
         if left is not None and 0 < left < len(Z):
             self._ask(Z[:left])
         return self._ask(Z)

@@ -224,3 +224,23 @@ def test_reported_figures_are_numbers_the_last_one_counts() -> None:
     assert trace_of(problem).figures == {"lower bound": 0.5}
     with pytest.raises(ValueError, match="could not convert"):
         problem.report("lower bound", "low")  # type: ignore[arg-type]
+
+
+def test_an_objectives_own_rows_are_part_of_the_question() -> None:
+    meter = Meter(Threshold(), d=2, max_queries=17)
+
+    def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+        meter.predict_for_objective(np.repeat(Z, 3, axis=0))
+        return np.zeros(len(Z))
+
+    problem = Problem(X, 1, SPACE, meter, budget=SearchBudget(17), term=term, term_rows=3)
+    assert (problem.queries_left, problem.evaluations_left) == (17, 4)
+    problem.loss(np.tile(X, (3, 1)))
+    assert (meter.search_queries, meter.robustness_queries) == (3, 9)
+    assert (problem.queries_left, problem.evaluations_left) == (5, 1)
+    with pytest.raises(BudgetExhausted, match=r"8 rows .* 5 rows are left"):
+        problem.loss(np.tile(X, (2, 1)))
+    assert (meter.search_queries, meter.robustness_queries) == (3, 9)  # nothing was asked in part
+    problem.predict(np.tile(X, (5, 1)))  # asked without the objective
+    assert problem.evaluations_left == 0
+    assert make().evaluations_left is None

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench.random_perturbations import Distribution, PerturbedPart, RandomPerturbations
+from cfbench.distributions import Distribution
+from cfbench.random_perturbations import PerturbedPart, RandomPerturbations
 from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, Kind, NumericalPerturbation
 
 SPACE = FeatureSpace(
@@ -32,7 +33,7 @@ def draw(
     seed: int = 1,
     z: FloatArray = Z,
 ) -> FloatArray:
-    return RandomPerturbations(SPACE, X, distribution).draw(z, part, n, np.random.default_rng(seed))
+    return RandomPerturbations(SPACE, X, seed, distribution).draw(z, part, n)
 
 
 @EVERY
@@ -90,8 +91,8 @@ def test_normal_kept_features_use_the_side_that_they_go_to() -> None:
 def test_perturbed_values_are_clipped_to_the_interval() -> None:
     high = X.copy()
     high[0] = 95.0
-    perturbations = RandomPerturbations(SPACE, high, Distribution.UNIFORM)
-    wage = perturbations.draw(high, PerturbedPart.K, 2000, np.random.default_rng(3))[:, 0]
+    perturbations = RandomPerturbations(SPACE, high, 3, Distribution.UNIFORM)
+    wage = perturbations.draw(high, PerturbedPart.K, 2000)[:, 0]
     assert wage.max() == 100  # 95 + 20 is outside
     assert wage.min() >= 85
 
@@ -106,8 +107,8 @@ def test_categories_are_drawn_uniformly_from_the_set(distribution: Distribution)
 def test_a_kept_category_may_turn_into_one_it_is_not_in_the_set_with() -> None:
     middle = X.copy()
     middle[3] = 1.0
-    perturbations = RandomPerturbations(SPACE, middle, Distribution.UNIFORM)
-    assert set(perturbations.draw(middle, PerturbedPart.K, 100, np.random.default_rng(3))[:, 3]) == {0, 2}
+    perturbations = RandomPerturbations(SPACE, middle, 3, Distribution.UNIFORM)
+    assert set(perturbations.draw(middle, PerturbedPart.K, 100)[:, 3]) == {0, 2}
 
 
 @EVERY
@@ -129,11 +130,10 @@ def test_setbacks_stay_between_z_and_x_and_kept_values_within_reach(
 ) -> None:
     perturbation = NumericalPerturbation(*reach)
     space = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, -50, 50, perturbation=perturbation),))
-    rng = np.random.default_rng(0)
-    back = RandomPerturbations(space, np.array([x]), distribution).draw(np.array([z]), PerturbedPart.C, 20, rng)
+    back = RandomPerturbations(space, np.array([x]), 0, distribution).draw(np.array([z]), PerturbedPart.C, 20)
     assert (min(z, x) <= back).all()
     assert (back <= max(z, x)).all()
-    kept = RandomPerturbations(space, np.array([z]), distribution).draw(np.array([z]), PerturbedPart.K, 20, rng)
+    kept = RandomPerturbations(space, np.array([z]), 0, distribution).draw(np.array([z]), PerturbedPart.K, 20)
     scale = abs(z) if perturbation.relative else 1.0
     rounding = 1e-9
     assert (kept >= max(-50, z - perturbation.decrease * scale) - rounding).all()
