@@ -101,7 +101,7 @@ def run_search(
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
     )
-    judged = replace(context, predict=ground.oracle.predict, stream=seeds.judge_stream())
+    judged = replace(context, predict=ground.oracle.predict, stream=seeds.judge_stream(), judging=True)
     seed = seeds.searcher_seed()
     with guarded_randomness(seed):
         problem = _problem(task.cell, ground, entry, meter, objective, context=context)
@@ -123,6 +123,7 @@ def _problem(
     cell: Cell, ground: Ground, entry: SearcherEntry, meter: Meter, objective: Objective, *, context: ObjectiveContext
 ) -> Problem:
     asked = {*entry.needs, *entry.can_use}
+    term = objective.bind(context)
     return Problem(
         context.x,
         context.target,
@@ -131,7 +132,8 @@ def _problem(
         constraints=cell.constraints,
         respect_steps=cell.respect_steps,
         budget=SearchBudget(cell.query_budget, cell.time_limit),
-        term=objective.bind(context),
+        term=term,
+        term_rows=0 if term is None else objective.rows_per_candidate(),
         probabilities=Need.PROBABILITIES in asked,
         training=ground.training if Need.TRAINING_DATA in asked else None,
         model=ground.model if Need.MODEL_STRUCTURE in asked else None,
