@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -143,7 +143,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     if sum(counts.values()) == len(cells):
         reasons = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
         raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
-    notes = (*study.notes, *resolution.notes, *skipped)
+    notes = (*study.notes, *resolution.notes, *_remarks(cells.values(), resolution, registry), *skipped)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
 
 
@@ -178,6 +178,18 @@ def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], 
         if axis == "objectives":
             objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
             found |= {(variant.label, name): has_term(objective, data) for name, data in resolution.datasets.items()}
+    return found
+
+
+def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) -> list[str]:
+    """Return what the objectives say of the data sets that they run on, each once."""
+    pairs = {(cell.objective.label, cell.dataset): cell.objective for cell in cells if not cell.skipped}
+    found = []
+    for (label, name), variant in pairs.items():
+        objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
+        remark = objective.remark(resolution.datasets[name].space)
+        if remark:
+            found.append(f"objective {label} on {name}: {remark}")
     return found
 
 

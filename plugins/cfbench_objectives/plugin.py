@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cfbench import ObjectiveEntry, hookimpl
+from cfbench_objectives.c_and_k import BothAware
+from cfbench_objectives.c_setback import SetbackAware
+from cfbench_objectives.k_score import NeighbourAware
 from cfbench_objectives.loss import LossAlone
 
 
@@ -12,3 +15,12 @@ from cfbench_objectives.loss import LossAlone
 def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:
     """Yield the objectives."""
     yield ObjectiveEntry(name="none", objective=LossAlone, summary="the loss alone: cost plus one for a wrong class")
+    yield ObjectiveEntry(
+        name="c", objective=SetbackAware, summary="the loss with the worst setback of the changed features walked again"
+    )
+    yield ObjectiveEntry(
+        name="k",
+        objective=NeighbourAware,
+        summary="the loss with a penalty for perturbations of the kept features that cost the class",
+    )
+    yield ObjectiveEntry(name="ck", objective=BothAware, summary="the loss with the terms of both c and k")

@@ -10,7 +10,7 @@ def test_none_adds_nothing_and_asks_nothing() -> None:
     def refuse(Z: FloatArray) -> IntArray:
         raise AssertionError(f"the objective asked {len(Z)} rows")
 
-    (entry,) = cfbench_register_objectives()
+    entry = next(iter(cfbench_register_objectives()))
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, 0, 1),))
     context = ObjectiveContext(x=np.zeros(1), target=1, space=space, predict=refuse, stream=0)
     assert entry.name == "none"

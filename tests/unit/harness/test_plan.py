@@ -88,6 +88,14 @@ class Neighbours(Objective):
         return "" if self.m else "none"
 
 
+class Wary(Objective):
+    def bind(self, context: ObjectiveContext) -> None:
+        return None
+
+    def remark(self, space: FeatureSpace) -> str:
+        return "" if space.is_categorical.any() else "there are no categories"
+
+
 class Broken(Objective):
     def bind(self, context: ObjectiveContext) -> Term | None:
         raise RuntimeError("cannot bind")
@@ -112,6 +120,7 @@ ENTRIES: tuple[Entry, ...] = (
     SearcherEntry(name="guest", searcher=plain, handles=list(Handles), unavailable="install the extra `guest`"),
     ObjectiveEntry(name="none", objective=LossAlone),
     ObjectiveEntry(name="k", objective=Neighbours),
+    ObjectiveEntry(name="wary", objective=Wary),
     ObjectiveEntry(name="broken", objective=Broken),
     MetricEntry(name="loss", metric=Share),
     MetricEntry(name="walker", metric=Share),
@@ -273,6 +282,11 @@ def test_an_objective_without_a_term_is_planned_as_what_it_amounts_to() -> None:
     plan = plan_of(objectives=["k[m=0]", "none"])
     assert keys_of(plan) == keys_of(plan_of())
     assert plan.notes == ("objective k[m=0] is planned as none: it amounts to that",)
+
+
+def test_what_an_objective_says_of_a_data_set_is_noted_once() -> None:
+    plan = plan_of(datasets=["numbers", "mixed"], objectives=["none", "wary"], folds=[0, 1], constraints=[True, False])
+    assert plan.notes == ("objective wary on numbers: there are no categories",)
 
 
 def test_a_studys_budget_comes_before_the_searchers_own() -> None:
