@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cfbench import Direction, MetricEntry, hookimpl
+from cfbench_metrics import robustness
 from cfbench_metrics.judged import L0, Cost, Gower, Loss
 from cfbench_metrics.relative_loss import RelativeLoss
 from cfbench_metrics.sparsity import Sparsity
@@ -18,7 +19,7 @@ ALL = "searches"
 
 @hookimpl
 def cfbench_register_metrics() -> Iterable[MetricEntry]:
-    """Register what the leaderboard and a first look at results need; robustness is not among it."""
+    """Register what the leaderboard and a first look at results need, and then what robustness asks for."""
     yield MetricEntry(
         name="success",
         metric=Success,
@@ -92,3 +93,4 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         denominator="points that both searchers solved",
         summary="relative change in loss against a reference searcher, point by point",
     )
+    yield from robustness.entries()

@@ -88,14 +88,20 @@ NOTHING = {"status": "not_found", "search_queries": 50, "wall_seconds": 0.25}
 
 
 def test_every_metric_says_what_it_is() -> None:
+    comparing = {
+        *("relative-loss", "relative-cost", "relative-cost-raw", "accidental-robustness"),
+        *("cost-of-robustness", "time-of-robustness"),
+    }
     assert set(ENTRIES) == {
         *("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"),
-        "relative-loss",
+        *("invalidity", "fixability", "additional-cost", "actual-cost"),
+        *("redundancy", "knn-distance", "lof-inlier"),
+        *comparing,
     }
     assert all(entry.denominator and entry.summary for entry in ENTRIES.values())
-    assert {name for name, entry in ENTRIES.items() if entry.stage == "comparison"} == {"relative-loss"}
+    assert {name for name, entry in ENTRIES.items() if entry.stage == "comparison"} == comparing
     higher = {name for name, entry in ENTRIES.items() if entry.direction is Direction.HIGHER}
-    assert higher == {"success", "sparsity", "validity"}
+    assert higher == {"success", "sparsity", "validity", "fixability", "lof-inlier"}
 
 
 @pytest.mark.parametrize(

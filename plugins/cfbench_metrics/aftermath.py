@@ -1,0 +1,130 @@
+"""What happens to a result after random perturbations: does it stay valid, can it be walked back to, and at what price.
+
+The paper's questions 2 and 3. Decision: they are asked of cells with constraints on only. Elsewhere every way back is
+open, so that fixability would be 1 by definition and the costs that rest on it would say nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from cfbench import (
+    CellContext,
+    Constraint,
+    CounterfactualMetric,
+    Distribution,
+    FeatureSpace,
+    FloatArray,
+    PerturbedPart,
+    RandomPerturbations,
+    digest_of,
+)
+from cfbench_metrics.found import Found
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BoolMatrix = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Aftermath:
+    """The draws of all results of a cell.
+
+    Parameters
+    ----------
+    Z : ndarray of float64, shape (n, d)
+        The results.
+    changed : ndarray of bool, shape (n, d)
+        Their C: which features they change.
+    perturbed : ndarray of float64, shape (n, draws, d)
+        The paper's z'.
+    valid : ndarray of bool, shape (n, draws)
+        Whether the perturbed point is still of the target class.
+    fixable : ndarray of bool, shape (n, draws)
+        Whether it is, or can be walked back to the result within the constraints.
+    """
+
+    Z: FloatArray
+    changed: BoolMatrix
+    perturbed: FloatArray
+    valid: BoolMatrix
+    fixable: BoolMatrix
+
+
+class AfterPerturbation(CounterfactualMetric):
+    """A number about what random perturbations do to each result.
+
+    All metrics of this kind see the same draws: their stream is named by the study's seed, the data set and the
+    factual point's row, so that all searchers, objectives and repetitions meet the same luck.
+
+    Parameters
+    ----------
+    part : {"c", "k", "ck"}
+        Which features are perturbed: those that the result changes (setbacks), those that it keeps, both.
+    distribution : {"uniform", "normal"}
+        Of numerical perturbations; categories are drawn uniformly.
+    draws : int
+        Perturbations a result.
+    """
+
+    part: Literal["c", "k", "ck"] = "k"
+    distribution: Literal["uniform", "normal"] = "uniform"
+    draws: int = Field(default=100, ge=1)
+
+    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+        """Return a value a search; NaN where it found nothing, and everywhere with constraints off."""
+        space = context.dataset.space
+        found = Found.among(searches, space.d)
+        if not context.constraints or len(found.rows) == 0:
+            return found.spread(np.full(len(found.rows), np.nan), searches)
+        return found.spread(self.summarise(self._aftermath(found, context), space), searches)
+
+    def summarise(self, aftermath: Aftermath, space: FeatureSpace) -> FloatArray:
+        """Turn the draws of each result into its value, shape (n,)."""
+        raise NotImplementedError
+
+    def _aftermath(self, found: Found, context: CellContext) -> Aftermath:
+        space = context.dataset.space
+        part, distribution = PerturbedPart(self.part), Distribution(self.distribution)
+        perturbed = np.empty((len(found.rows), self.draws, space.d))
+        for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
+            name = ["perturbations", context.seed, context.dataset.name, int(row_id)]
+            stream = int(digest_of(name), 16) & 0xFFFF_FFFF_FFFF_FFFF
+            perturbed[i] = RandomPerturbations(space, x, stream, distribution).draw(z, part, self.draws)
+        classes = context.oracle.predict(perturbed.reshape(-1, space.d)).reshape(len(found.rows), self.draws)
+        valid = classes == context.dataset.target
+        way_back = can_walk_back(found.Z[:, np.newaxis], perturbed, space)
+        return Aftermath(found.Z, found.Z != found.X, perturbed, valid, valid | way_back)
+
+
+def can_walk_back(Z: FloatArray, perturbed: FloatArray, space: FeatureSpace) -> BoolMatrix:
+    """Return for each perturbed point whether the constraints allow all steps from it back to its result.
+
+    Parameters
+    ----------
+    Z : ndarray of float64, shape (..., d)
+    perturbed : ndarray of float64, shape (..., d)
+    space : FeatureSpace
+        ``=`` allows no step, ``>=`` only upwards, ``<=`` only downwards.
+    """
+    step = Z - perturbed
+    constraints = [feature.constraint for feature in space.features]
+    no_lower = np.array([constraint in (Constraint.FIXED, Constraint.ONLY_UP) for constraint in constraints])
+    no_higher = np.array([constraint in (Constraint.FIXED, Constraint.ONLY_DOWN) for constraint in constraints])
+    forbidden = (no_lower & (step < 0)) | (no_higher & (step > 0))
+    allowed: BoolMatrix = np.all(~forbidden, axis=-1)
+    return allowed
+
+
+def mean_over(values: FloatArray, counted: BoolMatrix) -> FloatArray:
+    """Return the mean of each row's counted values, shape (n,); NaN where none is counted."""
+    n = counted.sum(axis=1)
+    total = np.where(counted, values, 0.0).sum(axis=1)
+    mean: FloatArray = np.divide(total, n, out=np.full(len(values), np.nan), where=n > 0)
+    return mean

@@ -1,0 +1,110 @@
+"""The entries of the metrics about robustness and plausibility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cfbench import Direction, MetricEntry
+from cfbench_metrics.accidental_robustness import AccidentalRobustness
+from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
+from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
+from cfbench_metrics.fixability import Fixability
+from cfbench_metrics.invalidity import Invalidity
+from cfbench_metrics.knn_distance import KnnDistance
+from cfbench_metrics.lof_inlier import LofInlier
+from cfbench_metrics.redundancy import Redundancy
+from cfbench_metrics.relative_cost import RawRelativeCost, RelativeCost
+
+FOUND = "searches that found a counterfactual"
+CONSTRAINED = f"{FOUND}, constraints on"
+FIXABLE = f"{CONSTRAINED}, and have a draw that counts"
+BOTH = "points that were solved with and without the robustness objective"
+
+
+def entries() -> Iterable[MetricEntry]:
+    """Yield what happens to results when the world moves, what accounting for it costs, and how usual results look."""
+    yield MetricEntry(
+        name="invalidity",
+        metric=Invalidity,
+        direction=Direction.LOWER,
+        denominator=CONSTRAINED,
+        summary="share of random perturbations after which the result is no longer of the target class",
+    )
+    yield MetricEntry(
+        name="fixability",
+        metric=Fixability,
+        direction=Direction.HIGHER,
+        denominator=CONSTRAINED,
+        summary="share of random perturbations that keep the target class or can be walked back",
+    )
+    yield MetricEntry(
+        name="additional-cost",
+        metric=AdditionalCost,
+        direction=Direction.LOWER,
+        denominator=FIXABLE,
+        summary="mean cost of walking back to the result after a random perturbation",
+    )
+    yield MetricEntry(
+        name="actual-cost",
+        metric=ActualCost,
+        direction=Direction.LOWER,
+        denominator=FIXABLE,
+        summary="cost of the result plus its mean additional cost after a random perturbation",
+    )
+    yield MetricEntry(
+        name="relative-cost",
+        metric=RelativeCost,
+        direction=Direction.LOWER,
+        denominator=f"{BOTH}, constraints on, and have a draw that counts",
+        summary="actual cost over the cost of the same searcher's result under objective none",
+    )
+    yield MetricEntry(
+        name="relative-cost-raw",
+        metric=RawRelativeCost,
+        direction=Direction.LOWER,
+        denominator=f"{BOTH}, constraints on, and have a draw that counts",
+        summary="relative cost with setbacks in raw units, as in the published experiments",
+    )
+    yield MetricEntry(
+        name="accidental-robustness",
+        metric=AccidentalRobustness,
+        denominator=BOTH,
+        summary="1 where the search without the robustness objective found the same result within a tolerance",
+    )
+    yield MetricEntry(
+        name="cost-of-robustness",
+        metric=CostOfRobustness,
+        direction=Direction.LOWER,
+        denominator=BOTH,
+        summary="cost of the result over the cost under objective none, nothing perturbed",
+    )
+    yield MetricEntry(
+        name="time-of-robustness",
+        metric=TimeOfRobustness,
+        direction=Direction.LOWER,
+        unit="s",
+        denominator=BOTH,
+        summary="seconds of the search beyond those under objective none",
+    )
+    yield MetricEntry(
+        name="redundancy",
+        metric=Redundancy,
+        direction=Direction.LOWER,
+        unit="features",
+        denominator=FOUND,
+        summary="number of changed features that could each be left as they were",
+    )
+    yield MetricEntry(
+        name="knn-distance",
+        metric=KnnDistance,
+        direction=Direction.LOWER,
+        denominator=f"{FOUND}, where the target class has training rows",
+        summary="mean Gower distance to the nearest training rows of the target class",
+    )
+    yield MetricEntry(
+        name="lof-inlier",
+        metric=LofInlier,
+        direction=Direction.HIGHER,
+        denominator=f"{FOUND}, where the target class has enough training rows",
+        summary="1 where the result is an inlier among the training rows of the target class",
+    )

@@ -1,0 +1,98 @@
+"""Metrics that hold a result against the one found without a robustness objective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench import FeatureSpace
+from cfbench_metrics.accidental_robustness import AccidentalRobustness
+from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
+from cfbench_metrics.relative_cost import RawRelativeCost, RelativeCost
+
+X = (2.0, 1.0, 0.0)
+
+
+def points(*results: Sequence[float] | None, **columns: Sequence[float]) -> pd.DataFrame:
+    rows: dict[str, Any] = {
+        "row_id": range(len(results)),
+        "found": [z is not None for z in results],
+        "x": [np.array(X)] * len(results),
+        "z": [None if z is None else np.array(z, dtype=np.float64) for z in results],
+        **columns,
+    }
+    return pd.DataFrame(rows, index=range(5, 5 + len(results)))
+
+
+def matches(metric: AccidentalRobustness, z: Sequence[float], other: Sequence[float], space: FeatureSpace) -> float:
+    found = metric.compare(points(z), points(other), space)
+    assert found.index.tolist() == [5]
+    return float(found.iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("z", "other", "at"),  # at: the smallest of 1, 5 and 10 % that they match at; 0: at none
+    [
+        ((6, 1, 1), (6, 1, 1), 0.01),
+        ((6, 1, 1), (6.1, 1, 1), 0.01),  # 0.1 of 10
+        ((6, 1, 1), (6.4, 1, 1), 0.05),
+        ((6, 2, 1), (6, 2.3, 1), 0.1),  # 0.3 of 4
+        ((6, 1, 1), (7.1, 1, 1), 0),
+        ((6, 1, 1), (6, 1, 2), 0),  # another category
+    ],
+)
+def test_results_match_within_a_tolerance(
+    z: Sequence[float], other: Sequence[float], at: float, space: FeatureSpace
+) -> None:
+    for tolerance in (0.01, 0.05, 0.1):
+        expected = float(at != 0 and tolerance >= at)
+        for same in (True, False):
+            metric = AccidentalRobustness(tolerance=tolerance, same_changes=same)
+            assert matches(metric, z, other, space) == expected
+            assert matches(metric, other, z, space) == expected
+
+
+def test_the_two_readings_differ_where_another_feature_is_changed_a_little(space: FeatureSpace) -> None:
+    z, other = (6, 1, 1), (6, 1.1, 1)  # the second changes debt, too
+    assert matches(AccidentalRobustness(), z, other, space) == 0
+    assert matches(AccidentalRobustness(same_changes=False), z, other, space) == 1
+
+
+def test_a_point_that_either_side_did_not_solve_is_no_match_and_no_mismatch(space: FeatureSpace) -> None:
+    z = (6, 1, 1)
+    found = AccidentalRobustness().compare(points(z, None, z, None), points(z, z, None, None), space)
+    assert found.tolist() == pytest.approx([1, math.nan, math.nan, math.nan], nan_ok=True)
+
+
+def test_relative_cost_is_the_actual_cost_over_the_ideal_one(space: FeatureSpace) -> None:
+    z = (6, 1, 1)
+    for metric in (RelativeCost(), RawRelativeCost()):
+        (needed,) = metric.measures()
+        mine = points(z, None, z, z, z, **{needed: [0.6, math.nan, math.nan, 0.6, 0.6]})
+        ideal = points(z, z, z, None, z, loss=[0.3, 0.3, 0.3, math.nan, 0.0])
+        found = metric.compare(mine, ideal, space).tolist()
+        assert found == pytest.approx([2, math.nan, math.nan, math.nan, math.nan], nan_ok=True)
+
+
+def test_relative_costs_name_the_actual_cost_that_they_need() -> None:
+    assert RelativeCost(part="ck", draws=10).measures() == (
+        "actual-cost[part=ck,distribution=uniform,draws=10,over=fixable,setbacks=normalised]",
+    )
+    assert "setbacks=raw" in RawRelativeCost().measures()[0]
+
+
+def test_what_accounting_for_robustness_costs(space: FeatureSpace) -> None:
+    z = (6, 1, 1)
+    mine = points(z, z, None, loss=[0.6, 0.2, math.nan], seconds=[3, 1, math.nan])
+    ideal = points(z, None, z, loss=[0.3, math.nan, 0.2], seconds=[1, math.nan, 2])
+    assert CostOfRobustness().compare(mine, ideal, space).tolist() == pytest.approx(
+        [2, math.nan, math.nan], nan_ok=True
+    )
+    assert TimeOfRobustness().compare(mine, ideal, space).tolist() == pytest.approx(
+        [2, math.nan, math.nan], nan_ok=True
+    )
