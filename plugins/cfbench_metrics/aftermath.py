@@ -22,9 +22,9 @@ from cfbench import (
     FloatArray,
     PerturbedPart,
     RandomPerturbations,
-    digest_of,
 )
 from cfbench_metrics.found import Found
+from cfbench_metrics.streams import stream_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,8 +94,7 @@ class AfterPerturbation(CounterfactualMetric):
         part, distribution = PerturbedPart(self.part), Distribution(self.distribution)
         perturbed = np.empty((len(found.rows), self.draws, space.d))
         for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
-            name = ["perturbations", context.seed, context.dataset.name, int(row_id)]
-            stream = int(digest_of(name), 16) & 0xFFFF_FFFF_FFFF_FFFF
+            stream = stream_of("after-perturbation", context, int(row_id))
             perturbed[i] = RandomPerturbations(space, x, stream, distribution).draw(z, part, self.draws)
         classes = context.oracle.predict(perturbed.reshape(-1, space.d)).reshape(len(found.rows), self.draws)
         valid = classes == context.dataset.target

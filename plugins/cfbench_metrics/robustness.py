@@ -10,6 +10,7 @@ from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
 from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
 from cfbench_metrics.fixability import Fixability
 from cfbench_metrics.invalidity import Invalidity
+from cfbench_metrics.k_robustness import KRobustness
 from cfbench_metrics.knn_distance import KnnDistance
 from cfbench_metrics.lof_inlier import LofInlier
 from cfbench_metrics.redundancy import Redundancy
@@ -23,6 +24,13 @@ BOTH = "points that were solved with and without the robustness objective"
 
 def entries() -> Iterable[MetricEntry]:
     """Yield what happens to results when the world moves, what accounting for it costs, and how usual results look."""
+    yield MetricEntry(
+        name="k-robustness",
+        metric=KRobustness,
+        direction=Direction.HIGHER,
+        denominator=FOUND,
+        summary="share of random perturbations of the kept features that keep the class",
+    )
     yield MetricEntry(
         name="invalidity",
         metric=Invalidity,

@@ -94,14 +94,14 @@ def test_every_metric_says_what_it_is() -> None:
     }
     assert set(ENTRIES) == {
         *("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"),
-        *("invalidity", "fixability", "additional-cost", "actual-cost"),
+        *("k-robustness", "invalidity", "fixability", "additional-cost", "actual-cost"),
         *("redundancy", "knn-distance", "lof-inlier"),
         *comparing,
     }
     assert all(entry.denominator and entry.summary for entry in ENTRIES.values())
     assert {name for name, entry in ENTRIES.items() if entry.stage == "comparison"} == comparing
     higher = {name for name, entry in ENTRIES.items() if entry.direction is Direction.HIGHER}
-    assert higher == {"success", "sparsity", "validity", "fixability", "lof-inlier"}
+    assert higher == {"success", "sparsity", "validity", "k-robustness", "fixability", "lof-inlier"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""How robust a result is to perturbations of the features that it keeps: the paper's K-robustness score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from cfbench import CellContext, CounterfactualMetric, KNeighbours
+from cfbench_metrics.found import Found
+from cfbench_metrics.streams import stream_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class KRobustness(CounterfactualMetric):
+    """The share of `m` random neighbours in K that keep the class of the result, in [0, 1].
+
+    Constraints play no part in it. The draws are uniform and hang on the study's seed, the data set and the factual
+    point alone.
+
+    Parameters
+    ----------
+    m : int
+        Neighbours a result; 1,000 is the paper's approximated ground truth.
+
+    References
+    ----------
+    Virgolin and Fracaros, "On the robustness of sparse counterfactual explanations to adverse perturbations", the
+    K-robustness score and the appendix on its number of samples.
+    """
+
+    m: int = Field(default=1000, ge=1)
+
+    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+        """Return a share a search, NaN where it found nothing."""
+        dataset = context.dataset
+        found = Found.among(searches, dataset.space.d)
+        scores = np.empty(len(found.rows))
+        for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
+            stream = stream_of("k-robustness", context, int(row_id))
+            neighbours = KNeighbours(dataset.space, x, stream, self.m)
+            classes = context.oracle.predict(neighbours.draw(z[np.newaxis])[0])
+            scores[i] = (classes == dataset.target).mean()
+        return found.spread(scores, searches)
