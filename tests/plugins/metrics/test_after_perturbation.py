@@ -238,7 +238,7 @@ def test_actual_cost_is_the_cost_and_what_comes_on_top(
 
 
 def test_the_draws_hang_on_seed_and_point_alone(context: MakeContext, searches: MakeSearches, values: Values) -> None:
-    metric = made(Invalidity, part="ck")
+    metric = made(Invalidity, part="ck", draws=2000)
     z = (5.25, 1, 1)
     table = searches((X, z), (X, (9, 0.25, 2)), (X, z), (X, z), row_ids=[3, 3, 3, 4])
     first, _, again, other = values(metric, table, context())
