@@ -11,6 +11,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import partial
 from importlib.metadata import Distribution, EntryPoint, distribution, distributions
 from pathlib import Path
@@ -21,6 +22,10 @@ from cfbench.loading import Candidate, PluginProblem, import_file
 
 OUR_DISTRIBUTION = "counterfactual-bench"
 
+NEAR = 0.6
+"""Likeness from which on a group is taken for a misspelling of ours."""
+
+_GROUP = re.compile(r"^\[(.*)\]", re.MULTILINE)
 _REFERENCE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?\s*(\[.*\])?")
 
 
@@ -41,7 +46,7 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
     for found in _distributions():
         try:
             ours = sorted(found.entry_points.select(group=PROJECT), key=lambda entry_point: entry_point.name)
-            misplaced = [] if ours else [entry for entry in found.entry_points if _looks_like_ours(entry.group)]
+            misplaced = [] if ours else _misplaced(found)
         except Exception as error:  # metadata is written by others' tools and by hand
             reason = f"its entry points cannot be read ({type(error).__name__}: {error}); install it anew"
             problems.append(PluginProblem("entry_points.txt", found.name, found.version, reason))
@@ -94,7 +99,7 @@ def _distributions() -> list[Distribution]:
     for candidate in distributions():
         try:
             text = candidate.read_text("entry_points.txt") or ""
-            if _looks_like_ours(text, anywhere=True):
+            if _looks_like_ours(text, anywhere=True) or any(_is_near(group) for group in _GROUP.findall(text)):
                 names.add(_normalised(candidate.name))
         except Exception:  # noqa: S112 - a distribution without readable metadata is nothing that could be named
             continue
@@ -111,6 +116,28 @@ def _looks_like_ours(text: str, *, anywhere: bool = False) -> bool:
     if anywhere:
         return PROJECT in letters or "counterfactualbench" in letters
     return letters.startswith((PROJECT, "counterfactualbench"))
+
+
+def _misplaced(found: Distribution) -> list[EntryPoint]:
+    """Return a distribution's entry points in groups that were meant to be ours.
+
+    A group that begins with our name is one; one that is merely like it only if the distribution depends on us.
+    """
+    entries = list(found.entry_points)
+    begun = [entry for entry in entries if _looks_like_ours(entry.group)]
+    if begun or not any(_is_near(entry.group) for entry in entries):
+        return begun
+    needed = [re.match(r"[\w.-]*", requirement) for requirement in found.requires or ()]
+    if OUR_DISTRIBUTION not in {_normalised(name[0]) for name in needed if name}:
+        return []
+    return [entry for entry in entries if _is_near(entry.group)]
+
+
+def _is_near(group: str) -> bool:
+    """Whether a group may be a misspelling of ours."""
+    letters = re.sub(r"[^a-z]", "", group.lower())
+    names = (PROJECT, "counterfactualbench")
+    return any(SequenceMatcher(None, letters, name).ratio() >= NEAR for name in names)
 
 
 def _taken(name: str, holder: Candidate) -> str:

@@ -126,7 +126,8 @@ class Judge:
             return _numbers(answer.Z, (None, d), "the Z of its CounterfactualSet")
         if isinstance(answer, np.ndarray) and answer.ndim == 2:
             raise NotAnAnswer(
-                f"it returned an array of shape {answer.shape}; several candidates are returned as CounterfactualSet(Z)"
+                f"it returned an array of shape {answer.shape}; one candidate is returned as its row Z[i], several "
+                "candidates are returned as CounterfactualSet(Z)"
             )
         return _numbers(answer, (d,), "it returned")[np.newaxis]
 
