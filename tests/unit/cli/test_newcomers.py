@@ -124,7 +124,8 @@ BROKEN = {
     "a syntax error": ("def search(:\n", "it does not compile: "),
     "a name that is none": (
         GOOD.replace('"mine"', '"My Searcher"'),
-        "cfbench_register_searchers failed: 'My Searcher' is no name for an entry; use kebab-case: lower-case letters, digits, single hyphens",
+        "cfbench_register_searchers failed: "
+        "'My Searcher' is no name for an entry; use kebab-case: lower-case letters, digits, single hyphens",
     ),
     "a name that is taken": (
         GOOD.replace('"mine"', '"cogs"'),
@@ -133,11 +134,13 @@ BROKEN = {
     ),
     "a declaration that is none": (
         GOOD.replace("handles=ALL", 'handles=["categories"]'),
-        "cfbench_register_searchers failed: searcher 'mine': `handles` is ['categories']; it may list Handles.CATEGORICAL, Handles.CONSTRAINTS",
+        "cfbench_register_searchers failed: "
+        "searcher 'mine': `handles` is ['categories']; it may list Handles.CATEGORICAL, Handles.CONSTRAINTS",
     ),
     "a class that is no Searcher": (
         GOOD.replace("searcher=search", "searcher=dict"),
-        "cfbench_register_searchers failed: entry 'mine': `searcher` must be a subclass of cfbench.Searcher, not the class dict",
+        "cfbench_register_searchers failed: "
+        "entry 'mine': `searcher` must be a subclass of cfbench.Searcher, not the class dict",
     ),
     "no hook at all": (
         GOOD[: GOOD.index("@hookimpl")],
