@@ -254,6 +254,9 @@ class Problem:
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Ask for class probabilities, shape (n, n_classes). Every row counts as in `predict`.
 
+        A row whose highest probability is the target's alone is taken for a row of the target class, in anytime curves
+        and where the query budget runs out.
+
         Raises
         ------
         CfbenchError
@@ -265,7 +268,12 @@ class Problem:
             raise CfbenchError(
                 "this searcher did not declare that it uses probabilities; add Need.PROBABILITIES to its entry"
             )
-        return self._meter.predict_proba(np.array(Z, dtype=np.float64, copy=True))
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        before = self._meter.search_queries
+        probabilities = self._meter.predict_proba(Z)
+        others = np.delete(probabilities, self._target, axis=1).max(axis=1, initial=0.0)
+        self._note(Z, probabilities[:, self._target] > others, before)
+        return probabilities
 
     def report(self, name: str, number: float) -> None:
         """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
@@ -275,11 +283,15 @@ class Problem:
         """Ask for classes; return them with each row's cost and whether it is plausible and of the target class."""
         before = self._meter.search_queries
         classes = self._meter.predict(Z)
+        return classes, *self._note(Z, classes == self._target, before)
+
+    def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
+        """Take note of rows that were asked; return each row's cost and whether it is plausible and of the target."""
         cost = self.distance(Z)
-        good: BoolArray = classes == self._target
+        good = is_target.copy()
         good[good] = self.is_plausible(Z[good])
         self._trace.note_classes(Z, good, cost, before)
-        return classes, cost, good
+        return cost, good
 
 
 def trace_of(problem: Problem) -> Trace:

@@ -132,6 +132,21 @@ def test_the_anytime_list_grows_whenever_the_best_plausible_target_row_improves(
     np.testing.assert_array_equal(trace.best_asked, [6, 50])
 
 
+def test_a_row_whose_highest_probability_is_the_targets_alone_is_noted_too() -> None:
+    class Undecided(Threshold):
+        def predict_proba(self, Z: FloatArray) -> FloatArray:
+            share = Z[:, 0] / 12  # a half where the first feature is 6: a tie, which says nothing of the class
+            return np.column_stack([1 - share, share])
+
+    problem = make(oracle=Undecided(), constraints=True, probabilities=True)
+    problem.predict_proba(np.array([[2.0, 50], [6, 50], [9, 40], [8, 50], [7.5, 50]]))  # row 3 breaks a constraint
+    trace = trace_of(problem)
+    assert [queries for queries, _ in trace.anytime] == [4, 5]
+    assert trace.best_asked is not None
+    np.testing.assert_array_equal(trace.best_asked, [7.5, 50])
+    problem.predict_proba(np.empty((0, 2)))
+
+
 def test_steps_count_in_the_anytime_list_only_where_they_must_be_kept() -> None:
     for respect_steps, best in [(False, 5.5), (True, 6.0)]:
         problem = make(respect_steps=respect_steps)
