@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cfbench.entries import CellContext, CounterfactualMetric, Stage
+from cfbench.entries import CellContext, CounterfactualMetric, ObjectiveComparison, Stage
 from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values, plugin_call
 from cfbench.harness.store.schema import MEASURE_SCHEMA
-from cfbench.harness.variants import Variant, build_settings
+from cfbench.harness.variants import Variant, build_settings, resolve_variant
 from cfbench.registry import Registry
 
 
@@ -66,8 +66,21 @@ def measure_cell(
 
 
 def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Variant, ...]:
-    """Return the metrics that are about the searches of one cell, not about several cells side by side."""
-    return tuple(variant for variant in metrics if registry.metric(variant.name).entry.stage is Stage.COUNTERFACTUAL)
+    """Return the metrics that are about the searches of one cell, not about several cells side by side.
+
+    What a comparison of objectives needs to have been measured about each cell is among them.
+    """
+    found: dict[str, Variant] = {}
+    for variant in metrics:
+        entry = registry.metric(variant.name).entry
+        if entry.stage is Stage.COUNTERFACTUAL:
+            found.setdefault(variant.label, variant)
+        elif issubclass(entry.metric, ObjectiveComparison):
+            comparison = build_settings(entry.metric, variant.settings, variant.name)
+            for text in comparison.measures():
+                needed = resolve_variant(registry, "metric", text)
+                found.setdefault(needed.label, needed)
+    return tuple(found.values())
 
 
 def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:

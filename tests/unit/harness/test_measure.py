@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.entries import CellContext, ComparisonMetric, CounterfactualMetric, DataSource, MetricEntry
+from cfbench.entries import (
+    CellContext,
+    ComparisonMetric,
+    CounterfactualMetric,
+    DataSource,
+    MetricEntry,
+    ObjectiveComparison,
+)
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.measure import measure_cell
 from cfbench.harness.second_stage import Grounds, SecondStage, measure_record
@@ -83,6 +90,15 @@ class Beside(ComparisonMetric):
     """Compares."""
 
 
+class BesideNone(ObjectiveComparison):
+    """Compares objectives, by a number about each cell."""
+
+    times: float = 1.0
+
+    def measures(self) -> tuple[str, ...]:
+        return (f"rows[times={self.times}]", "rows")
+
+
 class Metrics:
     """The plugin that registers them."""
 
@@ -97,6 +113,7 @@ class Metrics:
             "raises": Raises,
             "wrong": Wrong,
             "beside": Beside,
+            "beside-none": BesideNone,
         }
         return [MetricEntry(name=name, metric=metric, version=self.version) for name, metric in found.items()]  # type: ignore[arg-type, unused-ignore] # one dict of both stages
 
@@ -207,6 +224,15 @@ def test_metrics_that_compare_cells_are_passed_over(
     measured = measure_cell(searches, context, registry, variants(registry, "beside"))
     assert measured.table.empty
     assert measured.complaints == ()
+
+
+def test_what_a_comparison_of_objectives_needs_is_measured(
+    registry: Registry, searches: pd.DataFrame, context: CellContext
+) -> None:
+    asked = variants(registry, "beside-none[times=0.5]", "rows", "beside-none")
+    measured = measure_cell(searches, context, registry, asked)
+    assert measured.table["metric"].unique().tolist() == ["rows[times=0.5]", "rows"]
+    assert len(measured.table) == 8  # each once, whoever asks
 
 
 # ---------------------------------------------------------------- a record

@@ -1,0 +1,191 @@
+"""Cells under robustness objectives beside their like under `none`, in a record made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench.analysis.objectives import COORDINATES, Comparisons, best_results, compare_with_none
+from cfbench.digests import digest_of
+from cfbench.entries import MetricEntry, ObjectiveComparison
+from cfbench.errors import StudyError
+from cfbench.events import CellInfo
+from cfbench.harness.store.record import Record
+from cfbench.harness.variants import resolve_variant
+from cfbench.hookspecs import hookimpl
+from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.space import FeatureSpace, FeatureSpec, Kind
+
+SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10), FeatureSpec("age", Kind.NUMERICAL, 0, 10)))
+X = [2.0, 5.0]
+Result = tuple[int, int, float | None, float | None]
+"""Row id, repetition, loss, objective value."""
+
+
+class Infinite(ObjectiveComparison):
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
+        return points["loss"] / 0.0
+
+
+class Extra:
+    @hookimpl
+    def cfbench_register_metrics(self) -> list[MetricEntry]:
+        return [MetricEntry(name="infinite", metric=Infinite)]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return build_registry(RegistryOptions(), objects=[Extra()])
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    with Record.open(tmp_path / "results", write=True) as opened:
+        yield opened
+
+
+def put(
+    record: Record,
+    results: Sequence[Result],
+    *,
+    objective: str = "none",
+    actual: Mapping[tuple[int, int], float] | None = None,
+    seed: int = 42,
+    **coordinates: Any,
+) -> str:
+    """Finish a cell; `actual`: the metric actual-cost by (point, repetition)."""
+    place = {"dataset": "tiny", "model": "m", "searcher": "s", "constraints": True, "fold": 0, **coordinates}
+    content = {**place, "objective": {"name": objective.partition("[")[0], "settings": objective}, "seed": seed}
+    key = digest_of(content)
+    ids = list(dict.fromkeys(row_id for row_id, *_ in results))
+    for row_id, repetition, loss, value in results:
+        record.append(
+            {
+                "cell_key": key,
+                "point": ids.index(row_id),
+                "row_id": row_id,
+                "repetition": repetition,
+                "status": "not_found" if loss is None else "found",
+                "reason": "",
+                "x": X,
+                "z": None if loss is None else [2.0 + 10 * loss, 5.0],
+                "candidates": [],
+                **dict.fromkeys(("loss", "gower", "cost"), loss),
+                "l0": None if loss is None else 1,
+                "objective_value": value,
+                "search_queries": 10,
+                "robustness_queries": 5,
+                "wall_seconds": 1.0 + repetition,
+                "cpu_seconds": 1.0,
+                "anytime": [],
+                "figures": {},
+                "model_fingerprint": "f",
+            }
+        )
+    record.finish(CellInfo(key=key, objective=objective, **place), content, eligible=len(ids))
+    if actual is not None:
+        settings = {"part": "k", "distribution": "uniform", "draws": 100, "over": "fixable", "setbacks": "normalised"}
+        table = pd.DataFrame(
+            [
+                {
+                    "cell_key": key,
+                    "metric": "actual-cost",
+                    "version": "1",
+                    "settings": json.dumps(settings, sort_keys=True, separators=(",", ":")),
+                    "point": point,
+                    "repetition": repetition,
+                    "value": value,
+                }
+                for (point, repetition), value in actual.items()
+            ]
+        )
+        record.write_measures(key, table)
+    return key
+
+
+def compared(record: Record, registry: Registry, *metrics: str) -> Comparisons:
+    variants = [resolve_variant(registry, "metric", text) for text in metrics]
+    return compare_with_none(record, registry, {"tiny": SPACE}, variants)
+
+
+def values(found: Comparisons, metric: str, objective: str) -> dict[int, float]:
+    table = found.table
+    mine = table[(table["metric"] == metric) & (table["objective"] == objective)]
+    return dict(zip(mine["row_id"], mine["value"], strict=True))
+
+
+def test_points_are_matched_by_their_best_repetitions(record: Record, registry: Registry) -> None:
+    # Under k the repetition with the smaller objective value counts, whatever its loss.
+    put(record, [(7, 0, 0.2, 0.2), (7, 1, 0.3, 0.3), (8, 0, 0.1, 0.1), (9, 0, None, None)])
+    put(record, [(9, 0, 0.5, 0.5), (8, 0, 0.4, 0.4), (7, 0, 0.5, 0.9), (7, 1, 0.6, 0.6)], objective="k[m=4]")
+    found = compared(record, registry, "cost-of-robustness", "time-of-robustness")
+    assert values(found, "cost-of-robustness", "k[m=4]") == pytest.approx({7: 3.0, 8: 4.0, 9: np.nan}, nan_ok=True)
+    assert values(found, "time-of-robustness", "k[m=4]") == pytest.approx({7: 1.0, 8: 0.0, 9: np.nan}, nan_ok=True)
+    assert values(found, "cost-of-robustness", "none") == pytest.approx({7: 1.0, 8: 1.0, 9: np.nan}, nan_ok=True)
+    assert found.complaints == {}
+    assert list(found.table.columns) == ["cell_key", *COORDINATES, "row_id", "metric", "value"]
+
+
+def test_only_cells_that_differ_in_the_objective_alone_are_alike(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2)])
+    for other in ({"seed": 43}, {"fold": 1}, {"constraints": False}, {"searcher": "t"}, {"model": "n"}):
+        put(record, [(7, 0, 0.4, 0.4)], objective="c", **other)
+    found = compared(record, registry, "cost-of-robustness")
+    assert set(found.table["objective"]) == {"none"}
+    assert sum(found.complaints.values()) == 5
+    assert "no cell under objective none to hold t on tiny with m (constraints on) against" in str(found.complaints)
+
+
+def test_relative_cost_needs_the_actual_cost(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2), (8, 0, 0.1, 0.1)], actual={(0, 0): 0.3, (1, 0): np.nan})
+    put(record, [(7, 0, 0.4, 0.4), (7, 1, 0.3, 0.3)], objective="c", actual={(0, 0): 0.9, (0, 1): 0.5})
+    put(record, [(7, 0, 0.4, 0.4)], objective="k")
+    found = compared(record, registry, "relative-cost")
+    assert values(found, "relative-cost", "none") == pytest.approx({7: 1.5, 8: np.nan}, nan_ok=True)
+    assert values(found, "relative-cost", "c") == pytest.approx({7: 2.5})
+    assert np.isnan(values(found, "relative-cost", "k")[7])
+    (complaint,) = found.complaints
+    assert complaint.startswith("not measured: actual-cost[part=k,")
+    assert "`cfbench measure --metric 'actual-cost[" in complaint
+
+
+def test_accidental_robustness_sees_the_vectors(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2), (8, 0, 0.2, 0.2)])
+    put(record, [(7, 0, 0.24, 0.24), (8, 0, 0.4, 0.4)], objective="c")
+    found = compared(record, registry, "accidental-robustness", "accidental-robustness[tolerance=0.01]")
+    assert values(found, "accidental-robustness", "c") == {7: 1.0, 8: 0.0}  # 4.4 beside 4, 6 beside 4, of 10
+    assert values(found, "accidental-robustness[tolerance=0.01]", "c") == {7: 0.0, 8: 0.0}
+
+
+def test_what_cannot_be_compared_costs_only_itself(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2)])
+    put(record, [(7, 0, 0.2, 0.2)], dataset="elsewhere")
+    found = compared(record, registry, "infinite", "cost-of-robustness")
+    assert found.table["metric"].tolist() == ["cost-of-robustness"]
+    assert found.complaints["data set elsewhere is not at hand"] == 1
+    assert any("returned inf" in complaint for complaint in found.complaints)
+    assert compared(record, registry, "infinite").table.empty
+
+
+def test_a_metric_that_compares_something_else_is_refused(record: Record, registry: Registry) -> None:
+    with pytest.raises(StudyError, match="'relative-loss' does not compare objectives"):
+        compared(record, registry, "relative-loss")
+
+
+def test_the_frame_has_the_promised_columns(record: Record, registry: Registry) -> None:
+    key = put(record, [(7, 1, 0.4, 0.4), (7, 0, 0.4, 0.4), (8, 0, None, None)])
+    frame = best_results(record.searches(key))
+    promised = ["row_id", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]
+    assert set(promised) <= set(frame.columns)
+    solved, unsolved = frame.loc[7], frame.loc[8]
+    assert (solved["repetition"], solved["found"], solved["seconds"], solved["queries"]) == (0, True, 1.0, 15.0)
+    assert solved["z"].tolist() == [6.0, 5.0]
+    assert not unsolved["found"]
+    assert unsolved["z"] is None
+    assert np.isnan([unsolved["loss"], unsolved["seconds"], unsolved["queries"]]).all()
