@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 
 from cfbench import Handles, Need, SearcherEntry, hookimpl
 from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
+from cfbench_searchers.dice import DiceA, DiceB
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled
 from cfbench_searchers.lore import Lore
 from cfbench_searchers.nearest_unlike import NearestUnlike
@@ -20,6 +22,9 @@ _LOSS_ALONE = (Handles.CATEGORICAL, Handles.CONSTRAINTS)
 # Growing Spheres has no end of its own in wide spaces: this is 1,250 of its layers.
 _SPHERES_BUDGET = 2_500_000
 
+# DiCE draws until it has a population of the target class: this is four times what all its generations ask.
+_DICE_BUDGET = 500_000
+
 
 @hookimpl
 def cfbench_register_searchers() -> Iterable[SearcherEntry]:
@@ -31,6 +36,21 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         handles=_EVERYTHING,
         check_settings={"population_size": 100, "n_generations": 20},
     )
+    for name, searcher, summary in (
+        ("dice-a", DiceA, "the library DiCE's genetic method, 20 counterfactuals (Mothilal et al. 2020)"),
+        ("dice-b", DiceB, "the library DiCE's genetic method, 100 counterfactuals, proximity and sparsity alone"),
+    ):
+        yield SearcherEntry(
+            name=name,
+            searcher=searcher,
+            summary=summary,
+            handles=_LOSS_ALONE,
+            needs=[Need.PROBABILITIES, Need.TRAINING_DATA],
+            returns_sets=True,
+            default_budget=_DICE_BUDGET,
+            check_settings={"n_counterfactuals": 5, "n_iterations": 10, "patience": 500},
+            unavailable=_missing("dice_ml", "dice-ml>=0.12,<0.13"),
+        )
     yield SearcherEntry(
         name="growing-spheres",
         searcher=GrowingSpheres,
@@ -67,7 +87,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         summary="covariance matrix adaptation, categories decoded by rounding (package cma)",
         handles=_EVERYTHING,
         check_settings={"n_rows": 2000, "population_size": 20},
-        unavailable="" if find_spec("cma") else 'it needs the package cma; install it with: pip install "cma>=4"',
+        unavailable=_missing("cma", "cma>=4"),
     )
     yield SearcherEntry(
         name="random-search",
@@ -83,3 +103,11 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         handles=_EVERYTHING,
         needs=[Need.TRAINING_DATA],
     )
+
+
+def _missing(module: str, requirement: str) -> str:
+    """Say what installs a package that is not here; empty where it is."""
+    if find_spec(module) is not None:
+        return ""
+    package = re.split("[<>=]", requirement)[0]
+    return f'it needs the package {package}; install it with: pip install "{requirement}"'

@@ -19,7 +19,8 @@ from cfbench import (
 )
 from cfbench_searchers.plugin import cfbench_register_searchers
 
-ENTRIES = list(cfbench_register_searchers())
+# Those that return sets have tests of their own.
+ENTRIES = [entry for entry in cfbench_register_searchers() if not entry.returns_sets]
 
 
 def numerical(*intervals: tuple[float, float]) -> FeatureSpace:

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cfbench import (
+    BudgetExhausted,
+    CounterfactualSet,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    IntArray,
+    Kind,
+    Problem,
+    TrainingFold,
+)
+from cfbench.oracle import Meter
+from cfbench.problem import trace_of
+from cfbench_searchers.dice import DiceA, DiceB
+
+SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}
+
+pytestmark = pytest.mark.skipif(find_spec("dice_ml") is None, reason='needs the library: pip install "dice-ml>=0.12"')
+
+
+class Rule:
+    """An oracle by a rule, sure of its answers, which keeps what it was asked."""
+
+    def __init__(self, classify: Callable[[FloatArray], Any], n_classes: int) -> None:
+        self.classify = classify
+        self.n_classes = n_classes
+        self.asked: list[FloatArray] = []
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        return np.asarray(self.classify(Z)).astype(np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        self.asked.append(Z.copy())
+        shares: FloatArray = np.eye(self.n_classes)[self.predict(Z)]
+        return shares
+
+
+def generators() -> tuple[object, str]:
+    return random.getstate(), str(np.random.get_state())  # noqa: NPY002 - the global generator is meant
+
+
+class Task:
+    """A problem with a rule for a model, and a training fold drawn from the intervals."""
+
+    def __init__(
+        self,
+        space: FeatureSpace,
+        x: Any,
+        classify: Callable[[FloatArray], Any],
+        *,
+        target: int = 1,
+        n_classes: int = 2,
+        max_queries: int | None = 20_000,
+        **options: Any,
+    ) -> None:
+        drawn = space.lower + np.random.default_rng(9).random((60, space.d)) * (space.upper - space.lower)
+        X = np.where(space.is_categorical, np.rint(drawn), np.round(drawn, 9))
+        self.rule = Rule(classify, n_classes)
+        self.meter = Meter(self.rule, space.d, max_queries)
+        options = {"training": TrainingFold(X, np.zeros(len(X), dtype=np.int64)), "probabilities": True, **options}
+        self.problem = Problem(np.asarray(x, dtype=np.float64), target, space, self.meter, **options)
+
+    def search(self, seed: int = 0, **settings: Any) -> FloatArray | None:
+        """Return the rows of the set that DiCE finds, all of them plausible and of the target class."""
+        before = generators()
+        found = DiceA(**{**SMALL, **settings}).search(self.problem, np.random.default_rng(seed))
+        assert generators() == before
+        assert self.problem.is_plausible(np.concatenate(self.rule.asked)).all()
+        assert self.meter.search_queries == sum(map(len, self.rule.asked))
+        if found is None:
+            return None
+        assert isinstance(found, CounterfactualSet)
+        assert self.problem.is_plausible(found.Z).all()
+        assert (self.rule.predict(found.Z) == self.problem.target).all()
+        return found.Z
+
+
+def test_the_settings_are_the_papers_where_it_names_them_and_the_librarys_where_it_does_not() -> None:
+    from dice_ml.explainer_interfaces.dice_genetic import DiceGenetic
+
+    own = inspect.signature(DiceGenetic._generate_counterfactuals).parameters
+    weights = {name: own[name].default for name in ("proximity_weight", "sparsity_weight", "diversity_weight")}
+    a, b = DiceA().model_dump(), DiceB().model_dump()
+    assert a == {"n_counterfactuals": 20, "n_iterations": 500, **weights, "patience": 10_000}
+    assert b == {
+        "n_counterfactuals": 100,
+        "n_iterations": 100,
+        "proximity_weight": 0.5,
+        "sparsity_weight": 0.5,
+        "diversity_weight": 0,
+        "patience": 10_000,
+    }
+
+
+@pytest.mark.parametrize("constraints", [False, True])
+def test_every_row_asked_and_every_row_found_is_plausible(
+    mixed: FeatureSpace, mixed_x: FloatArray, constraints: bool
+) -> None:
+    mixed_x[3] = 1.7512345678912  # a fixed feature, not to be had as float32
+    Z = Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3, constraints=constraints).search()
+    assert Z is not None
+    assert Z.shape == (4, 8)
+    if constraints:
+        assert set(Z[:, 3]) == {1.7512345678912}
+
+
+def test_same_generator_same_set_and_not_a_word(
+    mixed: FeatureSpace, mixed_x: FloatArray, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = [Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3).search(seed) for seed in (3, 3, 4)]
+    sets = [Z.tolist() for Z in found if Z is not None]
+    assert len(sets) == 3
+    assert sets[0] == sets[1] != sets[2]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("target", [0, 1, 2])
+def test_the_class_wanted_is_the_target_whatever_others_there_are(
+    numbers: Callable[..., FeatureSpace], target: int
+) -> None:
+    cuts = np.array([3.0, 7.0])
+    task = Task(
+        numbers((0, 10), (0, 1)),
+        [(5.0, 8.0, 1.0)[target], 0.5],
+        lambda Z: np.searchsorted(cuts, Z[:, 0]),
+        target=target,
+        n_classes=3,
+    )
+    assert task.search() is not None
+
+
+@pytest.mark.parametrize("target", [0, 1])
+def test_either_of_two_classes_may_be_the_target(categories: Callable[..., FeatureSpace], target: int) -> None:
+    task = Task(categories(4, 3), [3 - 3 * target, 0], lambda Z: Z[:, 0] > 1, target=target)
+    assert task.search() is not None
+
+
+def test_tiny_and_far_intervals_keep_their_digits(numbers: Callable[..., FeatureSpace]) -> None:
+    task = Task(numbers((0, 1e-9), (1e9, 1e9 + 1)), [1e-10, 1e9 + 0.3], lambda Z: Z[:, 0] > 5e-10)
+    Z = task.search()
+    assert Z is not None
+    assert len(np.unique(np.concatenate(task.rule.asked)[:, 1] % 1)) > 10
+
+
+def test_steps_are_kept_where_they_must_be() -> None:
+    space = FeatureSpace(
+        (
+            FeatureSpec("n", Kind.NUMERICAL, 0.5, 8.5, step=1.0),
+            FeatureSpec("m", Kind.NUMERICAL, -9, 9, step=3.0),
+            FeatureSpec("k", Kind.NUMERICAL, 0, 1, step=0.1),
+        )
+    )
+    assert Task(space, [1, -9, 0.2], lambda Z: Z[:, 0] > 3, respect_steps=True).search() is not None
+
+
+def test_a_category_that_the_training_fold_lacks_is_no_obstacle(categories: Callable[..., FeatureSpace]) -> None:
+    X = np.tile([[0.0, 0.0], [1.0, 1.0]], (10, 1))
+    fold = TrainingFold(X, np.zeros(20, dtype=np.int64))
+    Z = Task(categories(2, 3), [0, 2], lambda Z: Z[:, 0] == 1, training=fold).search()
+    assert Z is not None
+    assert set(Z[:, 1]) <= {0, 1, 2}
+
+
+def test_nothing_is_found_where_the_model_never_says_the_target_class(numbers: Callable[..., FeatureSpace]) -> None:
+    task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: np.zeros(len(Z)), max_queries=None)
+    assert task.search() is None
+    assert task.meter.search_queries == SMALL["patience"]
+
+
+def test_nothing_is_asked_where_nothing_may_change(categories: Callable[..., FeatureSpace]) -> None:
+    task = Task(categories(1, 1), [0, 0], lambda Z: np.zeros(len(Z)))
+    assert DiceA().search(task.problem, np.random.default_rng(0)) is None
+    assert task.rule.asked == []
+
+
+def test_nothing_is_found_where_the_librarys_distance_is_no_number(numbers: Callable[..., FeatureSpace]) -> None:
+    # All features are so widely spread that their weights round to zero: the library divides by their sum.
+    task = Task(numbers((-1e9, 1e9), (0, 1e9)), [0, 0], lambda Z: Z[:, 0] > 5)
+    assert task.search() is None
+    assert task.search(proximity_weight=0) is not None
+
+
+def test_a_population_of_a_single_point_is_the_answer(categories: Callable[..., FeatureSpace]) -> None:
+    Z = Task(categories(4), [0], lambda Z: Z[:, 0] == 2).search()
+    assert Z is not None
+    assert Z.tolist() == [[2]]
+
+
+def test_an_exhausted_budget_leaves_the_best_row_that_was_asked(numbers: Callable[..., FeatureSpace]) -> None:
+    task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: Z[:, 0] > 0.5, max_queries=30)
+    with pytest.raises(BudgetExhausted):
+        task.search()
+    asked = np.concatenate(task.rule.asked)
+    hits = asked[asked[:, 0] > 0.5]
+    best = trace_of(task.problem).best_asked
+    assert best is not None
+    assert best.tolist() == hits[task.problem.distance(hits).argmin()].tolist()
+
+
+def test_a_model_that_fails_and_a_wrong_argument_are_no_empty_answers(numbers: Callable[..., FeatureSpace]) -> None:
+    def broken(Z: FloatArray) -> Any:
+        if len(Z) > 1:
+            raise ValueError("the model is broken")
+        return Z[:, 0] > 0.5
+
+    task = Task(numbers((0, 1), (0, 1)), [0, 0], broken)
+    with pytest.raises(ValueError, match="the model is broken"):
+        task.search()
+    wrong = DiceA.model_construct(**{**DiceA().model_dump(), "n_counterfactuals": 0})
+    with pytest.raises(Exception, match="should be a positive integer"):
+        wrong.search(task.problem, np.random.default_rng(0))
