@@ -99,8 +99,8 @@ def wanted_metrics(registry: Registry, names: Sequence[str], *, everything: bool
     comparing = [variant.label for variant in asked if not cell_metrics([variant], registry)]
     if comparing:
         raise StudyError(
-            f"metric {comparing[0]!r} compares searchers with each other and is stored for none of them; "
-            "`cfbench leaderboard --reference NAME` shows it"
+            f"metric {comparing[0]!r} compares results of several cells and is stored for none of them: it is computed "
+            "where they are shown side by side; `cfbench leaderboard --reference NAME` does so for searchers"
         )
     if everything:
         asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
