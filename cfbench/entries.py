@@ -192,7 +192,7 @@ class ObjectiveContext:
         """
         if self.ask_neighbours is not None:
             return self.ask_neighbours(Z, neighbours)
-        return self.predict(neighbours.draw(Z).reshape(-1, self.space.d)).reshape(len(Z), -1)
+        return self.predict(neighbours.draw(Z).reshape(-1, self.space.d)).reshape(len(Z), neighbours.m)
 
 
 class Objective(Settings):

@@ -19,7 +19,22 @@ PAPER_SEARCHERS = ("cogs", "dice-a", "dice-b", "growing-spheres", "lore", "nelde
 """The searchers that the paper compares."""
 
 PAPER_OBJECTIVES = ("none", "c", "k", "ck")
-"""Whether the paper accounts for perturbations to C, to K, to both."""
+"""Whether the paper accounts for perturbations to C, to K, to both; with 64 samples for K."""
+
+PAPER_SAMPLES = ("k[m=4]", "k[m=16]", "ck[m=4]", "ck[m=16]")
+"""The same with fewer samples, for the appendix on their number; without any they are ``none`` and ``c``."""
+
+PAPER_METRICS = (
+    *DEFAULT_METRICS,
+    *("k-robustness", "redundancy", "knn-distance", "lof-inlier"),
+    *(
+        f"{name}[part={part},distribution={distribution}]"
+        for name in ("invalidity", "fixability", "relative-cost", "relative-cost-raw")
+        for part in ("c", "k", "ck")
+        for distribution in ("uniform", "normal")
+    ),
+)
+"""What the paper's research questions ask of the results, and how usual these look."""
 
 _QUICK: dict[str, Any] = {
     "datasets": ("credit", "housing", "wine"),
@@ -36,7 +51,8 @@ _PAPER: dict[str, Any] = {
     "datasets": PAPER_DATASETS,
     "models": MODELS,
     "searchers": PAPER_SEARCHERS,
-    "objectives": PAPER_OBJECTIVES,
+    "objectives": (*PAPER_OBJECTIVES, *PAPER_SAMPLES),
+    "metrics": PAPER_METRICS,
     "parts": (
         # Sec. "Choosing a suitable counterfactual search algorithm": most searchers know no constraints.
         {"objectives": ("none",), "constraints": (False,)},

@@ -19,6 +19,7 @@ from cfbench.entries import (
     SearcherEntry,
 )
 from cfbench.errors import StudyError, UnknownNameError
+from cfbench.harness.measure import cell_metrics
 from cfbench.harness.plan import make_plan
 from cfbench.harness.presets import (
     MODELS,
@@ -29,6 +30,7 @@ from cfbench.harness.presets import (
     preset,
 )
 from cfbench.harness.study import DEFAULT_METRICS
+from cfbench.harness.variants import resolve_variant
 from cfbench.registry import Registered, Registry, RegistryOptions, build_registry
 
 
@@ -82,15 +84,28 @@ def test_paper_is_the_paper() -> None:
     assert (study.at_most["lore"].points, study.at_most["lore"].repetitions) == (5, 3)
 
 
+def test_paper_measures_robustness_as_the_paper_does() -> None:
+    registry = build_registry()
+    study = preset("paper", registry)
+    assert study.objectives == (*PAPER_OBJECTIVES, "k[m=4]", "k[m=16]", "ck[m=4]", "ck[m=16]")
+    assert set(DEFAULT_METRICS) < set(study.metrics)
+    measured = cell_metrics([resolve_variant(registry, "metric", text) for text in study.metrics], registry)
+    labels = [variant.label for variant in measured]
+    # C, K and both, uniform and normal; the relative costs rest on actual costs, normalised and raw
+    for name, times in (("invalidity", 6), ("fixability", 6), ("actual-cost", 12), ("k-robustness", 1)):
+        assert sum(label.partition("[")[0] == name for label in labels) == times, name
+
+
 def test_paper_leaves_out_what_is_not_registered_and_says_so() -> None:
     registry = with_names(searchers=("cogs", "mine"), objectives=("none", "k"), datasets=("credit", "wine"))
     study = preset("paper", registry)
-    assert (study.datasets, study.searchers, study.objectives) == (("credit",), ("cogs",), ("none", "k"))
+    assert (study.datasets, study.searchers) == (("credit",), ("cogs",))
+    assert study.objectives == ("none", "k", "k[m=4]", "k[m=16]")
     assert study.at_most == {}
     assert study.notes == (
         "preset paper leaves out datasets that are not registered: income, housing, productivity, recidivism",
         "preset paper leaves out searchers that are not registered: dice-a, dice-b, growing-spheres, lore, nelder-mead",
-        "preset paper leaves out objectives that are not registered: c, ck",
+        "preset paper leaves out objectives that are not registered: c, ck, ck[m=4], ck[m=16]",
     )
 
 
