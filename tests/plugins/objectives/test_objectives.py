@@ -24,6 +24,8 @@ from cfbench import (
     ObjectiveEntry,
     Term,
 )
+from cfbench.errors import StudyError
+from cfbench.harness.variants import make_variant
 from cfbench_objectives.c_and_k import BothAware
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_objectives.k_score import NeighbourAware
@@ -221,3 +223,12 @@ def test_terms_leave_their_questions_as_they_were() -> None:
     for objective in (SetbackAware(), NeighbourAware(m=3), BothAware(m=3)):
         bound(objective)(given, classes)
     assert np.array_equal(given, Z)
+
+
+@pytest.mark.parametrize("m", [-1, 2.5, "4", True, None, [4]])
+@pytest.mark.parametrize("name", ["k", "ck"])
+def test_m_is_a_whole_number_from_0_on(name: str, m: object) -> None:
+    with pytest.raises(StudyError, match=f"settings of {name}: m"):
+        make_variant(ENTRIES[name], {"m": m})
+    assert make_variant(ENTRIES[name], {"m": 4}).label == f"{name}[m=4]"
+    assert make_variant(ENTRIES[name], {}).settings == {"m": 64}
