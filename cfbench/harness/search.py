@@ -16,10 +16,11 @@ from cfbench.harness.folds import Fold
 from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.plan import Cell
 from cfbench.harness.seeds import SearchName, guarded_randomness
+from cfbench.harness.signal_guard import guarded_signals
 from cfbench.oracle import Meter, Oracle
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
-from cfbench.space import FloatArray
+from cfbench.space import FeatureSpace, FloatArray
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,19 @@ def run_search(
     context = ObjectiveContext(
         x=x,
         target=ground.dataset.target,
-        space=ground.dataset.space,
+        space=FeatureSpace(ground.dataset.space.features),  # its own arrays: what plugins do to them ends here
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
     )
-    judged = replace(context, predict=ground.oracle.predict, stream=seeds.judge_stream(), judging=True)
+    judged = replace(
+        context,
+        space=ground.dataset.space,
+        predict=ground.oracle.predict,
+        stream=seeds.judge_stream(),
+        judging=True,
+    )
     seed = seeds.searcher_seed()
-    with guarded_randomness(seed):
+    with guarded_randomness(seed), guarded_signals():
         problem = _problem(task.cell, ground, entry, meter, objective, context=context)
         judge = Judge(
             x=x,
