@@ -1,0 +1,48 @@
+"""Problems for white boxes: a fitted model that shows its structure stands in for a case's rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cfbench.entries import ModelEntry, SearcherEntry
+from cfbench.errors import UnavailableError
+from cfbench.registry import build_registry
+from cfbench.testing.cases import Case
+
+N_ROWS = 400
+"""Training rows of a grown model: enough for it to follow the rule, few enough to be fitted at once."""
+
+
+def structured_model(entry: SearcherEntry) -> ModelEntry:
+    """Return the first registered model that shows its structure.
+
+    Raises
+    ------
+    UnavailableError
+        If there is none.
+    """
+    models = [registered.entry for registered in build_registry().models.values()]
+    found = next((model for model in models if model.shows_structure), None)
+    if found is None:
+        raise UnavailableError(
+            f"{entry.name} cannot be checked here: it needs the model's structure, and none of the registered models "
+            f"shows it ({', '.join(model.name for model in models) or 'there are none'})"
+        )
+    return found
+
+
+def grown(case: Case, entry: ModelEntry) -> Case:
+    """Return `case` with a model fitted to what its rule says.
+
+    The model follows the rule loosely: the factual point is the training row nearest to the case's own that the model
+    does not put into the target class.
+    """
+    X = case.training(N_ROWS).X
+    family = entry.family()
+    first = {name: values[0] for name, values in family.grid().items()}
+    model = family.fit(X, case.rule.predict(X), case.space, first)
+    elsewhere = X[model.predict(X) != case.target]
+    x = elsewhere[np.argmin(case.space.gower(elsewhere, np.array(case.x)))]
+    return replace(case, model=model, x=tuple(float(value) for value in x), answer=None)

@@ -1,0 +1,63 @@
+"""Each deliberately wrong searcher fails the check that is there for its fault, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfbench.entries import Handles, SearcherEntry
+from cfbench.loading import import_file
+from cfbench.testing import Result, check_searcher
+from cfbench.testing.searchers.table import SEARCHER_CHECKS
+
+if TYPE_CHECKING:
+    from tests.contract.wrong.honest import Wrong
+
+WITHOUT_A_WRONG_SEARCHER = {
+    "entry-pickles",  # such an entry cannot be defined in a plugin file; it has a test of its own
+    "skipped-where-not-declared",  # the harness's own work, whatever the searcher
+}
+
+
+def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
+    # Its own end never comes, so it is not waited for; the others have time even on a busy machine.
+    limit = 1.0 if wrong.status == "timed_out" else 5.0 if wrong.entry.name.startswith("asks-on") else 60.0
+    report = check_searcher(wrong.entry, time_limit=limit)
+    assert [finding.check for finding in report.failures] == [wrong.check], str(report)
+    (finding,) = report.failures
+    assert finding.why
+    assert finding.mend in str(report)
+
+
+def test_nothing_is_wrong_with_the_honest_one(wrong_files: tuple[Path, ...]) -> None:
+    module: Any = import_file(wrong_files[0])
+    entry = SearcherEntry(name="honest", searcher=module.honest, handles=module.EVERYTHING)
+    report = check_searcher(entry)
+    assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
+
+
+def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_files: tuple[Path, ...]) -> None:
+    module: Any = import_file(wrong_files[0])
+    report = check_searcher(SearcherEntry(name="honest", searcher=module.honest))
+    assert report.passed, str(report)
+    beyond = {finding.check: finding.why for finding in report.findings if finding.result is Result.NOT_APPLICABLE}
+    assert beyond == {
+        "categories-are-codes": "its entry does not declare Handles.CATEGORICAL",
+        "all-categorical-features": "its entry does not declare Handles.CATEGORICAL",
+        "constraints-obeyed": "its entry does not declare Handles.CONSTRAINTS",
+        "objective-used": "its entry does not declare Handles.OBJECTIVES",
+    }
+    assert set(Handles) == {Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES}
+
+
+def test_an_entry_that_cannot_be_pickled_fails_that_and_decides_nothing_else() -> None:
+    report = check_searcher(SearcherEntry(name="hidden", searcher=lambda problem, rng: None))
+    assert [finding.check for finding in report.failures] == ["entry-pickles"]
+    assert "cannot be pickled" in report.failures[0].why
+    undecided = {finding.why for finding in report.findings if finding.result is Result.NOT_APPLICABLE}
+    assert "undecided until entry-pickles passes" in undecided
+
+
+def test_every_check_has_a_wrong_searcher(all_wrong: list[Wrong]) -> None:
+    checks = {check.name for check in SEARCHER_CHECKS}
+    assert {wrong.check for wrong in all_wrong} == checks - WITHOUT_A_WRONG_SEARCHER
