@@ -1,0 +1,138 @@
+"""`cfbench check`: what it names, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench.cli import main
+from cfbench.cli.check import command
+from cfbench.errors import CfbenchError, PluginError, UnavailableError, UnknownNameError
+from cfbench.testing.searchers.table import SEARCHER_CHECKS
+
+Install = Callable[..., None]
+
+ACME = """
+from cfbench import SearcherEntry, hookimpl
+
+def stay(problem, rng):
+    return None
+
+def step_up(problem, rng):
+    z = problem.x.copy()
+    z[0] = problem.bounds()[1][0]
+    return z if problem.predict(z[None])[0] == problem.target else None
+
+def loud(problem, rng):
+    print("[bold]here")
+    return step_up(problem, rng)
+
+STAY = SearcherEntry(name="acme-stay", searcher=stay)
+UP = SearcherEntry(name="acme-up", searcher=step_up)
+DECLARED = SearcherEntry(name="acme-loud", searcher=loud, known_failures={"prints-nothing": "the library is talkative"})
+AWAY = SearcherEntry(name="acme-away", searcher=stay, unavailable="it needs a licence")
+
+class Group:
+    entry = UP
+
+@hookimpl
+def cfbench_register_searchers():
+    return [UP, STAY, AWAY]
+"""
+
+
+@pytest.fixture
+def acme(install: Install) -> None:
+    install("acme-search", {"acme": "acme_plugin"}, {"acme_plugin": ACME}, version="2.5")
+
+
+def check(*arguments: str, width: int = 200) -> Result:
+    return CliRunner().invoke(command, list(arguments), env={"COLUMNS": str(width)})
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_searcher_that_passes_and_one_that_does_not() -> None:
+    passing = check("acme-up")
+    assert passing.exit_code == 0, passing.output
+    assert passing.stderr == "Checking acme-up ...\n"
+    assert "acme-up: 30 passed, 4 not applicable" in passing.stdout
+    failing = check("acme-stay")
+    assert failing.exit_code == 1
+    (line,) = [line for line in failing.stdout.splitlines() if "finds-something" in line]
+    assert [cell.strip() for cell in line.strip("│").split("│")][:2] == ["finds-something", "failed"]
+    assert "it found nothing on any of them" in line
+    assert "look at what" in line
+
+
+@pytest.mark.usefixtures("acme")
+def test_json_is_one_document() -> None:
+    result = check("acme-search", "--json")
+    assert result.exit_code == 1
+    up, stay = json.loads(result.stdout)
+    assert (up["kind"], up["name"], up["passed"]) == ("searcher", "acme-up", True)
+    assert (stay["name"], stay["passed"]) == ("acme-stay", False)
+    assert [one["check"] for one in up["checks"]] == [one.name for one in SEARCHER_CHECKS]
+    assert {one["check"] for one in stay["checks"] if one["result"] == "failed"} == {"finds-something"}
+    assert all(one["guards"] and one["mend"] for one in stay["checks"])
+    assert result.stderr == "acme-away cannot run here: it needs a licence\n"
+
+
+@pytest.mark.usefixtures("acme")
+def test_an_entry_in_a_module_need_not_be_registered() -> None:
+    declared = check("acme_plugin:DECLARED")
+    assert declared.exit_code == 0, declared.output
+    assert "the library is talkative (it wrote to stdout: '[bold]here\\n')" in declared.stdout
+    assert "acme-loud: 29 passed, 4 not applicable, 1 known failure" in declared.stdout
+    assert check("acme_plugin:Group.entry").exit_code == 0
+
+
+def test_a_file_that_the_user_names(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(ACME)
+    assert check("acme-up", "--plugin", str(file)).exit_code == 0
+
+
+def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_own_module.py").write_text(ACME)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert check("my_own_module:UP").exit_code == 0
+    del sys.modules["my_own_module"]
+
+
+@pytest.mark.usefixtures("acme")
+@pytest.mark.parametrize(
+    ("target", "error", "words"),
+    [
+        ("acme-upp", UnknownNameError, "unknown searcher or distribution 'acme-upp'. Did you mean 'acme-up'?"),
+        ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
+        ("random-forest", UnknownNameError, "There is a model of that name, and there are checks for searchers only."),
+        ("acme-away", UnavailableError, "acme-away cannot be checked here: it needs a licence"),
+        ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries of searchers there: STAY, UP"),
+        ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not a SearcherEntry; put the searcher into"),
+        ("acme_plugin:Group", PluginError, "acme_plugin:Group is the class Group, not a SearcherEntry"),
+        ("acme_plug:UP", PluginError, "acme_plug cannot be imported"),
+        ("acme_plugin:", PluginError, "there is no '' in acme_plugin"),
+    ],
+)
+def test_what_cannot_be_checked(target: str, error: type[CfbenchError], words: str) -> None:
+    result = check(target)
+    assert isinstance(result.exception, error), result.output
+    assert words in str(result.exception)
+
+
+@pytest.mark.usefixtures("acme")
+def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["check", "acme-upp"])
+    assert caught.value.code == 1
+    assert capsys.readouterr().err.startswith("Error: unknown searcher or distribution 'acme-upp'.")
+
+
+def test_a_time_limit_has_to_be_positive() -> None:
+    assert check("cogs", "--time-limit", "0").exit_code == 2
