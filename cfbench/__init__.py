@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from cfbench.hookspecs import hookimpl as hookimpl
     from cfbench.leaderboard import Leaderboard as Leaderboard
     from cfbench.leaderboard import leaderboard as leaderboard
+    from cfbench.oracle import NeighbourOracle as NeighbourOracle
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.outcome import Status as Status
@@ -130,7 +131,7 @@ _HOME = {
     "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],
     "leaderboard": ["Leaderboard", "leaderboard"],
-    "oracle": ["Oracle"],
+    "oracle": ["NeighbourOracle", "Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],
     "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],

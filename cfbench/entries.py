@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cfbench.dataset import Dataset
 from cfbench.errors import PluginError
-from cfbench.oracle import Oracle
+from cfbench.oracle import Oracle, predict_neighbours
 from cfbench.outcome import CounterfactualSet
 from cfbench.perturbations import KNeighbours
 from cfbench.problem import Problem
@@ -257,6 +257,10 @@ class CellContext:
     def oracle(self) -> Oracle:
         """The fastest exact way to ask the model; made when it is first used."""
         return self.model().oracle()
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""
+        return predict_neighbours(self.oracle, Z, neighbours)
 
 
 class CounterfactualMetric(Settings):

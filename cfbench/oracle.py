@@ -11,7 +11,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from cfbench.errors import BudgetExhausted, ModelError
+from cfbench.perturbations import KNeighbours
 from cfbench.space import FloatArray, IntArray
+
+_BLOCK = 65_536
+"""Rows of neighbours that are drawn at once."""
 
 
 @runtime_checkable
@@ -25,6 +29,38 @@ class Oracle(Protocol):
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the class probabilities, float64, shape (n, n_classes), columns in the order of the class codes."""
         ...
+
+
+@runtime_checkable
+class NeighbourOracle(Protocol):
+    """An oracle with a way of its own to the K-neighbours of many candidates."""
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Return the class codes of the K-neighbours of the rows of `Z`, float64, shape (n, d); int64, shape (n, m)."""
+        ...
+
+
+def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+    """Ask for the classes of K-neighbours, in the oracle's own way where it has one, row by row otherwise.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    Z : ndarray of float64, shape (n, d)
+    neighbours : KNeighbours
+
+    Returns
+    -------
+    ndarray of int64, shape (n, m)
+    """
+    if isinstance(oracle, NeighbourOracle):
+        return oracle.predict_neighbours(Z, neighbours)
+    classes = np.empty((len(Z), neighbours.m), dtype=np.int64)
+    at_once = max(1, _BLOCK // neighbours.m)
+    for first in range(0, len(Z), at_once):
+        rows = neighbours.draw(Z[first : first + at_once], first)
+        classes[first : first + at_once] = oracle.predict(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+    return classes
 
 
 class Meter:
@@ -85,12 +121,17 @@ class Meter:
         self.robustness_queries += self._admit(Z)
         return self._oracle.predict(Z)
 
-    def _admit(self, Z: FloatArray) -> int:
-        """Check a question and return its number of rows, before any of them is answered."""
+    def predict_neighbours_for_objective(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of the K-neighbours of candidates, shape (n, m), on behalf of a robustness objective."""
+        self.robustness_queries += self._admit(Z, rows_each=neighbours.m)
+        return predict_neighbours(self._oracle, Z, neighbours)
+
+    def _admit(self, Z: FloatArray, rows_each: int = 1) -> int:
+        """Check a question and return how many rows it asks, before any of them is answered."""
         if not isinstance(Z, np.ndarray) or Z.dtype != np.float64 or Z.ndim != 2 or Z.shape[1] != self._d:
             received = f"{Z.dtype} of shape {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
             raise ModelError(f"a question is a float64 array of shape (n, {self._d}), not {received}")
         if not np.isfinite(Z).all():
             raise ModelError("a question holds a NaN or an infinity; every value must be finite")
-        self.require(len(Z))
-        return len(Z)
+        self.require(len(Z) * rows_each)
+        return len(Z) * rows_each

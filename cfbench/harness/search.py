@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.plan import Cell
 from cfbench.harness.seeds import SearchName, guarded_randomness
 from cfbench.harness.signal_guard import guarded_signals
-from cfbench.oracle import Meter, Oracle
+from cfbench.oracle import Meter, Oracle, predict_neighbours
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space import FeatureSpace, FloatArray
@@ -101,6 +102,7 @@ def run_search(
         space=FeatureSpace(ground.dataset.space.features),  # its own arrays: what plugins do to them ends here
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
+        ask_neighbours=meter.predict_neighbours_for_objective,
     )
     judged = replace(
         context,
@@ -108,6 +110,7 @@ def run_search(
         predict=ground.oracle.predict,
         stream=seeds.judge_stream(),
         judging=True,
+        ask_neighbours=partial(predict_neighbours, ground.oracle),
     )
     seed = seeds.searcher_seed()
     with guarded_randomness(seed), guarded_signals():

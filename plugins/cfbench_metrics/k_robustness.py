@@ -42,6 +42,6 @@ class KRobustness(CounterfactualMetric):
         for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
             stream = stream_of("k-robustness", context, int(row_id))
             neighbours = KNeighbours(dataset.space, x, stream, self.m)
-            classes = context.oracle.predict(neighbours.draw(z[np.newaxis])[0])
+            classes = context.predict_neighbours(z[np.newaxis], neighbours)
             scores[i] = (classes == dataset.target).mean()
         return found.spread(scores, searches)

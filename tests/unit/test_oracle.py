@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cfbench.errors import BudgetExhausted, ModelError
-from cfbench.oracle import Meter, Oracle
-from cfbench.space import FloatArray, IntArray
+from cfbench.oracle import Meter, NeighbourOracle, Oracle, predict_neighbours
+from cfbench.perturbations import KNeighbours
+from cfbench.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, NumericalPerturbation
 
 
 class Threshold:
@@ -88,3 +89,52 @@ def test_what_is_no_question_is_refused_and_costs_nothing(question: Any, message
         with pytest.raises(ModelError, match=message):
             ask(question)
     assert oracle.asked == meter.search_queries == meter.robustness_queries == 0
+
+
+# ------------------------------------------------------------------ K-neighbours
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("size", Kind.NUMERICAL, 0, 10, perturbation=NumericalPerturbation(3, 3)),
+        FeatureSpec("age", Kind.NUMERICAL, 0, 10),
+    )
+)
+NEAR = KNeighbours(SPACE, np.array([5.0, 0.0]), stream=3, m=7)
+
+
+class Quick(Threshold):
+    """Knows a way of its own."""
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        return np.full((len(Z), neighbours.m), 9, dtype=np.int64)
+
+
+def test_neighbours_are_asked_row_by_row_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    Z = rows(5, 5, 2, 5, 9)
+    whole = predict_neighbours(Threshold(), Z, NEAR)
+    assert whole.shape == (5, 7)
+    drawn = NEAR.draw(Z)
+    np.testing.assert_array_equal(whole, drawn[:, :, 0] > 5)
+    assert 0 < whole[0].sum() < 7
+    assert whole[2:5:2].tolist() == [[0] * 7, [1] * 7]  # what is changed stays
+    for block in (1, 14, 20):
+        monkeypatch.setattr("cfbench.oracle._BLOCK", block)
+        np.testing.assert_array_equal(predict_neighbours(Threshold(), Z, NEAR), whole)
+
+
+def test_an_oracle_with_a_way_of_its_own_is_asked_that_way() -> None:
+    assert isinstance(Quick(), NeighbourOracle)
+    assert not isinstance(Threshold(), NeighbourOracle)
+    assert predict_neighbours(Quick(), rows(5), NEAR).tolist() == [[9] * 7]
+
+
+@pytest.mark.parametrize("oracle", [Threshold(), Quick()])
+def test_every_neighbour_counts_as_a_row_of_the_objective(oracle: Oracle) -> None:
+    meter = Meter(oracle, d=2, max_queries=20)
+    assert meter.predict_neighbours_for_objective(rows(5, 5), NEAR).shape == (2, 7)
+    assert (meter.search_queries, meter.robustness_queries, meter.queries_left) == (0, 14, 6)
+    with pytest.raises(BudgetExhausted, match=r"a question of 7 rows .* 6 rows are left"):
+        meter.predict_neighbours_for_objective(rows(5), NEAR)
+    assert meter.robustness_queries == 14
+    with pytest.raises(ModelError, match="float64 array of shape"):
+        meter.predict_neighbours_for_objective(np.zeros((1, 3)), NEAR)
