@@ -1,10 +1,20 @@
-"""Conformance checks: what every searcher has to keep, ours first.
+"""Conformance checks: what every searcher, objective and metric has to keep, ours first.
 
-``cfbench check NAME`` runs them from the command line, :func:`check_searcher` from Python, and
-:func:`parametrize_searchers` as tests of pytest.
+``cfbench check NAME`` runs them from the command line, :func:`check_searcher`, :func:`check_objective` and
+:func:`check_metric` from Python, and :func:`parametrize_searchers` as tests of pytest.
 """
 
 from cfbench.testing.check import Finding, Report, Result
+from cfbench.testing.metrics.run import check_metric
+from cfbench.testing.objectives.run import check_objective
 from cfbench.testing.searchers.run import check_searcher, parametrize_searchers
 
-__all__ = ["Finding", "Report", "Result", "check_searcher", "parametrize_searchers"]
+__all__ = [
+    "Finding",
+    "Report",
+    "Result",
+    "check_metric",
+    "check_objective",
+    "check_searcher",
+    "parametrize_searchers",
+]
