@@ -56,13 +56,14 @@ class Fresh:
             "PIP_NO_INDEX": "1",
             "PIP_NO_BUILD_ISOLATION": "0",  # pip's way of switching the isolation off
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "MLFLOW_TRACKING_URI": f"sqlite:///{home / 'mlflow.db'}",
             "COLUMNS": "120",
         }
 
-    def run(self, *command: str, home: Path, code: int = 0) -> str:
-        """Run a command in `home`; return what it prints. Its exit code has to be `code`."""
+    def run(self, *command: str, home: Path, folder: Path | None = None, code: int = 0) -> str:
+        """Run a command in `folder`, or at home; return what it prints. Its exit code has to be `code`."""
         ended = subprocess.run(
-            command, cwd=home, env=self.environment(home), capture_output=True, text=True, check=False
+            command, cwd=folder or home, env=self.environment(home), capture_output=True, text=True, check=False
         )
         assert ended.returncode == code, f"{command}\n{ended.stdout}\n{ended.stderr}"
         return ended.stdout

@@ -1,0 +1,61 @@
+"""The guides' snippets, run in their order as a reader would."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.conftest import ROOT, Fresh
+
+SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def snippets(page: str) -> list[tuple[str, str]]:
+    """Return the language and the text of every snippet of a page."""
+    return SNIPPET.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_the_way_from_nothing_to_the_leaderboard(fresh: Fresh, tmp_path: Path, empty_store: Path) -> None:
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    here = tmp_path
+    said = ""
+    for language, text in snippets("write-a-searcher.md"):
+        match language:
+            case "python":
+                name = re.match(r"# (\w+\.py)\n", text)
+                assert name is not None, "a file's snippet begins with its name"
+                (here / name[1]).write_text(text, encoding="utf-8")
+            case "toml":
+                assert text in (here / "pyproject.toml").read_text(encoding="utf-8")
+            case "sh":
+                for line in text.splitlines():
+                    script = f"{line}\npwd > '{tmp_path}/where'\n" if line.startswith("cd ") else line
+                    code = 1 if line.endswith("# exits with 1") else 0
+                    said = fresh.run("sh", "-c", script, home=tmp_path, folder=here, code=code)
+                    if line.startswith("cd "):
+                        here = Path((tmp_path / "where").read_text().strip())
+            case _:
+                raise AssertionError(f"a snippet in {language} is run by nobody")
+    rows = [line.split()[0] for line in said.splitlines() if line.startswith("  ") and line.split()]
+    assert {"my-searcher", "cogs"} <= set(rows), "the last command shows the leaderboard"
+
+
+@pytest.mark.slow
+def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
+    found = snippets("python.md")
+    assert {language for language, _ in found} == {"python"}
+    (tmp_path / "page.py").write_text(as_script([text for _, text in found]), encoding="utf-8")
+    said = fresh.run("python", "-W", "error", "page.py", home=tmp_path)
+    assert said.startswith("2 cells done; 4 searches run: my-results\n4 []\n")
+    assert "0 becomes 1 if " in said
+
+
+def as_script(parts: list[str]) -> str:
+    """Join snippets to one script; all but definitions stand under one guard, as in a notebook that is imported."""
+    body = "\n".join(part.replace('if __name__ == "__main__":', "if True:") for part in parts)
+    indented = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(keepends=True))
+    return f'if __name__ == "__main__":\n{indented}'
