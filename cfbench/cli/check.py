@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import open_registry, plugin_option
+from cfbench.entries import Entry, MetricEntry, ObjectiveEntry, SearcherEntry
+from cfbench.errors import PluginError, UnknownNameError
+from cfbench.loading import guarded
 
 if TYPE_CHECKING:
-    from cfbench.entries import SearcherEntry
     from cfbench.registry import Registry
     from cfbench.testing import Report
+
+KINDS: dict[type[Entry], str] = {SearcherEntry: "searcher", ObjectiveEntry: "objective", MetricEntry: "metric"}
+"""The kinds of entry that there are checks for."""
 
 STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "known failure": "yellow"}
 
 
-@click.command("check", short_help="Check that searchers keep their contract.")
+@click.command("check", short_help="Check that searchers, objectives and metrics keep their contract.")
 @click.argument("target", metavar="NAME|DISTRIBUTION|MODULE:OBJECT")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
@@ -28,69 +33,72 @@ STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "kno
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Seconds that one search may take.",
+    help="Seconds that one search of a searcher may take.",
 )
 @plugin_option
 def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str, ...]) -> None:
-    """Check that searchers keep their contract.
+    """Check that searchers, objectives and metrics keep their contract.
 
-    The target is a registered searcher, a distribution (all its searchers), or a SearcherEntry in a module. Exits with
-    1 if a check failed.
+    The target is a registered name, a distribution (all that it brings), or an entry in a module. Exits with 1 if a
+    check failed.
     """
-    from cfbench.testing import check_searcher
-
-    registry = open_registry(plugins)
-    entries = find_entries(target, registry)
+    entries = find_entries(target, open_registry(plugins))
     reports = []
     for entry in entries:
-        if len(entries) > 1 and entry.unavailable:
+        if len(entries) > 1 and isinstance(entry, SearcherEntry) and entry.unavailable:
             click.echo(f"{entry.name} cannot run here: {entry.unavailable}", err=True)
             continue
         if not as_json:
-            click.echo(f"Checking {entry.name} ...", err=True)
-        report = check_searcher(entry, time_limit=time_limit)
-        reports.append(report)
+            click.echo(f"Checking the {KINDS[type(entry)]} {entry.name} ...", err=True)
+        report = run_checks(entry, time_limit)
+        reports.append((KINDS[type(entry)], report))
         if not as_json:
             _print(report)
     if as_json:
-        click.echo(json.dumps([_content(report) for report in reports], indent=2, ensure_ascii=False))
-    if not all(report.passed for report in reports):
+        click.echo(json.dumps([_content(kind, report) for kind, report in reports], indent=2, ensure_ascii=False))
+    if not all(report.passed for _, report in reports):
         sys.exit(1)
 
 
-def find_entries(target: str, registry: Registry) -> list[SearcherEntry]:
-    """Return the searchers that `target` names.
+def run_checks(entry: Entry, time_limit: float) -> Report:
+    """Run the checks of an entry's kind."""
+    from cfbench.testing.metrics.run import check_metric
+    from cfbench.testing.objectives.run import check_objective
+    from cfbench.testing.searchers.run import check_searcher
+
+    if isinstance(entry, SearcherEntry):
+        return check_searcher(entry, time_limit=time_limit)
+    if isinstance(entry, ObjectiveEntry):
+        return check_objective(entry)
+    assert isinstance(entry, MetricEntry)
+    return check_metric(entry)
+
+
+def find_entries(target: str, registry: Registry) -> list[Entry]:
+    """Return the entries that `target` names.
 
     Raises
     ------
     PluginError
-        If it is ``module:object`` and names no searcher's entry.
+        If it is ``module:object`` and names no entry that can be checked.
     UnknownNameError
         If it is the name of nothing that can be checked.
     """
-    from cfbench.errors import UnknownNameError
-
     if ":" in target:
         return [_imported(target)]
-    if target in registry.searchers:
-        return [registry.searchers[target].entry]
-    by_distribution: dict[str, list[SearcherEntry]] = {}
-    for registered in registry.searchers.values():
-        if registered.distribution:
-            by_distribution.setdefault(registered.distribution, []).append(registered.entry)
-    if target in by_distribution:
-        return by_distribution[target]
-    raise UnknownNameError(
-        "searcher or distribution", target, [*registry.searchers, *by_distribution], _hint(target, registry)
-    )
+    registered = [one for kind in (registry.searchers, registry.objectives, registry.metrics) for one in kind.values()]
+    by_name: list[Entry] = [one.entry for one in registered if one.entry.name == target]
+    by_distribution: list[Entry] = [one.entry for one in registered if one.distribution == target]
+    found = by_name or by_distribution
+    if not found:
+        known = {one.entry.name for one in registered} | {one.distribution for one in registered}
+        kinds = f"{', '.join(KINDS.values())} or distribution"
+        raise UnknownNameError(kinds, target, known - {""}, _hint(target, registry))
+    return found
 
 
-def _imported(target: str) -> SearcherEntry:
+def _imported(target: str) -> Entry:
     """Import ``module:object``, from the working directory, too."""
-    from cfbench.entries import SearcherEntry
-    from cfbench.errors import PluginError
-    from cfbench.loading import guarded
-
     module_name, _, path = target.partition(":")
     here = str(Path.cwd())  # in full: child processes know no working directory by ""
     if here not in sys.path:
@@ -101,24 +109,23 @@ def _imported(target: str) -> SearcherEntry:
         raise PluginError(f"{module_name} cannot be imported: {error}") from error
     for name in path.split("."):
         if not hasattr(found, name):
-            entries = [one for one, value in vars(found).items() if isinstance(value, SearcherEntry)]
-            there = f"; entries of searchers there: {', '.join(entries)}" if entries else ""
+            entries = [one for one, value in vars(found).items() if isinstance(value, tuple(KINDS))]
+            there = f"; entries there: {', '.join(entries)}" if entries else ""
             raise PluginError(f"{target}: there is no {name!r} in {module_name}{there}")
         found = getattr(found, name)
-    if not isinstance(found, SearcherEntry):
+    if not isinstance(found, (SearcherEntry, ObjectiveEntry, MetricEntry)):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(
-            f"{target} is {what}, not a SearcherEntry; put the searcher into one: "
+            f"{target} is {what}, not an entry; put it into one, a searcher for instance: "
             'SearcherEntry(name="...", searcher=...)'
         )
     return found
 
 
 def _hint(target: str, registry: Registry) -> str:
-    others = {"model": registry.models, "objective": registry.objectives, "metric": registry.metrics}
-    for kind, entries in others.items():
+    for kind, entries in {"model": registry.models, "data set": registry.datasets}.items():
         if target in entries:
-            return f"There is a {kind} of that name, and there are checks for searchers only."
+            return f"There is a {kind} of that name, and there are no checks for those."
     return "An entry that is not registered is named by MODULE:OBJECT, a plugin that is not installed by --plugin."
 
 
@@ -152,9 +159,9 @@ def _print(report: Report) -> None:
     console.print(f"{report.entry}: {', '.join(counts)}")
 
 
-def _content(report: Report) -> dict[str, Any]:
+def _content(kind: str, report: Report) -> dict[str, Any]:
     return {
-        "kind": "searcher",
+        "kind": kind,
         "name": report.entry,
         "passed": report.passed,
         "checks": [

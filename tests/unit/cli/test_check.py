@@ -59,7 +59,7 @@ def check(*arguments: str, width: int = 200) -> Result:
 def test_a_searcher_that_passes_and_one_that_does_not() -> None:
     passing = check("acme-up")
     assert passing.exit_code == 0, passing.output
-    assert passing.stderr == "Checking acme-up ...\n"
+    assert passing.stderr == "Checking the searcher acme-up ...\n"
     assert "acme-up: 30 passed, 4 not applicable" in passing.stdout
     failing = check("acme-stay")
     assert failing.exit_code == 1
@@ -109,13 +109,17 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("target", "error", "words"),
     [
-        ("acme-upp", UnknownNameError, "unknown searcher or distribution 'acme-upp'. Did you mean 'acme-up'?"),
+        (
+            "acme-upp",
+            UnknownNameError,
+            "unknown searcher, objective, metric or distribution 'acme-upp'. Did you mean 'acme-up'?",
+        ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
-        ("random-forest", UnknownNameError, "There is a model of that name, and there are checks for searchers only."),
+        ("random-forest", UnknownNameError, "There is a model of that name, and there are no checks for those."),
         ("acme-away", UnavailableError, "acme-away cannot be checked here: it needs a licence"),
-        ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries of searchers there: STAY, UP"),
-        ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not a SearcherEntry; put the searcher into"),
-        ("acme_plugin:Group", PluginError, "acme_plugin:Group is the class Group, not a SearcherEntry"),
+        ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries there: STAY, UP"),
+        ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not an entry; put it into one"),
+        ("acme_plugin:Group", PluginError, "acme_plugin:Group is the class Group, not an entry"),
         ("acme_plug:UP", PluginError, "acme_plug cannot be imported"),
         ("acme_plugin:", PluginError, "there is no '' in acme_plugin"),
     ],
@@ -131,7 +135,16 @@ def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["check", "acme-upp"])
     assert caught.value.code == 1
-    assert capsys.readouterr().err.startswith("Error: unknown searcher or distribution 'acme-upp'.")
+    assert capsys.readouterr().err.startswith("Error: unknown searcher, objective, metric or distribution 'acme-upp'.")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("none", "objective"), ("loss", "metric")])
+def test_objectives_and_metrics_have_checks_of_their_own(name: str, kind: str) -> None:
+    result = check(name, "--json")
+    assert result.exit_code == 0, result.output
+    (report,) = json.loads(result.stdout)
+    assert (report["kind"], report["name"], report["passed"]) == (kind, name, True)
+    assert len(report["checks"]) > 5
 
 
 def test_a_time_limit_has_to_be_positive() -> None:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from cfbench.testing.check import Check
+from cfbench.testing.metrics.run import METRIC_CHECKS
+from cfbench.testing.objectives.run import OBJECTIVE_CHECKS
 from cfbench.testing.searchers.table import SEARCHER_CHECKS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encoding="utf-8")
 
 
-def test_the_pages_table_is_the_checks() -> None:
-    rows = re.findall(r"^\| `[a-z0-9-]+` \| .*$", PAGE, flags=re.MULTILINE)
-    expected = [f"| `{check.name}` | {check.guards} | {check.mend} |" for check in SEARCHER_CHECKS]
+@pytest.mark.parametrize(
+    ("title", "checks"),
+    [("searchers", SEARCHER_CHECKS), ("objectives", OBJECTIVE_CHECKS), ("metrics", METRIC_CHECKS)],
+)
+def test_the_pages_tables_are_the_checks(title: str, checks: Sequence[Check[Any, Any]]) -> None:
+    (section,) = re.findall(rf"^## Checks of {title}\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^\| `[a-z0-9-]+` \| .*$", section, flags=re.MULTILINE)
+    expected = [f"| `{check.name}` | {check.guards} | {check.mend} |" for check in checks]
     assert rows == expected, "\n".join(["the table should be", *expected])
