@@ -53,8 +53,9 @@ class StudyResult:
         report = self.report
         failed = f", {report.cells_failed} failed" if report.cells_failed else ""
         skipped = f", {report.cells_skipped} skipped" if report.cells_skipped else ""
-        lines = [f"{report.cells_done} cells done{failed}{skipped}; {report.searches_run} searches run: {self.results}"]
-        return "\n".join([*lines, *(f"failed: {failure}" for failure in report.failures)])
+        cells = f"{report.cells_done} cell{'' if report.cells_done == 1 else 's'} done{failed}{skipped}"
+        searches = f"{report.searches_run} search{'' if report.searches_run == 1 else 'es'} run"
+        return "\n".join([f"{cells}; {searches}: {self.results}", *(f"failed: {one}" for one in report.failures)])
 
 
 def run(

@@ -55,7 +55,7 @@ def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
 
 
 def as_script(parts: list[str]) -> str:
-    """Join snippets to one script; all but definitions stand under one guard, as in a notebook that is imported."""
+    """Join snippets to one script under one guard: the workers that it starts import it."""
     body = "\n".join(part.replace('if __name__ == "__main__":', "if True:") for part in parts)
     indented = "".join(f"    {line}" if line.strip() else line for line in body.splitlines(keepends=True))
     return f'if __name__ == "__main__":\n{indented}'

@@ -46,7 +46,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_python_and_the_command_line_run_the_same(results: Path) -> None:
     result = cfbench.run(STUDY, plugins=[TOY], results=results)
     assert (result.report.cells_done, result.report.searches_run, result.tracking) == (1, 2, "")
-    assert str(result) == f"1 cells done; 2 searches run: {results}"
+    assert str(result) == f"1 cell done; 2 searches run: {results}"
     assert result.searches()["status"].tolist() == ["found", "found"]
     assert result.leaderboard().to_frame()["searches"].tolist() == [2]
     options = ["--points", "2", "--repetitions", "1", "--fold", "0", "--metric", "success", "--tracking", "none"]
