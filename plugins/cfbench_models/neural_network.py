@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily
+from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily, Oracle
 from cfbench_models.encoding import fit_encoding
+from cfbench_models.forward_pass import ForwardPass
+from cfbench_models.network_oracle import NetworkOracle
 from cfbench_models.scikit_model import ScikitModel, n_classes_of
 
 
@@ -62,12 +65,41 @@ class NeuralNetwork(ModelFamily):
 
 
 class NetworkModel(ScikitModel):
-    """A fitted network."""
+    """A fitted network.
+
+    scikit-learn's outputs for a row change in the last bits with the rows that are asked beside it. Decision: the class
+    of a row is what scikit-learn answers when it is asked for that row alone.
+    """
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return scikit-learn's own answers; class codes, int64, shape (n,).
+
+        One question for all rows settles those whose outputs are far enough from the class boundary that rounding does
+        not matter. The others, if any, are asked alone.
+        """
+        classes = super().predict(Z)
+        if len(Z) > 1:
+            _, certain = self._forward_pass.answer(Z)
+            doubtful = ~certain
+            classes[doubtful] = self.predict_alone(Z[doubtful])
+        return classes
+
+    def predict_alone(self, Z: FloatArray) -> IntArray:
+        """Return scikit-learn's answers to questions of one row each."""
+        return np.array([super(NetworkModel, self).predict(z[np.newaxis])[0] for z in Z], dtype=np.int64)
+
+    def oracle(self) -> Oracle:
+        """Return the fast way to ask the network."""
+        return NetworkOracle(self)
 
     def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Yield the weights, then the biases, layer by layer."""
         yield from self.classifier.coefs_
         yield from self.classifier.intercepts_
+
+    @cached_property
+    def _forward_pass(self) -> ForwardPass:
+        return ForwardPass(self.encoding, self.classifier, np.float64)
 
 
 def _network() -> Any:

@@ -1,0 +1,167 @@
+"""The network's forward pass in one precision, with a bound on what its rounding can do to each answer.
+
+Matrix products round differently in another order of summation, and linear-algebra libraries choose the order by the
+shape of the whole question: scikit-learn's own outputs for a row change in the last bits with the rows that are asked
+beside it. So equal bits are not to be had. Equal classes are: an output that is further from the class boundary than
+rounding can carry it, in this order or in any other, decides the class; all other rows are in doubt.
+
+References
+----------
+N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.1: in whatever order the n
+products of an inner product are summed up, its error is at most ``n u / (1 - n u)`` times the sum of their magnitudes,
+with u the unit roundoff.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cfbench import FloatArray, IntArray, UnavailableError
+from cfbench_models.encoding import Encoding
+from cfbench_models.network_inputs import NetworkInputs, Reals
+
+BLOCK = 1024
+"""Rows that pass the network together: their hidden layer stays in a core's cache."""
+
+_SPARE_ROUNDINGS = 10
+"""Roundings beside those of the sums: to standardise an input, to convert it and the weights, to add what is apart."""
+
+_ACTIVATION_ROUNDINGS = 16
+"""An output this many roundings beside the class boundary may count as on it, after a logistic function or softmax."""
+
+_DOUBLE = float(np.finfo(np.float64).eps) / 2
+
+
+class ForwardPass:
+    """A fitted network with one hidden layer of rectified units, in one precision.
+
+    Its inputs are those of all features and a 1 for the biases.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    classifier : MLPClassifier
+        Fitted on the encoding's columns.
+    precision : dtype
+        float32 or float64.
+
+    Raises
+    ------
+    UnavailableError
+        If the network is of another shape; the message says what is not supported.
+
+    Attributes
+    ----------
+    inputs : NetworkInputs
+    hidden : ndarray, shape (units, inputs + 1)
+        Weights and biases of the hidden layer; 0 for features that are one-hot encoded.
+    output, output_bias : ndarray, shape (outputs, units), (outputs, 1)
+    rounding : ndarray, shape (inputs + 1,)
+        What rounding may amount to, an input of 1 each, where outputs are compared.
+    """
+
+    def __init__(self, encoding: Encoding, classifier: Any, precision: DTypeLike) -> None:
+        _refuse_other_shapes(encoding, classifier)
+        self.inputs, columns = NetworkInputs.of(encoding)
+        first, second = (np.asarray(weights, dtype=np.float64) for weights in classifier.coefs_)
+        biases, output_biases = classifier.intercepts_
+        hidden = np.zeros((len(self.inputs) + 1, first.shape[1]))
+        hidden[:-1][columns >= 0] = first[columns[columns >= 0]]
+        hidden[-1] = biases
+        self.hidden: Reals = np.ascontiguousarray(hidden.T, dtype=precision)
+        self.output: Reals = np.ascontiguousarray(second.T, dtype=precision)
+        self.output_bias: Reals = np.asarray(output_biases, dtype=precision)[:, np.newaxis]
+
+        # scikit-learn's answer, in double precision, may be as far from the exact one as ours in that precision. The
+        # winner is told by its difference from other outputs where there are several. A tenth is for the bound itself.
+        unit = float(np.finfo(self.hidden.dtype).eps) / 2
+        share = 1.1 * (sum(hidden.shape) + _SPARE_ROUNDINGS) * (unit + _DOUBLE) * min(len(self.output), 2)
+        # Numbers below the smallest normal one lose more of themselves, but never more than that one does.
+        magnitudes = np.maximum(np.abs(hidden), np.finfo(self.hidden.dtype).tiny)
+        magnitudes[:-1][columns < 0] = 0
+        rounding = share * (magnitudes @ np.abs(second))
+        rounding[-1] += share * np.abs(output_biases) + _ACTIVATION_ROUNDINGS * _DOUBLE
+        self.rounding: Reals = rounding.max(axis=1).astype(self.hidden.dtype)
+
+    def encode(self, Z: FloatArray) -> Reals:
+        """Return the inputs of rows of features, shape (inputs + 1, n)."""
+        inputs = np.empty((len(self.inputs) + 1, len(Z)), dtype=self.hidden.dtype)
+        self.inputs.encode(Z.T.copy(), inputs[:-1])
+        inputs[-1] = 1
+        return inputs
+
+    def answer(self, Z: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Answer rows, shape (n, d).
+
+        Returns
+        -------
+        winners : ndarray of int64, shape (n,)
+            Positions among the network's classes.
+        certain : ndarray of bool, shape (n,)
+            False for rows in doubt, whose winners mean nothing.
+        """
+        winners = np.empty(len(Z), dtype=np.int64)
+        certain = np.empty(len(Z), dtype=bool)
+        for start in range(0, len(Z), BLOCK):
+            block = slice(start, start + BLOCK)
+            inputs = self.encode(Z[block])
+            sums = self.hidden @ inputs
+            rounding = self.rounding @ np.abs(inputs, out=inputs)
+            winners[block], certain[block] = self.decide(sums, rounding)
+        return winners, certain
+
+    def decide(self, sums: Reals, rounding: Reals) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Go on from the hidden layer's sums.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (..., units, n)
+            Of weighted inputs and biases; used up.
+        rounding : ndarray, shape (..., n)
+            What rounding may amount to.
+
+        Returns
+        -------
+        winners, certain : ndarray, shape (..., n)
+            As `answer`.
+        """
+        outputs = self.output @ np.maximum(sums, 0, out=sums)
+        outputs += self.output_bias
+        if len(self.output) == 1:
+            # What overflowed is NaN, of which every comparison is false: it is in doubt.
+            lead = outputs[..., 0, :]
+            return (lead > 0).astype(np.int64), np.abs(lead) > rounding
+        winners = outputs.argmax(axis=-2)
+        outputs.sort(axis=-2)
+        return winners, outputs[..., -1, :] - outputs[..., -2, :] > rounding
+
+    def answer_row(self, z: FloatArray) -> int:
+        """Answer one row, shape (d,), in few steps; -1 where it is in doubt."""
+        coding = self.inputs
+        inputs = np.empty(len(self.rounding), dtype=self.hidden.dtype)
+        inputs[: len(z)] = (z - coding.mean[:, 0]) * coding.factor[:, 0]
+        inputs[len(z) : -1] = z[coding.indicated] == coding.codes[:, 0]
+        inputs[-1] = 1
+        sums = self.hidden.dot(inputs)
+        outputs = self.output.dot(np.maximum(sums, 0, out=sums)) + self.output_bias[:, 0]
+        rounding = self.rounding.dot(np.abs(inputs, out=inputs))
+        if len(outputs) == 1:
+            return int(outputs[0] > 0) if abs(outputs[0]) > rounding else -1
+        second, first = np.sort(outputs)[-2:]
+        return int(outputs.argmax()) if first - second > rounding else -1
+
+
+def _refuse_other_shapes(encoding: Encoding, classifier: Any) -> None:
+    from sklearn.neural_network import MLPClassifier
+
+    if type(classifier) is not MLPClassifier:
+        raise UnavailableError(f"the classifier is a {type(classifier).__name__}, not an MLPClassifier")
+    if len(classifier.coefs_) != 2:
+        raise UnavailableError(f"the network has {len(classifier.coefs_) - 1} hidden layers; one is supported")
+    if classifier.activation != "relu":
+        raise UnavailableError(f"the network's units are of kind {classifier.activation!r}; 'relu' is supported")
+    if encoding.mean is None or encoding.scale is None:
+        raise UnavailableError("the network's columns are not standardised")
