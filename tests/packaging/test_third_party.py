@@ -29,11 +29,12 @@ def test_a_third_partys_searcher_comes_to_the_leaderboard(fresh: Fresh, tmp_path
     assert "random rows, walked back" in fresh.run("cfbench", "plugins", home=tmp_path)
 
     (report,) = json.loads(fresh.run("cfbench", "check", NAME, "--json", home=tmp_path))
-    assert report["entry"] == NAME
+    assert report["name"] == NAME
 
+    no_clock = ["--time-limit", "none", "--tracking", "none"]
     study = ["--dataset", "wine", "--model", "random-forest", "--fold", "0", "--points", "3", "--repetitions", "1"]
     searchers = ["--searcher", NAME, "--searcher", "nearest-unlike"]
-    shown = fresh.run("cfbench", "run", *study, *searchers, "--workers", "2", "--tracking", "none", home=tmp_path)
+    shown = fresh.run("cfbench", "run", *study, *searchers, "--workers", "2", *no_clock, home=tmp_path)
     assert NAME in shown
 
     board = json.loads(fresh.run("cfbench", "leaderboard", "--format", "json", home=tmp_path))

@@ -293,8 +293,8 @@ def test_a_file_is_run_in_spawned_workers_under_a_time_limit(cfbench: Command) -
     entry = '    yield SearcherEntry(name="hanging", searcher=hang, handles=ALL)\n'
     path = write(WITH_SETTINGS.replace("@hookimpl", hang) + entry)
     searchers = ["--searcher", "mine", "--searcher", "mine[radius=2.0]", "--searcher", "hanging"]
-    code, said = cfbench(*RUN, "--workers", "2", "--time-limit", "2", "--plugin", path, *searchers)
+    code, said = cfbench(*RUN, "--workers", "2", "--time-limit", "3", "--plugin", path, *searchers)
     assert code == 0
     statuses = load_record("results").groupby("searcher")["status"].agg(set).to_dict()
     assert statuses == {"mine": {"found"}, "mine[radius=2]": {"found"}, "hanging": {"timed_out"}}
-    assert "killed after its limit of 2 s" in said
+    assert "killed after its limit of 3 s" in said
