@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol
@@ -20,9 +22,15 @@ from threadpoolctl import threadpool_limits
 from cfbench.errors import CfbenchError
 from cfbench.harness.worker import Worker, WorkerSetup
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Read by numerical libraries when a spawned worker first imports them. A worker has one thread: more would fight over
-the cores, and change the last bits of sums."""
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""Read by numerical libraries when they are loaded. A worker has one thread: more would fight over the cores, and
+change the last bits of sums."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class SerialExecutor:
         """Run `job` now and return its ended future."""
         future: Future[Any] = Future()
         try:
-            with threadpool_limits(1):
+            with _one_thread():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except Exception as error:
             future.set_exception(error)
@@ -111,8 +119,7 @@ class ProcessExecutor:
     def __init__(self, setup: WorkerSetup, slots: int) -> None:
         self.slots = slots
         self._setup = setup
-        self._environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # inherited by every worker, the restarted ones too
+        self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
         self._pools = [self._pool() for _ in range(slots)]
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
@@ -140,16 +147,44 @@ class ProcessExecutor:
             pool.stop()
         for pool in self._pools:
             pool.join()
-        for name, value in self._environment.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _restore(self._environment)
 
     def _pool(self) -> Any:
         return pebble.ProcessPool(
             max_workers=1, context=get_context("spawn"), initializer=_start_worker, initargs=[self._setup]
         )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold numerical libraries in this process to one thread: those that are loaded, and those that a job loads first.
+
+    The latter stay at one thread when the job is over. scikit-learn's, which nearly every first job loads, are loaded
+    here, so that they get their threads back.
+    """
+    import sklearn  # noqa: F401 - for the libraries that come with it
+
+    environment = _ask_for_one_thread()
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        _restore(environment)
+
+
+def _ask_for_one_thread() -> dict[str, str | None]:
+    """Set the variables and return what they were."""
+    environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    return environment
+
+
+def _restore(environment: dict[str, str | None]) -> None:
+    for name, value in environment.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 _worker: Worker | None = None
