@@ -1,4 +1,4 @@
-"""Studies that come with cfbench. A preset names only what is registered, and notes what it leaves out."""
+"""Studies that come with cfbench. A preset keeps to what is registered, and notes what it leaves out."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ PAPER_METRICS = (
 _QUICK: dict[str, Any] = {
     "datasets": ("credit", "housing", "wine"),
     "models": MODELS,
-    "searchers": ("cogs",),
+    # No searchers are named: it takes all that are registered.
     "folds": (0,),
     "points": 3,
     "repetitions": 1,
-    "time_limit": 20.0,  # nothing meets it normally; it keeps a first try from hanging
+    # A search of DiCE may take more than a minute, most of it the library's own work.
+    "at_most": {"dice-a": {"points": 1}, "dice-b": {"points": 1}},
+    "time_limit": 120.0,  # nothing meets it normally; it keeps a first try from hanging
     "workers": 2,
 }
 
@@ -64,7 +66,7 @@ _PAPER: dict[str, Any] = {
 }
 
 PRESETS = {
-    "quick": ("a first look in minutes: three data sets, fold 0, three points", _QUICK),
+    "quick": ("a first look in minutes: every searcher, three data sets, fold 0, three points", _QUICK),
     "paper": ("everything as in the paper: five data sets, five folds, all points, five repetitions", _PAPER),
 }
 """Every preset: what it is for, and its keys."""
@@ -73,7 +75,8 @@ PRESETS = {
 def preset(name: str, registry: Registry) -> Study:
     """Return a preset, without what is not registered.
 
-    Its data sets are optional: one whose table cannot be had is left out of the plan with a note.
+    One that names no searchers takes all that are registered, those of other distributions included. Its data sets are
+    optional: one whose table cannot be had is left out of the plan with a note.
 
     Parameters
     ----------
@@ -89,7 +92,13 @@ def preset(name: str, registry: Registry) -> Study:
     """
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
-    keys = {"metrics": DEFAULT_METRICS, "objectives": ("none",), **PRESETS[name][1]}
+    keys = {
+        "searchers": tuple(registry.searchers),
+        "objectives": ("none",),
+        "metrics": DEFAULT_METRICS,
+        **PRESETS[name][1],
+    }
+    keys["at_most"] = {name: cap for name, cap in keys["at_most"].items() if name in registry.searchers}
     known = {
         "datasets": registry.datasets,
         "models": registry.models,
@@ -102,8 +111,8 @@ def preset(name: str, registry: Registry) -> Study:
         absent = [text for text in keys[axis] if parse_variant(text)[0] not in entries]
         if len(absent) == len(keys[axis]) and axis != "metrics":
             raise StudyError(
-                f"preset {name}: none of its {axis} is registered ({', '.join(absent)}); `cfbench plugins` lists what "
-                "is registered and what failed to load"
+                f"preset {name}: none of its {axis} is registered ({', '.join(absent) or 'there are none'}); "
+                "`cfbench plugins` lists what is registered and what failed to load"
             )
         if absent:
             keys = _without(keys, axis, absent)
@@ -118,6 +127,5 @@ def _without(keys: dict[str, Any], axis: str, absent: list[str]) -> dict[str, An
         return tuple(text for text in names if text not in absent)
 
     parts = [{**part, axis: kept(part[axis])} if axis in part else part for part in keys.get("parts", ())]
-    caps = {name: cap for name, cap in keys.get("at_most", {}).items() if axis != "searchers" or name not in absent}
     parts = [part for part in parts if part.get(axis, True)]
-    return {**keys, axis: kept(keys[axis]), "parts": parts, "at_most": caps}
+    return {**keys, axis: kept(keys[axis]), "parts": parts}

@@ -55,21 +55,52 @@ def with_names(**names: tuple[str, ...]) -> Registry:
 
 
 def test_quick_is_a_first_look() -> None:
-    study = preset("quick", build_registry())
+    registry = build_registry()
+    study = preset("quick", registry)
     assert (study.datasets, study.models) == (("credit", "housing", "wine"), MODELS)
     assert (study.objectives, study.constraints, study.folds) == (("none",), (False,), (0,))
-    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 20.0, 2)
-    assert "cogs" in study.searchers
+    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 120.0, 2)
+    assert study.searchers == tuple(registry.searchers)
+    assert {name: cap.points for name, cap in study.at_most.items()} == {"dice-a": 1, "dice-b": 1}
     assert study.metrics == DEFAULT_METRICS
     assert study.notes == ()
+
+
+def test_quick_takes_every_searcher_that_is_registered() -> None:
+    study = preset("quick", with_names(searchers=("mine", "dice-b")))
+    assert study.searchers == ("mine", "dice-b")
+    assert set(study.at_most) == {"dice-b"}
+    assert study.notes == ()
+    with pytest.raises(StudyError, match=r"preset quick: none of its searchers is registered \(there are none\)"):
+        preset("quick", with_names(searchers=()))
 
 
 def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
     registry = build_registry()
     plan = make_plan(preset("quick", registry), registry, DataSource((), tmp_path, download=False))
     assert len(plan.cells) == 6 * len(plan.study.searchers)
-    assert not any(cell.skipped for cell in plan.cells)
-    assert plan.searches == 18 * len(plan.study.searchers)
+    unavailable = {name: found.entry.unavailable for name, found in registry.searchers.items()}
+    for cell in plan.cells:
+        assert bool(cell.skipped) == bool(unavailable[cell.searcher.name])
+        points = 1 if cell.searcher.name.startswith("dice") else 3
+        assert cell.searches == (0 if cell.skipped else points)
+
+
+def test_quick_skips_a_searcher_whose_package_is_missing_and_says_what_installs_it(tmp_path: Path) -> None:
+    registry = with_names(searchers=("cogs", "dice-a"))
+    found = registry.searchers["dice-a"]
+    missing = replace(found, entry=replace(found.entry, unavailable="it needs dice-ml; install it with: pip"))
+    tables: dict[type[Entry], dict[str, Registered[Any]]] = {
+        DatasetEntry: dict(registry.datasets),
+        ModelEntry: dict(registry.models),
+        SearcherEntry: {**registry.searchers, "dice-a": missing},
+        ObjectiveEntry: dict(registry.objectives),
+        MetricEntry: dict(registry.metrics),
+    }
+    without = Registry(RegistryOptions(), [], tables, [])
+    plan = make_plan(preset("quick", without), without, DataSource((), tmp_path, download=False))
+    assert [cell.searcher.name for cell in plan.cells if cell.skipped] == ["dice-a"] * 6
+    assert "6 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
 
 
 def test_paper_is_the_paper() -> None:
