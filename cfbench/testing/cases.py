@@ -19,6 +19,8 @@ N_TRAINING = 60
 class Toll(Objective):
     """An objective that makes moving one feature dear, in proportion to how far it moves.
 
+    It asks the model one row a candidate, as objectives of robustness ask many, and makes nothing of the answer.
+
     Parameters
     ----------
     feature : int
@@ -30,14 +32,19 @@ class Toll(Objective):
     price: float = 5.0
 
     def bind(self, context: ObjectiveContext) -> Term:
-        """Return the term ``price * |z_i - x_i| / range_i``; it asks nothing of the model."""
+        """Return the term ``price * |z_i - x_i| / range_i``."""
         i = self.feature
 
         def toll(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+            context.predict(Z)
             moves: FloatArray = np.abs(Z[:, i] - context.x[i]) / context.space.ranges[i]
             return self.price * moves
 
         return toll
+
+    def rows_per_candidate(self) -> int:
+        """One row."""
+        return 1
 
 
 @dataclass(frozen=True, eq=False)

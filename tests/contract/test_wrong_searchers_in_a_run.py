@@ -139,6 +139,7 @@ def test_the_harness_judges_each_and_the_rest_goes_on(go: Go, all_wrong: list[Wr
     _assert_untouched(frame, alone)
 
 
+@pytest.mark.slow
 def test_those_that_hang_or_kill_lose_their_own_searches_alone(go: Go, all_wrong: list[Wrong]) -> None:
     _, alone = go("alone", ["honest", "toy-dice"], points=1)
     wrong = [one for one in all_wrong if one.entry.name in IN_OTHER_PROCESSES]

@@ -7,7 +7,7 @@ import pickle
 from cfbench.entries import Handles
 from cfbench.outcome import Status
 from cfbench.testing.check import Failed, NotApplicable
-from cfbench.testing.problems import SOLVABLE, with_all_fixed, with_budget, without_target
+from cfbench.testing.problems import SOLVABLE, with_all_fixed, with_budget, with_toll, without_target
 from cfbench.testing.searchers.bench import Bench
 from cfbench.testing.searchers.child import Child, UnfitEntry
 from cfbench.testing.searchers.faults import Fault
@@ -57,10 +57,12 @@ def survives_small_budgets(bench: Bench) -> None:
     """With a query budget of 1 row, and of 5, a search ends without an exception of its own.
 
     To mend: a question past the budget raises cfbench.BudgetExhausted. Let it pass, or catch it and return the best row
-    so far or None; do not ask again. `problem.queries_left` tells beforehand.
+    so far or None; do not ask again. `problem.queries_left` and `problem.evaluations_left` tell beforehand.
     """
     for rows in (1, 5):
         bench.expect_no_further(with_budget(bench.plain, rows))
+    if Handles.OBJECTIVES in bench.entry.handles:
+        bench.expect_no_further(with_budget(with_toll(0), 5))  # the objective spends of it, too
 
 
 def gives_up(bench: Bench) -> None:

@@ -117,6 +117,7 @@ def _problem(entry: SearcherEntry, case: Case, meter: Meter, training: TrainingF
         respect_steps=case.respect_steps,
         budget=SearchBudget(budget),
         term=None if case.objective is None else case.objective.bind(context),
+        term_rows=0 if case.objective is None else case.objective.rows_per_candidate(),
         probabilities=Need.PROBABILITIES in declared,
         training=training if Need.TRAINING_DATA in declared else None,
         model=case.asked if Need.MODEL_STRUCTURE in declared else None,
@@ -183,6 +184,7 @@ def _snapshot(problem: Problem, training: TrainingFold) -> dict[str, object]:
         "constraints": problem._constraints,
         "respect_steps": problem._respect_steps,
         "budget": repr(problem._budget),
+        "the price of a candidate": problem._term_rows,
         "the ways to the model": (id(problem._meter), id(problem._term), id(problem._model), id(problem._training)),
     }
 
