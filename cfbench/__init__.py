@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from cfbench.events import RunFinished as RunFinished
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.harness.caches import cache_folder as cache_folder
     from cfbench.harness.runner import RunReport as RunReport
     from cfbench.harness.store.record import load_record as load_record
     from cfbench.harness.store.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
@@ -124,6 +125,7 @@ _HOME = {
         "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "harness.caches": ["cache_folder"],
     "harness.store.record": ["load_record"],
     "harness.runner": ["RunReport"],
     "harness.store.schema": ["SEARCH_SCHEMA"],

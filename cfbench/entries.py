@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from cfbench.dataset import Dataset
 from cfbench.errors import PluginError
 from cfbench.oracle import Oracle, predict_neighbours
+from cfbench.oracle_check import checked_oracle
 from cfbench.outcome import CounterfactualSet
 from cfbench.perturbations import KNeighbours
 from cfbench.problem import Problem
@@ -130,7 +131,15 @@ class FittedModel(Protocol):
         ...
 
     def oracle(self) -> Oracle:
-        """The fastest exact way to ask the model in this installation."""
+        """The fastest exact way to ask the model in this installation; the model itself where there is no other.
+
+        It is held against `predict` and `predict_proba` before it is used.
+
+        Raises
+        ------
+        UnavailableError
+            If this model has something that its oracle does not know; the model itself is asked then, with a warning.
+        """
         ...
 
 
@@ -243,6 +252,8 @@ class CellContext:
         The study's seed.
     respect_steps : bool
         Whether values off a feature's steps are implausible.
+    make_oracle : callable or None
+        Returns the model's oracle, checked already; None: it is made from `model` and checked.
     """
 
     dataset: Dataset
@@ -252,11 +263,14 @@ class CellContext:
     model: Callable[[], FittedModel]
     seed: int
     respect_steps: bool = False
+    make_oracle: Callable[[], Oracle] | None = None
 
     @cached_property
     def oracle(self) -> Oracle:
         """The fastest exact way to ask the model; made when it is first used."""
-        return self.model().oracle()
+        if self.make_oracle is not None:
+            return self.make_oracle()
+        return checked_oracle(self.model(), self.dataset.space, self.dataset.X[self.train])
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
         """Ask for the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""

@@ -40,6 +40,17 @@ def cache_dir() -> Path:
     return _made(path.expanduser().absolute())
 
 
+def cache_folder(name: str) -> Path:
+    """Return a folder of the cache, for this user alone to write; made if it is not there.
+
+    Raises
+    ------
+    UnavailableError
+        If it cannot be made, belongs to another user, or others may write to it.
+    """
+    return private_folder(cache_dir() / name)
+
+
 def private_folder(path: Path) -> Path:
     """Return the folder `path`, for this user alone to write; made if it is not there.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +18,11 @@ from cfbench.harness.caches import load_object, private_folder, store_object
 from cfbench.harness.folds import Fold, split
 from cfbench.harness.tuned import TunedCache, TunedRow, only_choice, read_table, tuning_key
 from cfbench.harness.tuning import tune
+from cfbench.oracle import Oracle
+from cfbench.oracle_check import checked_oracle
 from cfbench.space import IntArray
+
+T = TypeVar("T")
 
 MODELS_KEPT = 4
 """Models that are kept in memory; a study goes through them one after the other."""
@@ -36,6 +41,7 @@ class FittedModels:
         self._cache_dir = cache_dir
         self._tuned = TunedCache(cache_dir)
         self._kept: OrderedDict[str, FittedModel] = OrderedDict()
+        self._oracles: OrderedDict[str, Oracle] = OrderedDict()
 
     def hyperparameters(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> dict[str, Any]:
         """Return a fold's hyper-parameters: the settings, the entry's table, the cache, or tuning, in this order."""
@@ -58,18 +64,24 @@ class FittedModels:
         """Return a fold's fitted model: from memory, from the cache, or fitted now and cached."""
         hyperparameters = self.hyperparameters(dataset, fold, entry, family)
         key = _fitted_key(dataset, fold, entry, family, hyperparameters)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        return _kept(self._kept, key, lambda: self._made(key, dataset, fold, family, hyperparameters))
+
+    def oracle(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> Oracle:
+        """Return the way to ask a fold's fitted model: its oracle if that keeps its promise, else the model itself."""
+        model = self.get(dataset, fold, entry, family)
+        X = dataset.X[split(dataset, fold).train]
+        return _kept(self._oracles, model.fingerprint(), lambda: checked_oracle(model, dataset.space, X))
+
+    def _made(
+        self, key: str, dataset: Dataset, fold: int, family: ModelFamily, hyperparameters: dict[str, Any]
+    ) -> FittedModel:
+        """Load a fitted model from the cache, or fit and cache it."""
         path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
         model = load_object(path)
         if not isinstance(model, FittedModel):
             rows = split(dataset, fold)
             model = family.fit(dataset.X[rows.train], dataset.y[rows.train], dataset.space, hyperparameters)
             store_object(path, model)
-        self._kept[key] = model
-        if len(self._kept) > MODELS_KEPT:
-            self._kept.popitem(last=False)
         return model
 
 
@@ -108,6 +120,16 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
             f"the model predicts {target} for all {len(fold.test)} test rows of {dataset.name!r}: "
             f"nobody is left to explain; {mend}"
         )
+
+
+def _kept(memory: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
+    """Return what is kept under a key, made where it is not there; the least recently used is forgotten."""
+    if key not in memory:
+        memory[key] = make()
+        if len(memory) > MODELS_KEPT:
+            memory.popitem(last=False)
+    memory.move_to_end(key)
+    return memory[key]
 
 
 def _fitted_key(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cfbench.dataset import Dataset
-from cfbench.entries import CellContext, DataSource, FittedModel
+from cfbench.entries import CellContext, DataSource, FittedModel, ModelEntry, ModelFamily
 from cfbench.errors import CfbenchError, DataError, ModelError
 from cfbench.events import CellInfo
 from cfbench.harness.agenda import unmeasured
@@ -19,6 +19,7 @@ from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.loading import guarded
+from cfbench.oracle import Oracle
 from cfbench.registry import Registry
 
 
@@ -145,6 +146,7 @@ class Grounds:
             constraints=cell.info.constraints,
             respect_steps=bool(cell.content["respect_steps"]),
             model=partial(self._model, cell, dataset),
+            make_oracle=partial(self._oracle, cell, dataset),
             seed=int(cell.content["seed"]),
         )
 
@@ -161,10 +163,7 @@ class Grounds:
         return dataset
 
     def _model(self, cell: CellSummary, dataset: Dataset) -> FittedModel:
-        content = cell.content["model"]
-        entry = self._registry.model(content["name"]).entry
-        family = build_settings(entry.family, content["settings"], entry.name)
-        model = self._models.get(dataset, cell.info.fold, entry, family)
+        model = self._models.get(dataset, cell.info.fold, *self._family(cell))
         here = model.fingerprint()
         others = sorted(set(cell.fingerprints) - {here})
         if others:
@@ -174,6 +173,15 @@ class Grounds:
                 "fitted, or copy the fitted models from there (`cfbench fit` makes them)"
             )
         return model
+
+    def _oracle(self, cell: CellSummary, dataset: Dataset) -> Oracle:
+        self._model(cell, dataset)  # refuses another model than the cell's
+        return self._models.oracle(dataset, cell.info.fold, *self._family(cell))
+
+    def _family(self, cell: CellSummary) -> tuple[ModelEntry, ModelFamily]:
+        content = cell.content["model"]
+        entry = self._registry.model(content["name"]).entry
+        return entry, build_settings(entry.family, content["settings"], entry.name)
 
 
 def _measured(

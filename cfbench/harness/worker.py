@@ -108,6 +108,7 @@ class Worker:
             constraints=cell.constraints,
             respect_steps=cell.respect_steps,
             model=lambda: ground.model,
+            make_oracle=lambda: ground.oracle,
             seed=cell.seed,
         )
         return measure_cell(searches, context, self._registry, metrics)
@@ -125,10 +126,11 @@ class Worker:
         entry = self._registry.model(cell.model.name).entry
         family = build_settings(entry.family, cell.model.settings, entry.name)
         model = self._fitted.get(dataset, cell.fold, entry, family)
+        oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
         train = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
         for array in (train.X, train.y):
             array.setflags(write=False)
-        ground = Ground(dataset, fold, model, model.oracle(), model.fingerprint(), train)
+        ground = Ground(dataset, fold, model, oracle, model.fingerprint(), train)
         self._grounds[key] = ground
         if len(self._grounds) > GROUNDS_KEPT:
             self._grounds.popitem(last=False)

@@ -233,3 +233,33 @@ def test_a_model_that_never_predicts_the_target_among_three_classes_is_refused()
 
 def test_a_useful_model_is_accepted() -> None:
     reject_pointless(Step(75.0), data(10), Fold(train=np.arange(0, 6), test=np.array([6, 7, 8, 9])))
+
+
+class Doubtful(Step):
+    """Brings an oracle that answers below the threshold as it answers above."""
+
+    def oracle(self) -> Oracle:
+        CALLS.append("oracle")
+        return Step(self.threshold - 1)
+
+
+class DoubtfulFamily(StepFamily):
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Step:
+        return Doubtful(hyperparameters["threshold"])
+
+
+def test_an_oracle_is_held_against_its_model_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    models = FittedModels(tmp_path)
+    dataset, family = data(), DoubtfulFamily(threshold=40.0)
+    entry = ModelEntry(name="doubtful", family=DoubtfulFamily)
+    oracle = models.oracle(dataset, 0, entry, family)
+    assert oracle is models.get(dataset, 0, entry, family)  # the model answers for itself
+    assert models.oracle(dataset, 0, entry, family) is oracle
+    assert CALLS == ["oracle"]
+    assert "the fast oracle of this model is not used" in caplog.text
+
+
+def test_an_oracle_that_keeps_its_promise_is_used(tmp_path: Path) -> None:
+    models = FittedModels(tmp_path)
+    family = StepFamily(threshold=40.0)
+    assert models.oracle(data(), 0, ENTRY, family) is models.get(data(), 0, ENTRY, family)
