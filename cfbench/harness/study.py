@@ -230,9 +230,8 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
         keys["parts"] = [part.model_dump(exclude_unset=True, exclude=set(replaced)) for part in study.parts]
     lifted = {"points", "repetitions"} & set(changes)
     if lifted and study.at_most:
-        keys["at_most"] = {
-            name: cap.model_dump(exclude_unset=True, exclude=lifted) for name, cap in study.at_most.items()
-        }
+        caps = {name: cap.model_dump(exclude_unset=True, exclude=lifted) for name, cap in study.at_most.items()}
+        keys["at_most"] = {name: cap for name, cap in caps.items() if cap}
     if "datasets" in changes:
         keys["optional_datasets"] = []
     if isinstance(changes.get("settings"), Mapping):
