@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,6 +20,7 @@ from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.plan import Cell
 from cfbench.harness.seeds import SearchName, guarded_randomness
 from cfbench.harness.signal_guard import guarded_signals
+from cfbench.harness.tally import Tally
 from cfbench.oracle import Meter, Oracle, predict_neighbours
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
@@ -95,7 +98,8 @@ def run_search(
     """
     seeds = task.seeds()
     x = ground.dataset.X[task.row_id]
-    meter = Meter(ground.oracle, ground.dataset.space.d, task.cell.query_budget)
+    tally = Tally(ground.oracle)
+    meter = Meter(tally, ground.dataset.space.d, task.cell.query_budget)
     context = ObjectiveContext(
         x=x,
         target=ground.dataset.target,
@@ -126,6 +130,9 @@ def run_search(
         )
         outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge)
     outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
+    past_the_meter = tally.rows - meter.search_queries - meter.robustness_queries
+    if past_the_meter:
+        outcome = _disqualified(outcome, past_the_meter)
     return row_of(task, x, outcome, ground.fingerprint)
 
 
@@ -161,7 +168,9 @@ def _search(
     exhausted, crash = False, ""
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+        # Standard output is for what the user asked for; what a plugin prints goes beside it.
+        with redirect_stdout(sys.stderr):
+            answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
     except BudgetExhausted:
         exhausted = True
     except (Exception, SystemExit) as error:
@@ -188,6 +197,24 @@ def _search(
         cpu_seconds=cpu,
         anytime=tuple(trace.anytime),
         figures=dict(trace.figures),
+    )
+
+
+def _disqualified(outcome: Outcome, past_the_meter: int) -> Outcome:
+    """Return an outcome without a result: its count of questions, and so its place on the board, would be untrue."""
+    queries = outcome.search_queries + past_the_meter
+    reason = f"{queries:,} of its rows reached the model, and {outcome.search_queries:,} were asked through the problem"
+    absent = float("nan")
+    return replace(
+        outcome,
+        status=Status.INVALID,
+        reason=reason,
+        loss=absent,
+        gower=absent,
+        l0=None,
+        cost=absent,
+        objective_value=absent,
+        search_queries=max(queries, 0),
     )
 
 

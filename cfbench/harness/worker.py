@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,8 @@ from cfbench.harness.variants import Variant, build_settings
 from cfbench.problem import TrainingFold
 from cfbench.registry import Registry, RegistryOptions, build_registry
 from cfbench.space import FloatArray, IntArray
+
+A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
 GROUNDS_KEPT = 4
 """Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
@@ -127,9 +129,7 @@ class Worker:
         family = build_settings(entry.family, cell.model.settings, entry.name)
         model = self._fitted.get(dataset, cell.fold, entry, family)
         oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
-        train = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
-        for array in (train.X, train.y):
-            array.setflags(write=False)
+        train = TrainingFold(_read_only(dataset.X[fold.train]), _read_only(dataset.y[fold.train]))
         ground = Ground(dataset, fold, model, oracle, model.fingerprint(), train)
         self._grounds[key] = ground
         if len(self._grounds) > GROUNDS_KEPT:
@@ -147,6 +147,12 @@ class Worker:
                 "its table or annotation changed under the run: start the run again"
             )
         return dataset
+
+
+def _read_only(array: A) -> A:
+    """Return a view that nobody can make writeable again: the array that owns the values is locked first."""
+    array.setflags(write=False)
+    return array.view()
 
 
 def classes_differ(classes: IntArray, target: int) -> list[int]:

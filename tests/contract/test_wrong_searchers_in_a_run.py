@@ -43,6 +43,7 @@ WORDS = {
     "x-itself": "it returned x itself",
     "writes-into-x": "read-only",
     "frees-a-feature": "cannot assign to field 'constraint'",
+    "bypasses-the-meter": "of its rows reached the model, and",
     "takes-training-data": "add Need.TRAINING_DATA to its entry",
     "exits": "its process ended with exit code 7",
     "segfaults": "SIGSEGV",

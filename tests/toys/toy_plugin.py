@@ -151,6 +151,10 @@ def segfault(problem: Problem, rng: np.random.Generator) -> None:
     ctypes.string_at(0)
 
 
+def talk(problem: Problem, rng: np.random.Generator) -> None:
+    print("thinking aloud")
+
+
 def both(problem: Problem, rng: np.random.Generator) -> CounterfactualSet:
     """A set: x itself, a good row, a better one, one outside."""
     Z = np.tile(problem.x, (4, 1))
@@ -173,5 +177,5 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     every = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
     yield SearcherEntry(name="toy-dice", searcher=Dice, handles=every)
     yield SearcherEntry(name="toy-both", searcher=both, handles=every, returns_sets=True)
-    for function in (crash, leave, hang, hang_deaf, die, segfault):
+    for function in (crash, leave, hang, hang_deaf, die, segfault, talk):
         yield SearcherEntry(name=f"toy-{function.__name__.replace('_', '-')}", searcher=function, handles=every)

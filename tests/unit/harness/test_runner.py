@@ -109,6 +109,15 @@ def test_a_searcher_that_never_returns_is_killed_at_its_limit(toys: Toys, tmp_pa
     assert (frame[frame["searcher"] == "toy-dice"]["status"] == "found").all()
 
 
+def test_what_a_searcher_prints_stays_out_of_standard_output(
+    toys: Toys, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys.run(tmp_path / "r", searchers=("toy-talk",), folds=(0,), points=1, repetitions=1)
+    heard = capsys.readouterr()
+    assert "thinking aloud" not in heard.out
+    assert "thinking aloud" in heard.err
+
+
 def test_retry_runs_a_status_again_and_nothing_else(toys: Toys, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"searchers": ("toy-crash", "toy-dice"), "folds": (0,)}
     toys.run(tmp_path / "r", **asked)
