@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily
+from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily, Oracle
 from cfbench_models.encoding import fit_encoding
 from cfbench_models.scikit_model import ScikitModel, n_classes_of
 
@@ -63,6 +63,18 @@ class RandomForest(ModelFamily):
 
 class ForestModel(ScikitModel):
     """A fitted forest."""
+
+    def oracle(self) -> Oracle:
+        """Return the way to ask the forest that is fastest in this installation.
+
+        Raises
+        ------
+        UnavailableError
+            If the forest has something that it does not know; the message names it.
+        """
+        from cfbench_models.forest_oracle import forest_oracle
+
+        return forest_oracle(self)
 
     def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Yield each tree's nodes: children, features and thresholds of the splits, class shares."""

@@ -1,0 +1,397 @@
+"""The forest's oracle: scikit-learn's answers, bit for bit, compiled and tree by tree."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from cfbench import (
+    CategoricalPerturbation,
+    Distribution,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    IntArray,
+    Kind,
+    KNeighbours,
+    NumericalPerturbation,
+    Oracle,
+    UnavailableError,
+)
+from cfbench.oracle_check import checked_oracle, objection
+from cfbench_models import compilation, flat_trees, forest_oracle
+from cfbench_models.encoding import fit_encoding
+from cfbench_models.forest_oracle import CompiledForest, TreeByTree
+from cfbench_models.random_forest import ForestModel, RandomForest
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("income", Kind.NUMERICAL, 0.0, 1000.0, perturbation=NumericalPerturbation(100, 20)),
+        FeatureSpec(
+            "job",
+            Kind.CATEGORICAL,
+            0,
+            3,
+            categories=("none", "clerk", "nurse", "pilot"),
+            perturbation=CategoricalPerturbation((1, 2, 3)),
+        ),
+        FeatureSpec("owner", Kind.CATEGORICAL, 0, 1, ("no", "yes"), perturbation=CategoricalPerturbation((0, 1))),
+        FeatureSpec("debt", Kind.NUMERICAL, -1.0, 1.0, perturbation=NumericalPerturbation(0.5, 0.5, relative=True)),
+        FeatureSpec("rooms", Kind.NUMERICAL, 1.0, 9.0, step=1),
+        FeatureSpec("planet", Kind.CATEGORICAL, 0, 0, ("earth",)),
+    )
+)
+FORESTS = [(50, 2, 2), (500, 2, 8), (50, 3, 8), (500, 3, 2), (4, 2, 8), (6, 3, 8)]
+each_forest = pytest.mark.parametrize(("trees", "classes", "split"), FORESTS)
+
+
+def table(n: int, seed: int, classes: int = 2) -> tuple[FloatArray, IntArray]:
+    """Rows without any pilot, so that one category is absent from training."""
+    rng = np.random.default_rng(seed)
+    income, debt = rng.uniform(0, 1000, n), np.round(rng.normal(0, 0.3, n), 2)
+    job, owner, rooms = rng.integers(3, size=n), rng.integers(2, size=n), rng.integers(1, 10, n)
+    X = np.column_stack([income, job, owner, debt, rooms, np.zeros(n)]).astype(np.float64)
+    score = income / 1000 + (job == 2) * 0.5 - debt + rng.normal(0, 0.3, n)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes)).astype(np.int64)
+    return X, y
+
+
+@cache
+def forest(trees: int, classes: int, split: int) -> ForestModel:
+    X, y = table(150, seed=classes, classes=classes)
+    return RandomForest().fit(X, y, SPACE, {"n_estimators": trees, "min_samples_split": split, "max_features": "sqrt"})
+
+
+def compiled(model: ForestModel) -> CompiledForest:
+    questions = compilation.compiled_questions()
+    assert questions is not None, "the development tools need the extra `fast`"
+    return CompiledForest(model, questions)
+
+
+def thresholds_of(model: ForestModel, column: int) -> FloatArray:
+    trees = [member.tree_ for member in model.classifier.estimators_]
+    return np.unique(np.concatenate([tree.threshold[tree.feature == column] for tree in trees]))
+
+
+def hard_rows(model: ForestModel, n: int, seed: int = 0) -> FloatArray:
+    """Training-like rows, uniform ones, values on thresholds and one unit in the last place beside, huge ones."""
+    rng = np.random.default_rng(seed)
+    X, _ = table(n, seed=seed + 100)
+    Z = np.where(rng.random(X.shape) < 0.5, X, X[rng.permutation(n)])
+    Z[:, 1] = rng.choice([0, 1, 2, 3, 3, 0.5, -1, 7], n)
+    for feature, column in ((0, 0), (3, 5), (4, 6)):
+        assert model.encoding.columns[model.encoding.copied == feature] == column
+        values = thresholds_of(model, column)
+        single = values.astype(np.float32)
+        near = np.concatenate(
+            [
+                values,
+                np.nextafter(values, np.inf),
+                np.nextafter(values, -np.inf),
+                single,
+                np.nextafter(single, np.float32(np.inf)),
+                np.nextafter(single, np.float32(-np.inf)),
+                [0.0, -0.0, 1e-45, -1e-310, 3.4e38, -3.4e38, 1e9],
+            ]
+        )
+        there = rng.random(n) < 0.4
+        Z[there, feature] = rng.choice(near, there.sum())
+    return Z
+
+
+def oracles(model: ForestModel) -> list[Oracle]:
+    return [compiled(model), TreeByTree(model)]
+
+
+# scikit-learn's own look for infinities adds up all values.
+sums_of_huge_values = pytest.mark.filterwarnings("ignore:invalid value encountered in reduce:RuntimeWarning")
+
+
+@sums_of_huge_values
+@each_forest
+def test_both_ways_answer_as_scikit_learn_does(trees: int, classes: int, split: int) -> None:
+    model = forest(trees, classes, split)
+    Z = hard_rows(model, 50_000)
+    wanted, shares = model.predict(Z), model.predict_proba(Z)
+    ordered = np.sort(shares, axis=1)
+    if split == 2 or trees < 10:  # ties; of shares such as 1/3 and 1/6 they are told by the order of the sum
+        assert (ordered[:, -1] - ordered[:, -2] < 1e-12).sum() > 50
+    assert set(wanted) == set(range(classes))
+    for oracle in oracles(model):
+        answers = oracle.predict(Z)
+        assert answers.dtype == np.int64
+        np.testing.assert_array_equal(answers, wanted)
+        np.testing.assert_array_equal(oracle.predict_proba(Z), shares)
+        assert objection(oracle, model, SPACE, table(150, seed=classes, classes=classes)[0]) == ""
+
+
+@sums_of_huge_values
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 129])
+def test_questions_of_any_size(n: int) -> None:
+    model = forest(50, 3, 8)
+    Z = hard_rows(model, 200)[:n]
+    for oracle in oracles(model):
+        assert oracle.predict(Z).shape == (n,)
+        np.testing.assert_array_equal(oracle.predict(Z), model.predict(Z))
+        np.testing.assert_array_equal(oracle.predict_proba(Z), model.predict_proba(Z))
+
+
+@each_forest
+def test_the_neighbours_classes_are_those_of_the_rows_drawn(trees: int, classes: int, split: int) -> None:
+    model = forest(trees, classes, split)
+    oracle = compiled(model)
+    rng = np.random.default_rng(1)
+    X, _ = table(40, seed=9)
+    X[:, 1] = rng.integers(4, size=40)
+    x = X[0]
+    Z = np.where(rng.random(X.shape) < rng.random((40, 1)), x, X)
+    for m in (1, 5, 64, 65, 130):
+        for distribution in Distribution:
+            neighbours = KNeighbours(SPACE, x, 2**63 + m, m, distribution, first_evaluation=m)
+            rows = neighbours.draw(Z)
+            answers = oracle.predict_neighbours(Z, neighbours)
+            assert answers.dtype == np.int64
+            np.testing.assert_array_equal(answers, model.predict(rows.reshape(-1, 6)).reshape(40, m))
+    assert oracle.predict_neighbours(Z[:0], neighbours).shape == (0, 130)
+
+
+def test_a_change_to_how_neighbours_are_drawn_is_kept() -> None:
+    class Still(KNeighbours):
+        def draw(self, Z: FloatArray, first: int = 0) -> FloatArray:
+            return np.repeat(Z[:, np.newaxis], self.m, axis=1)
+
+    model = forest(50, 2, 2)
+    X, _ = table(30, seed=9)
+    answers = compiled(model).predict_neighbours(X, Still(SPACE, X[0], 1, 3))
+    np.testing.assert_array_equal(answers, np.repeat(model.predict(X)[:, np.newaxis], 3, axis=1))
+
+
+@sums_of_huge_values
+def test_rows_met_before_have_their_answers_however_small_the_memo(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = forest(50, 3, 8)
+    Z = hard_rows(model, 300)
+    Z = np.concatenate([Z, Z[::-1], Z[:50]])
+    wanted = model.predict(Z)
+    for rows in (1, 4, 2**17):
+        monkeypatch.setattr(forest_oracle, "MEMO_ROWS", rows)
+        oracle = compiled(model)
+        for _ in range(2):
+            np.testing.assert_array_equal(oracle.predict(Z), wanted)
+
+
+@sums_of_huge_values
+def test_questions_of_any_form_are_answered() -> None:
+    model = forest(50, 2, 8)
+    Z = hard_rows(model, 100)
+    wanted = model.predict(Z)
+    locked = Z.copy()
+    locked.setflags(write=False)
+    for oracle in oracles(model):
+        for form in (np.asfortranarray(Z), locked, np.repeat(Z, 2, axis=0)[::2]):
+            np.testing.assert_array_equal(oracle.predict(form), wanted)
+
+
+@sums_of_huge_values
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")  # in scikit-learn
+@pytest.mark.parametrize("value", [1e39, -1e300, np.inf])
+def test_values_beyond_single_precision_are_left_to_the_model(value: float) -> None:
+    model = forest(50, 2, 8)
+    Z = hard_rows(model, 10)
+    Z[3, 0] = value
+    for ask in (model.predict, *(oracle.predict for oracle in oracles(model)), compiled(model).predict_proba):
+        with pytest.raises(ValueError, match="infinity or a value too large"):
+            ask(Z)
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        compiled(model).predict_neighbours(Z, KNeighbours(SPACE, Z[0], 1, 3))
+
+
+def test_a_class_that_training_lacked_has_no_share() -> None:
+    X, y = table(150, seed=2)
+    model = RandomForest().fit(X, y * 2, SPACE, {"n_estimators": 5})
+    for oracle in oracles(model):
+        assert set(oracle.predict(X)) == {0, 2}
+        np.testing.assert_array_equal(oracle.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_forest_without_any_split() -> None:
+    X, y = table(150, seed=2)
+    model = RandomForest().fit(X, y, SPACE, {"n_estimators": 4, "max_depth": 1, "min_impurity_decrease": 1.0})
+    assert all(member.tree_.node_count == 1 for member in model.classifier.estimators_)
+    for oracle in oracles(model):
+        np.testing.assert_array_equal(oracle.predict(X), model.predict(X))
+        np.testing.assert_array_equal(oracle.predict_proba(X), model.predict_proba(X))
+
+
+def test_trees_of_one_class_alone() -> None:
+    X, _ = table(150, seed=2)
+    for rare in (0, 1):
+        y = np.full(150, 1 - rare)
+        y[:2] = rare
+        model = RandomForest().fit(X, y, SPACE, {"n_estimators": 40})
+        sizes = [member.tree_.node_count for member in model.classifier.estimators_]
+        assert min(sizes) == 1 < max(sizes)
+        for oracle in oracles(model):
+            np.testing.assert_array_equal(oracle.predict(X), model.predict(X))
+            np.testing.assert_array_equal(oracle.predict_proba(X), model.predict_proba(X))
+
+
+# ------------------------------------------------------------------ what it does not know
+
+
+def refit(classifier: Any, X: FloatArray | None = None, y: Any = None) -> ForestModel:
+    """A forest model around another classifier, fitted on the usual rows unless others are given."""
+    rows, classes = table(150, seed=2)
+    encoding = fit_encoding(rows, SPACE, standardise=False)
+    return ForestModel(
+        encoding, classifier.fit(encoding.transform(rows) if X is None else X, classes if y is None else y), 2
+    )
+
+
+def with_missing_values() -> ForestModel:
+    columns = np.random.default_rng(0).uniform(0, 1, (150, 8))
+    columns[::2] = np.nan
+    return refit(RandomForestClassifier(3, random_state=0), columns, np.arange(150) % 2)
+
+
+def with_counts() -> ForestModel:
+    model = refit(RandomForestClassifier(3, random_state=0))
+    tree = model.classifier.estimators_[1].tree_
+    names = ("children_left", "threshold", "node_count")
+    counted = SimpleNamespace(value=tree.value * 150, **{name: getattr(tree, name) for name in names})
+    model.classifier.estimators_[1].tree_ = counted
+    return model
+
+
+def with_another_member() -> ForestModel:
+    model = refit(RandomForestClassifier(3, random_state=0))
+    model.classifier.estimators_[1] = ExtraTreesClassifier(1, random_state=0).fit([[0], [1]], [0, 1]).estimators_[0]
+    return model
+
+
+UNKNOWN = {
+    "the classifier is a ExtraTreesClassifier, not a RandomForestClassifier": lambda: refit(ExtraTreesClassifier(3)),
+    "a member of the forest is no DecisionTreeClassifier": with_another_member,
+    "the forest has 2 outputs": lambda: refit(RandomForestClassifier(3), y=np.arange(300).reshape(150, 2) % 3),
+    "the forest was grown under monotonic constraints": lambda: refit(
+        RandomForestClassifier(3, monotonic_cst=[1, 0, 0, 0, 0, 0, 0, 0])
+    ),
+    "a split tells missing values from all others": with_missing_values,
+    "the leaves hold counts, whose sums may overflow, instead of shares": with_counts,
+}
+
+
+@pytest.mark.parametrize("reason", UNKNOWN)
+@pytest.mark.parametrize("fast", [True, False])
+def test_what_it_does_not_know_is_refused_with_the_reason(
+    reason: str, fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not fast:
+        monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
+    with pytest.raises(UnavailableError, match=reason):
+        UNKNOWN[reason]().oracle()
+
+
+def test_a_forest_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flat_trees, "MOST_NODES", 100)
+    with pytest.raises(UnavailableError, match=r"the forest has \d+ nodes, more than 100"):
+        forest(50, 2, 8).oracle()
+
+
+def test_standardised_columns_are_refused() -> None:
+    model = forest(50, 2, 8)
+    X, _ = table(150, seed=2)
+    standardised = ForestModel(fit_encoding(X, SPACE, standardise=True), model.classifier, 2)
+    with pytest.raises(UnavailableError, match="the forest's columns are standardised"):
+        standardised.oracle()
+
+
+def test_a_run_goes_on_with_the_model_itself(caplog: pytest.LogCaptureFixture) -> None:
+    model = refit(ExtraTreesClassifier(3))
+    assert checked_oracle(model, SPACE, table(150, seed=2)[0]) is model
+    assert "the fast oracle of this model is not used: the classifier is a ExtraTreesClassifier" in caplog.text
+
+
+# ------------------------------------------------------------------ with and without numba
+
+
+def test_the_fastest_way_of_this_installation_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = forest(50, 2, 8)
+    assert isinstance(model.oracle(), CompiledForest)
+    monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
+    assert isinstance(model.oracle(), TreeByTree)
+
+
+def test_an_oracle_leaves_the_pickle_of_its_model_as_it_is() -> None:
+    model = forest(50, 2, 8)
+    before = pickle.dumps(model)
+    model.oracle().predict(table(10, seed=0)[0])
+    assert pickle.dumps(model) == before
+
+
+ASK = """
+import hashlib, pickle, sys
+if sys.argv[2] == "without":
+    sys.modules["numba"] = None
+from cfbench import KNeighbours
+from cfbench.oracle import predict_neighbours
+model, Z, space = pickle.loads(open(sys.argv[1], "rb").read())
+oracle = model.oracle()
+answers = [oracle.predict(Z), oracle.predict_proba(Z)]
+answers += [predict_neighbours(oracle, Z[:50], KNeighbours(space, Z[0], 5, m)) for m in (64, 3)]
+print(type(oracle).__name__, hashlib.sha256(b"".join(a.tobytes() for a in answers)).hexdigest())
+"""
+
+
+@sums_of_huge_values
+def test_processes_with_and_without_numba_give_the_same_bytes(tmp_path: Path) -> None:
+    model = forest(50, 2, 8)
+    Z = hard_rows(model, 500)
+    file = tmp_path / "model.pickle"
+    file.write_bytes(pickle.dumps((model, Z, SPACE)))
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", ASK, str(file), numba], check=True, capture_output=True, text=True
+        ).stdout.split()
+        for numba in ("with", "without")
+    ]
+    assert [name for name, _ in printed] == ["CompiledForest", "TreeByTree"]
+    assert printed[0][1] == printed[1][1]
+    rows = [KNeighbours(SPACE, Z[0], 5, m).draw(Z[:50]).reshape(-1, 6) for m in (64, 3)]
+    answers = [model.predict(Z), model.predict_proba(Z), *map(model.predict, rows)]
+    assert printed[0][1] == hashlib.sha256(b"".join(a.tobytes() for a in answers)).hexdigest()
+
+
+def test_a_switched_off_compiler_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert compilation.compiled_questions.__wrapped__() is None
+
+
+def test_compiled_code_is_kept_in_this_users_cache_under_what_it_was_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    before = numba.config.CACHE_DIR
+    with compilation._cache_of(numba.config):
+        folder = Path(numba.config.CACHE_DIR)
+    assert numba.config.CACHE_DIR == before
+    assert folder.parent.name == "kernels"
+    assert folder.parent.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(compilation, "KERNELS", compilation.KERNELS[1:])
+    assert compilation._digest_of_sources() != folder.name
+
+
+def test_the_list_of_kernels_is_complete() -> None:
+    folder = Path(compilation.__file__).parent
+    compiling = {file.stem for file in folder.glob("*.py") if "@compiled" in file.read_text(encoding="utf-8")}
+    assert compiling == set(compilation.KERNELS)

@@ -1,0 +1,116 @@
+"""Flattened forests, worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, UnavailableError
+from cfbench_models.encoding import fit_encoding
+from cfbench_models.forest_tables import KEY_BITS, ForestTables, forest_tables
+
+LETTERS = ("a", "b", "c", "d")
+SPACE = FeatureSpace(
+    (FeatureSpec("unused", Kind.NUMERICAL, 0, 1), FeatureSpec("letter", Kind.CATEGORICAL, 0, 3, LETTERS))
+)
+
+
+def one_tree(X: FloatArray, y: IntArray, space: FeatureSpace) -> RandomForestClassifier:
+    encoding = fit_encoding(X, space, standardise=False)
+    return RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0).fit(encoding.transform(X), y)
+
+
+def tables(X: FloatArray, y: IntArray, space: FeatureSpace) -> ForestTables:
+    return forest_tables(one_tree(X, y, space), fit_encoding(X, space, standardise=False))
+
+
+def fields(node: np.uint64) -> tuple[int, bool, bool, int]:
+    """Left child, whether walks go right, whether they go left, slot."""
+    bits = int(node)
+    return bits >> 32, bool(bits >> 31 & 1), bool(bits >> 30 & 1), bits & (2**30 - 1)
+
+
+def test_a_stump_on_a_number() -> None:
+    space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10),))
+    stump = tables(np.array([[1.0], [2.0], [6.0]]), np.array([0, 0, 1]), space)
+    root, first, second = map(fields, stump.nodes)
+    assert root == (1, True, False, 0)  # the left leaf is of the first class alone: walks end before it
+    assert first == (1, False, False, 2)
+    assert second == (0, False, False, 2)
+    assert stump.shares.tolist() == [[0, 1], [1, 0]]
+    assert stump.exact
+    assert stump.thresholds.tolist() == [4, 0]
+    assert stump.first_slot.tolist() == [0, 2]
+    assert stump.first_leaf.tolist() == stump.roots.tolist() == [0]
+
+
+def test_a_stump_on_a_category() -> None:
+    X = np.array([[0.5, 0], [0.5, 2], [0.5, 3], [0.5, 2]])  # no b
+    stump = tables(X, np.array([1, 0, 1, 0]), SPACE)
+    assert stump.features.tolist() == [1]
+    assert stump.is_coded.tolist() == [True]
+    assert stump.first_slot.tolist() == [0, 4]  # three indicator columns and the spare slot
+    assert stump.cell_of_code.tolist() == [0, 3, 1, 2, 3]  # the last one is for what is no code
+    assert fields(stump.nodes[0]) == (1, False, True, 1)  # rows with a c go right, to the first class
+    assert stump.weights.tolist() == [1.0]
+
+
+def test_siblings_are_adjacent_and_leaves_are_numbered_tree_by_tree() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 1, 80), rng.integers(4, size=80)])
+    y = rng.integers(3, size=80)
+    encoding = fit_encoding(X, SPACE, standardise=False)
+    forest = RandomForestClassifier(7, random_state=0).fit(encoding.transform(X), y)
+    flat = forest_tables(forest, encoding)
+    ends = [*flat.roots[1:], len(flat.nodes)]
+    for root, end, member in zip(flat.roots, ends, forest.estimators_, strict=True):
+        tree, pairs = member.tree_, [(int(root), 0)]
+        for place, node in pairs:  # grows while it is walked
+            child, _, _, slot = fields(flat.nodes[place])
+            assert root <= place < end
+            if tree.children_left[node] >= 0:
+                assert slot < flat.first_slot[-1]
+                pairs += [(child, tree.children_left[node]), (child + 1, tree.children_right[node])]
+            else:
+                assert slot == flat.first_slot[-1]
+                if tree.value[node, 0, 0] < 1:
+                    np.testing.assert_array_equal(flat.shares[:, child], tree.value[node, 0])
+        assert len(pairs) == tree.node_count
+
+
+def test_shares_that_are_no_short_binary_fractions_are_not_exact() -> None:
+    X = np.column_stack([np.full(3, 0.5), np.full(3, 2.0)])
+    assert not tables(X, np.array([0, 1, 1]), SPACE).exact
+    assert tables(np.repeat(X, 2, axis=0)[:4], np.array([0, 1, 1, 1]), SPACE).exact
+
+
+def test_the_order_of_rows_looks_at_the_weightiest_features_within_its_bits() -> None:
+    space = FeatureSpace(tuple(FeatureSpec(f"f{i}", Kind.NUMERICAL, 0, 1) for i in range(30)))
+    X = np.random.default_rng(0).uniform(0, 1, (400, 30))
+    y = (X @ np.arange(30) > np.median(X @ np.arange(30))).astype(np.int64)
+    encoding = fit_encoding(X, space, standardise=False)
+    flat = forest_tables(RandomForestClassifier(30, random_state=0).fit(encoding.transform(X), y), encoding)
+    levels = flat.levels()
+    assert np.prod(levels[:, 1]) <= 2**KEY_BITS
+    assert len(levels) == KEY_BITS // 2  # two bits each
+    assert levels[:, 0].tolist() == np.argsort(-flat.weights)[: len(levels)].tolist()
+    assert 29 in flat.features[levels[:3, 0]]
+
+
+def test_a_split_of_an_indicator_beyond_its_values_is_refused() -> None:
+    X = np.array([[0.5, 0], [0.5, 2], [0.5, 3], [0.5, 2]])
+    forest = one_tree(X, np.array([1, 0, 1, 0]), SPACE)
+    encoding = fit_encoding(X, SPACE, standardise=False)
+    forest.estimators_[0].tree_.threshold[0] = 1.5
+    with pytest.raises(UnavailableError, match="a split of an indicator column does not lie between 0 and 1"):
+        forest_tables(forest, encoding)
+
+
+def test_a_split_for_nothing_is_refused() -> None:
+    X = np.array([[0.5, 0], [0.5, 2], [0.5, 3], [0.5, 2]])
+    forest = one_tree(X, np.array([1, 0, 1, 0]), SPACE)
+    encoding = fit_encoding(X, SPACE, standardise=False)
+    forest.estimators_[0].tree_.value[:, 0] = [1, 0]
+    with pytest.raises(UnavailableError, match="a split has two leaves of the first class alone"):
+        forest_tables(forest, encoding)
