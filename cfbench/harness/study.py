@@ -227,7 +227,10 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
     keys: dict[str, Any] = study.model_dump(exclude_unset=True)
     replaced = [axis for axis in AXES if axis in changes]
     if replaced and study.parts:
-        keys["parts"] = [part.model_dump(exclude_unset=True, exclude=set(replaced)) for part in study.parts]
+        parts = [part.model_dump(exclude_unset=True, exclude=set(replaced)) for part in study.parts]
+        # Parts that differed in what was replaced are one now; one that gives no list is the study itself.
+        different = [part for position, part in enumerate(parts) if part not in parts[:position]]
+        keys["parts"] = different if any(different) else []
     lifted = {"points", "repetitions"} & set(changes)
     if lifted and study.at_most:
         caps = {name: cap.model_dump(exclude_unset=True, exclude=lifted) for name, cap in study.at_most.items()}

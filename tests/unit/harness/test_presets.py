@@ -27,6 +27,7 @@ from cfbench.harness.presets import (
     PAPER_OBJECTIVES,
     PAPER_SEARCHERS,
     PRESETS,
+    SLOW_SEARCHERS,
     preset,
 )
 from cfbench.harness.study import DEFAULT_METRICS
@@ -59,7 +60,7 @@ def test_quick_is_a_first_look() -> None:
     study = preset("quick", registry)
     assert (study.datasets, study.models) == (("credit", "housing", "wine"), MODELS)
     assert (study.objectives, study.constraints, study.folds) == (("none",), (False,), (0,))
-    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 120.0, 2)
+    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 60.0, 2)
     assert study.searchers == tuple(registry.searchers)
     assert {name: cap.points for name, cap in study.at_most.items()} == {"dice-a": 1, "dice-b": 1}
     assert study.metrics == DEFAULT_METRICS
@@ -69,7 +70,9 @@ def test_quick_is_a_first_look() -> None:
 def test_quick_takes_every_searcher_that_is_registered() -> None:
     study = preset("quick", with_names(searchers=("mine", "dice-b")))
     assert study.searchers == ("mine", "dice-b")
+    assert [part.searchers for part in study.parts] == [("mine",), ("dice-b",)]
     assert set(study.at_most) == {"dice-b"}
+    assert len(preset("quick", with_names(searchers=("dice-a",))).parts) == 1
     assert study.notes == ()
     with pytest.raises(StudyError, match=r"preset quick: none of its searchers is registered \(there are none\)"):
         preset("quick", with_names(searchers=()))
@@ -78,11 +81,13 @@ def test_quick_takes_every_searcher_that_is_registered() -> None:
 def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
     registry = build_registry()
     plan = make_plan(preset("quick", registry), registry, DataSource((), tmp_path, download=False))
-    assert len(plan.cells) == 6 * len(plan.study.searchers)
+    slow = [cell for cell in plan.cells if cell.searcher.name in SLOW_SEARCHERS]
+    assert {cell.dataset for cell in slow} == {"housing", "wine"}
+    assert len(plan.cells) == 6 * (len(plan.study.searchers) - 2) + 4 * 2
     unavailable = {name: found.entry.unavailable for name, found in registry.searchers.items()}
     for cell in plan.cells:
         assert bool(cell.skipped) == bool(unavailable[cell.searcher.name])
-        points = 1 if cell.searcher.name.startswith("dice") else 3
+        points = 1 if cell in slow else 3
         assert cell.searches == (0 if cell.skipped else points)
 
 
@@ -99,8 +104,8 @@ def test_quick_skips_a_searcher_whose_package_is_missing_and_says_what_installs_
     }
     without = Registry(RegistryOptions(), [], tables, [])
     plan = make_plan(preset("quick", without), without, DataSource((), tmp_path, download=False))
-    assert [cell.searcher.name for cell in plan.cells if cell.skipped] == ["dice-a"] * 6
-    assert "6 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
+    assert [cell.searcher.name for cell in plan.cells if cell.skipped] == ["dice-a"] * 4
+    assert "4 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
 
 
 def test_paper_is_the_paper() -> None:
