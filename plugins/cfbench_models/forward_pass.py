@@ -32,6 +32,9 @@ _SPARE_ROUNDINGS = 10
 _ACTIVATION_ROUNDINGS = 16
 """An output this many roundings beside the class boundary may count as on it, after a logistic function or softmax."""
 
+MOST_ROUNDING = 1.0
+"""Rows whose rounding may amount to more are in doubt, whatever their outputs: nothing overflows in any other row."""
+
 _DOUBLE = float(np.finfo(np.float64).eps) / 2
 
 
@@ -84,7 +87,15 @@ class ForwardPass:
         magnitudes[:-1][columns < 0] = 0
         rounding = share * (magnitudes @ np.abs(second))
         rounding[-1] += share * np.abs(output_biases) + _ACTIVATION_ROUNDINGS * _DOUBLE
-        self.rounding: Reals = rounding.max(axis=1).astype(self.hidden.dtype)
+        largest = max(1.0, np.abs(hidden).max(), np.abs(second).max(), np.abs(output_biases).max())
+        safe_input = float(np.finfo(self.hidden.dtype).max) / (16 * hidden.size * largest**2)
+        self.rounding: Reals = np.maximum(rounding.max(axis=1), MOST_ROUNDING / safe_input).astype(self.hidden.dtype)
+
+        # What `answer_row` needs, in the form that is quickest for a row.
+        self._means, self._factors = self.inputs.mean[:, 0].copy(), self.inputs.factor[:, 0].copy()
+        self._codes = self.inputs.codes[:, 0].copy()
+        self._nothing = np.zeros((), dtype=self.hidden.dtype)
+        self._biases: list[float] = self.output_bias[:, 0].tolist()
 
     def encode(self, Z: FloatArray) -> Reals:
         """Return the inputs of rows of features, shape (inputs + 1, n)."""
@@ -131,27 +142,32 @@ class ForwardPass:
         outputs = self.output @ np.maximum(sums, 0, out=sums)
         outputs += self.output_bias
         if len(self.output) == 1:
-            # What overflowed is NaN, of which every comparison is false: it is in doubt.
-            lead = outputs[..., 0, :]
-            return (lead > 0).astype(np.int64), np.abs(lead) > rounding
-        winners = outputs.argmax(axis=-2)
-        outputs.sort(axis=-2)
-        return winners, outputs[..., -1, :] - outputs[..., -2, :] > rounding
+            winners = (outputs[..., 0, :] > 0).astype(np.int64)
+            leads = np.abs(outputs[..., 0, :])
+        else:
+            winners = outputs.argmax(axis=-2)
+            outputs.sort(axis=-2)
+            leads = outputs[..., -1, :] - outputs[..., -2, :]
+        return winners, (rounding < leads) & (rounding < MOST_ROUNDING)
 
     def answer_row(self, z: FloatArray) -> int:
         """Answer one row, shape (d,), in few steps; -1 where it is in doubt."""
-        coding = self.inputs
         inputs = np.empty(len(self.rounding), dtype=self.hidden.dtype)
-        inputs[: len(z)] = (z - coding.mean[:, 0]) * coding.factor[:, 0]
-        inputs[len(z) : -1] = z[coding.indicated] == coding.codes[:, 0]
+        features = inputs[: len(z)]
+        np.subtract(z, self._means, out=features, casting="same_kind")
+        features *= self._factors
+        inputs[len(z) : -1] = z[self.inputs.indicated] == self._codes
         inputs[-1] = 1
         sums = self.hidden.dot(inputs)
-        outputs = self.output.dot(np.maximum(sums, 0, out=sums)) + self.output_bias[:, 0]
-        rounding = self.rounding.dot(np.abs(inputs, out=inputs))
-        if len(outputs) == 1:
-            return int(outputs[0] > 0) if abs(outputs[0]) > rounding else -1
-        second, first = np.sort(outputs)[-2:]
-        return int(outputs.argmax()) if first - second > rounding else -1
+        outputs = self.output.dot(np.maximum(sums, self._nothing, out=sums)).tolist()
+        rounding = float(self.rounding.dot(np.abs(inputs, out=inputs)))
+        biased = [output + bias for output, bias in zip(outputs, self._biases, strict=True)]
+        if len(biased) == 1:
+            winner, lead = int(biased[0] > 0), abs(biased[0])
+        else:
+            *_, second, first = sorted(biased)
+            winner, lead = biased.index(first), first - second
+        return winner if rounding < min(lead, MOST_ROUNDING) else -1
 
 
 def _refuse_other_shapes(encoding: Encoding, classifier: Any) -> None:

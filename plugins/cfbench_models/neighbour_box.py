@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench import FloatArray, IntArray, KNeighbours, perturbed_value
-from cfbench_models.forward_pass import ForwardPass
+from cfbench_models.forward_pass import MOST_ROUNDING, ForwardPass
 from cfbench_models.network_inputs import Reals
 
 _SUMS = 4
@@ -100,7 +100,7 @@ class NeighbourBox:
                 least += is_drawn * (of_codes.T @ slopes).min(axis=0)
             np.minimum(lead, least + self._contest_biases[winners, other], out=lead)
         rounding = self._rounding @ np.concatenate([np.abs(inputs, out=inputs), halves, drawn])
-        return winners, lead > rounding
+        return winners, (rounding < lead) & (rounding < MOST_ROUNDING)
 
     def _inputs(self, Z: FloatArray, kept: NDArray[np.bool_]) -> tuple[Reals, Reals]:
         """Return the inputs in the middle of the box, and half the widths of those that move.

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from cfbench_models.neural_network import NetworkModel
 
 
+_ROWS_AT_ONCE = 65_536
+
+
 class NetworkOracle:
     """Asks a network in single precision, and more carefully where rounding could change the class.
 
@@ -55,9 +58,8 @@ class NetworkOracle:
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
         """Return the class codes of the K-neighbours of the rows of `Z`, shape (n, d), int64, shape (n, m)."""
-        if neighbours.distribution is not Distribution.UNIFORM:
-            rows = neighbours.draw(Z)
-            return self.predict(rows.reshape(-1, Z.shape[1])).reshape(rows.shape[:2])
+        if type(neighbours) is not KNeighbours or neighbours.distribution is not Distribution.UNIFORM:
+            return self._row_by_row(Z, neighbours)
         if self._neighbours is None or not self._neighbours.serves(neighbours):
             self._neighbours = NetworkNeighbours(self._single, neighbours)
         evaluations = neighbours.keys(len(Z))
@@ -68,6 +70,15 @@ class NetworkOracle:
             if partly.any():
                 rows = self._neighbours.rows(Z[partly], evaluations[partly])
                 classes[~certain] = self._with_care(rows[~certain[partly]])
+        return classes
+
+    def _row_by_row(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Answer neighbours whose draws are not known here."""
+        classes = np.empty((len(Z), neighbours.m), dtype=np.int64)
+        at_once = max(1, _ROWS_AT_ONCE // max(1, neighbours.m))
+        for start in range(0, len(Z), at_once):
+            rows = neighbours.draw(Z[start : start + at_once], start)
+            classes[start : start + at_once] = self.predict(rows.reshape(-1, Z.shape[1])).reshape(rows.shape[:2])
         return classes
 
     def _with_care(self, Z: FloatArray) -> IntArray:

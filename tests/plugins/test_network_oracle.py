@@ -160,7 +160,7 @@ def test_values_that_are_no_categories_or_beyond_all_measure_are_answered_in_sil
     Z = rows(64, seed=7)
     Z[:16, 1] = [-1, 0.5, 4, 1e300] * 4
     Z[16:32, 4] = [2, 1.5, -0.0, 7] * 4
-    Z[32:48, 0] = [1e300, -1e300, 1e39, 1e20] * 4
+    Z[32:48, 0] = [sign * size for size in (1e20, 1e33, 1e38, 3e38, 1e39, 1e150, 1e300, 1e308) for sign in (1, -1)]
     Z[48:, 3] = [1e-320, -1e-310, 1e-40, 1e5] * 4
     expected = asked_alone(model, Z)
     oracle = NetworkOracle(model)
@@ -281,6 +281,19 @@ def test_neighbours_of_candidates_on_the_boundary(classes: int) -> None:
         neighbours = KNeighbours(SPACE, x, 7, 8)
         expected = asked_alone(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 8)
         np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
+
+
+def test_neighbours_that_are_drawn_in_another_way_are_drawn_in_that_way() -> None:
+    class Doubled(KNeighbours):
+        def draw(self, Z: FloatArray, first: int = 0) -> FloatArray:
+            return super().draw(Z, first) * np.where(SPACE.is_categorical, 1, 2)
+
+    model = fitted(2)
+    x = rows(1, seed=20)[0]
+    Z = candidates(x, 30, seed=21)
+    neighbours = Doubled(SPACE, x, 1, 4)
+    expected = asked_together(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 4)
+    np.testing.assert_array_equal(NetworkOracle(model).predict_neighbours(Z, neighbours), expected)
 
 
 def test_searches_take_turns() -> None:
