@@ -81,11 +81,26 @@ class ToyModel:
         return self
 
 
+class TurnsCoat:
+    """Answers as the model for its first 5,000 rows, long enough to pass the self-check, and otherwise afterwards."""
+
+    def __init__(self, shift: float) -> None:
+        self.honest, self.lying = ToyModel(shift), ToyModel(shift - 5)
+        self.asked = 0
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        self.asked += len(Z)
+        return (self.honest if self.asked <= 5_000 else self.lying).predict(Z)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        return self.honest.predict_proba(Z)
+
+
 class Lying(ToyModel):
-    """Its oracle disagrees with its own predict beyond size 10.2."""
+    """Its oracle turns its coat."""
 
     def oracle(self) -> Oracle:
-        return ToyModel(self.shift - 5)
+        return TurnsCoat(self.shift)
 
 
 class Threshold(ModelFamily):
