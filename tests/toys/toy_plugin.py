@@ -82,15 +82,15 @@ class ToyModel:
 
 
 class TurnsCoat:
-    """Answers as the model for its first 5,000 rows, long enough to pass the self-check, and otherwise afterwards."""
+    """Answers as the model until it is asked exactly 1,000 rows at once, which no self-check does; otherwise from then."""
 
     def __init__(self, shift: float) -> None:
         self.honest, self.lying = ToyModel(shift), ToyModel(shift - 5)
-        self.asked = 0
+        self.turned = False
 
     def predict(self, Z: FloatArray) -> IntArray:
-        self.asked += len(Z)
-        return (self.honest if self.asked <= 5_000 else self.lying).predict(Z)
+        self.turned |= len(Z) == 1_000
+        return (self.lying if self.turned else self.honest).predict(Z)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         return self.honest.predict_proba(Z)
