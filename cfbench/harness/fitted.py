@@ -69,8 +69,9 @@ class FittedModels:
     def oracle(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> Oracle:
         """Return the way to ask a fold's fitted model: its oracle if that keeps its promise, else the model itself."""
         model = self.get(dataset, fold, entry, family)
+        key = _fitted_key(dataset, fold, entry, family, self.hyperparameters(dataset, fold, entry, family))
         X = dataset.X[split(dataset, fold).train]
-        return _kept(self._oracles, model.fingerprint(), lambda: checked_oracle(model, dataset.space, X))
+        return _kept(self._oracles, key, lambda: checked_oracle(model, dataset.space, X))
 
     def _made(
         self, key: str, dataset: Dataset, fold: int, family: ModelFamily, hyperparameters: dict[str, Any]

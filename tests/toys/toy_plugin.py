@@ -82,7 +82,7 @@ class ToyModel:
 
 
 class TurnsCoat:
-    """Answers as the model until it is asked exactly 1,000 rows at once, which no self-check does; otherwise from then."""
+    """Answers as the model until it is asked exactly 1,000 rows at once, which no self-check does; not from then on."""
 
     def __init__(self, shift: float) -> None:
         self.honest, self.lying = ToyModel(shift), ToyModel(shift - 5)
