@@ -20,31 +20,39 @@ _DIGIT = (1 << _DIGIT_BITS) - 1
 
 
 @compiled
-def cell_of(forest: Any, f: int, value: float) -> Any:
-    """Return the cell of a value of feature `f`, which a float32 can hold."""
-    if forest.is_coded[f]:
-        first, unknown = forest.first_code[f], forest.first_code[f + 1] - 1
-        if 0 <= value < unknown - first and value == np.floor(value):
-            return np.int64(forest.cell_of_code[first + np.int64(value)])
-        return np.int64(forest.cell_of_code[unknown])
-    return count_below(forest, f, np.float32(value))
+def cell_of_category(cell_of_code: Any, value: float) -> Any:
+    """Look up the cell of a code in those of its feature; the last one is for what is no code."""
+    if 0 <= value < len(cell_of_code) - 1 and value == np.floor(value):
+        return np.int64(cell_of_code[np.int64(value)])
+    return np.int64(cell_of_code[-1])
 
 
 @compiled
-def count_below(forest: Any, f: int, number: Any) -> Any:
-    """Count the thresholds of feature `f` below a finite float32."""
-    first_slot, first_bin = forest.first_slot[f], forest.first_bin[f]
-    last_bin = forest.first_bin[f + 1] - 2 - first_bin
-    along = (np.float64(number) - np.float64(forest.thresholds[first_slot])) * forest.bin_scale[f]
-    own = first_bin + np.int64(min(max(along, 0.0), np.float64(last_bin)))
-    low, high = np.int64(forest.before_bin[own]), np.int64(forest.before_bin[own + 1])
+def cell_of_number(thresholds: Any, before_bin: Any, scale: float, number: Any) -> Any:
+    """Count the thresholds of a feature that lie below a float32, by their index."""
+    along = (np.float64(number) - np.float64(thresholds[0])) * scale
+    own = np.int64(min(max(along, 0.0), np.float64(len(before_bin) - 2)))
+    low, high = np.int64(before_bin[own]), np.int64(before_bin[own + 1])
     while low < high:
         middle = (low + high) >> 1
-        if forest.thresholds[first_slot + middle] < number:
+        if thresholds[middle] < number:
             low = middle + 1
         else:
             high = middle
     return low
+
+
+@compiled
+def codes_of(forest: Any, f: int) -> Any:
+    """Return the cells of the codes of feature `f`."""
+    return forest.cell_of_code[forest.first_code[f] : forest.first_code[f + 1]]
+
+
+@compiled
+def index_of(forest: Any, f: int) -> Any:
+    """Return the thresholds of feature `f`, their index, and its scale."""
+    thresholds = forest.thresholds[forest.first_slot[f] : forest.first_slot[f + 1] - 1]
+    return thresholds, forest.before_bin[forest.first_bin[f] : forest.first_bin[f + 1]], forest.bin_scale[f]
 
 
 @compiled
@@ -62,8 +70,14 @@ def find_cells(forest: Any, Z: Any) -> Any:
     cells = np.empty((len(Z), len(forest.features)), dtype=np.uint32)
     for f in range(len(forest.features)):
         column = forest.features[f]
-        for i in range(len(Z)):
-            cells[i, f] = cell_of(forest, f, Z[i, column])
+        if forest.is_coded[f]:
+            codes = codes_of(forest, f)
+            for i in range(len(Z)):
+                cells[i, f] = cell_of_category(codes, Z[i, column])
+        else:
+            thresholds, before_bin, scale = index_of(forest, f)
+            for i in range(len(Z)):
+                cells[i, f] = cell_of_number(thresholds, before_bin, scale, np.float32(Z[i, column]))
     return cells
 
 

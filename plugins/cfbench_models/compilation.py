@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import cfbench
 from cfbench import FloatArray, IntArray
 
-KERNELS = ("forest_kernels", "cell_kernels", "forest_questions", "neighbour_kernels")
+KERNELS = ("forest_kernels", "cell_kernels", "forest_questions", "candidate_kernels", "neighbour_kernels")
 
 
 class CompiledQuestions(NamedTuple):

@@ -29,8 +29,8 @@ CLEAR = 1e-9
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 BITS = ONE << np.arange(ROWS, dtype=np.uint64)
-_LEFT_CHILD, _GOES_RIGHT, _GOES_LEFT = np.uint64(32), np.uint64(31), np.uint64(30)
-_SLOT, _GOES_ON = np.uint64(2**30 - 1), np.uint64(3 * 2**30)
+LEFT_CHILD, GOES_RIGHT, GOES_LEFT = np.uint64(32), np.uint64(31), np.uint64(30)
+SLOT, GOES_ON = np.uint64(2**30 - 1), np.uint64(3 * 2**30)
 _NEXT = np.uint32(1)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,44 +42,42 @@ def compiled(function: F) -> F:
 
 
 @compiled
-def set_constant(forest: Any, f: int, cell: int, masks: Any) -> None:
-    """Set the masks of the slots of feature `f` where all rows have the same cell."""
-    first, end = forest.first_slot[f], forest.first_slot[f + 1] - 1
-    if forest.is_coded[f]:
-        masks[first:end] = ZERO
-        masks[first + cell] = ALL  # the spare slot where no indicator is set
+def set_constant(is_coded: bool, cell: Any, masks: Any) -> None:
+    """Set the masks of one feature's slots, the spare one included, where all rows have the same cell."""
+    if is_coded:
+        masks[:] = ZERO
+        masks[cell] = ALL  # the spare slot where no indicator is set
     else:
-        masks[first : first + cell] = ALL
-        masks[first + cell : end] = ZERO
+        masks[:cell] = ALL
+        masks[cell:] = ZERO
 
 
 @compiled
-def set_by_cells(forest: Any, f: int, low: int, high: int, cells: Any, masks: Any) -> None:
-    """Set the masks of the slots of feature `f` from the cells of up to 64 rows.
+def set_by_cells(is_coded: bool, low: Any, high: Any, cells: Any, masks: Any) -> None:
+    """Set the masks of one feature's slots from the cells of up to 64 rows.
 
     Parameters
     ----------
-    forest : ForestTables
-    f, low, high : int
-        The feature, the smallest and the largest of its cells.
+    is_coded : bool
+        Whether the feature is one-hot encoded.
+    low, high : int
+        The smallest and the largest cell.
     cells : ndarray of uint32, shape (rows,)
     masks : ndarray of uint64
-        By slot: the rows that go right there. Bits past the number of rows are of no meaning.
+        By slot, the spare one included: the rows that go right there. Bits past the number of rows have no meaning.
     """
     if low == high:
-        set_constant(forest, f, low, masks)
+        set_constant(is_coded, low, masks)
         return
-    first, end = forest.first_slot[f], forest.first_slot[f + 1]
-    coded = forest.is_coded[f]
-    varied = first if coded else first + low
-    masks[first:varied] = ALL
-    masks[varied:end] = ZERO
+    varied = 0 if is_coded else low
+    masks[:varied] = ALL
+    masks[varied:] = ZERO
     for i in range(len(cells)):
-        masks[first + cells[i]] |= BITS[i]
-    if not coded:
+        masks[cells[i]] |= BITS[i]
+    if not is_coded:
         # A row goes right at the slots below its cell.
         right = ZERO
-        for slot in range(first + high, varied - 1, -1):
+        for slot in range(high, low - 1, -1):
             here = masks[slot]
             masks[slot] = right
             right |= here
@@ -127,19 +125,19 @@ def find_leaves(nodes: Any, roots: Any, masks: Any, rows: Any, room: Any) -> Any
     while head < tail:
         packed, here = nodes[queue[head]], waiting[head]
         head += ONE
-        left = np.uint32(packed >> _LEFT_CHILD)  # or a leaf's number
-        to_right = masks[packed & _SLOT] & here
+        left = np.uint32(packed >> LEFT_CHILD)  # or a leaf's number
+        to_right = masks[packed & SLOT] & here
         to_left = here & ~to_right
         # No branches: everything is written, and counted only where it holds.
         leaves[found] = left
         there[found] = here
-        found += np.uint64(packed & _GOES_ON == ZERO)
+        found += np.uint64(packed & GOES_ON == ZERO)
         queue[tail] = left
         waiting[tail] = to_left
-        tail += np.uint64(to_left != ZERO) & (packed >> _GOES_LEFT)
+        tail += np.uint64(to_left != ZERO) & (packed >> GOES_LEFT)
         queue[tail] = np.uint32(left + _NEXT)
         waiting[tail] = to_right
-        tail += np.uint64(to_right != ZERO) & (packed >> _GOES_RIGHT)
+        tail += np.uint64(to_right != ZERO) & (packed >> GOES_RIGHT)
     return found
 
 
@@ -164,14 +162,26 @@ def add_shares(shares: Any, leaves: Any, there: Any, rows: Any, sums: Any) -> fl
 
 
 @compiled
-def quick_sums(forest: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
-    """Sum up the shares of the classes from 1 on, shape (K, 64), in any order; that of class 0 is what they leave."""
+def quick_sums(forest: Any, starts: Any, known: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
+    """Sum up the shares of the classes from 1 on, shape (K, 64), in any order; that of class 0 is what they leave.
+
+    Parameters
+    ----------
+    forest : ForestTables
+    starts : ndarray of uint32
+        Where walks start: roots, or nodes further down.
+    known : ndarray of float64, shape (K,)
+        Sums over the trees that no start is in.
+    masks, rows, room
+        As for `find_leaves`.
+    sums : ndarray of float64, shape (K, 64)
+        Filled in.
+    """
     n_classes = len(forest.shares)
-    common = np.zeros(n_classes)
+    common = known.copy()
     sums[:] = 0.0
-    for first in range(0, len(forest.roots), TREES_AT_ONCE):
-        group = forest.roots[first : first + TREES_AT_ONCE]
-        found = find_leaves(forest.nodes, group, masks, rows, room)
+    for first in range(0, len(starts), TREES_AT_ONCE):
+        found = find_leaves(forest.nodes, starts[first : first + TREES_AT_ONCE], masks, rows, room)
         for k in range(1, n_classes):
             common[k] += add_shares(forest.shares[k], room[2][:found], room[3][:found], rows, sums[k])
     for j in range(ROWS):
@@ -237,10 +247,10 @@ def settle(sums: Any, margin: float, rows: Any, winners: Any) -> Any:
 
 
 @compiled
-def vote(forest: Any, masks: Any, room: Any, sums: Any, winners: Any) -> None:
-    """Fill in the classes of the rows that the masks are about, as many as `winners` holds."""
+def vote(forest: Any, starts: Any, known: Any, masks: Any, room: Any, sums: Any, winners: Any) -> None:
+    """Fill in the classes of the rows that the masks are about, as many as `winners` holds; see `quick_sums`."""
     rows = ALL >> np.uint64(ROWS - len(winners))
-    quick_sums(forest, masks, rows, room, sums)
+    quick_sums(forest, starts, known, masks, rows, room, sums)
     unclear = settle(sums, 0.0 if forest.exact else CLEAR * len(forest.roots), rows, winners)
     if unclear:
         mean_shares(forest, masks, unclear, room, sums)

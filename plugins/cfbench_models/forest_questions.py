@@ -21,18 +21,19 @@ def set_masks(forest: Any, cells: Any, rows: Any, masks: Any) -> None:
             cell = np.int64(cells[rows[i], f])
             own[i] = cell
             low, high = min(low, cell), max(high, cell)
-        set_by_cells(forest, f, low, high, own, masks)
+        slots = masks[forest.first_slot[f] : forest.first_slot[f + 1]]
+        set_by_cells(forest.is_coded[f], low, high, own, slots)
 
 
 @compiled
 def vote_in_order(forest: Any, cells: Any, rows: Any, winners: Any) -> None:
     """Fill in the classes of some rows of `cells`, 64 at a time."""
     masks, room = room_for_walks(forest)
-    sums = np.empty((len(forest.shares), ROWS))
+    known, sums = np.zeros(len(forest.shares)), np.empty((len(forest.shares), ROWS))
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
         set_masks(forest, cells, some, masks)
-        vote(forest, masks, room, sums, winners[first : first + ROWS])
+        vote(forest, forest.roots, known, masks, room, sums, winners[first : first + ROWS])
 
 
 @compiled
