@@ -48,7 +48,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
             needs=[Need.PROBABILITIES, Need.TRAINING_DATA],
             returns_sets=True,
             default_budget=_DICE_BUDGET,
-            check_settings={"n_counterfactuals": 5, "n_iterations": 10, "patience": 500},
+            check_settings={"n_counterfactuals": 3, "n_iterations": 6, "patience": 200},
             unavailable=_missing("dice_ml", "dice-ml>=0.12,<0.13"),
         )
     yield SearcherEntry(
