@@ -1,0 +1,73 @@
+"""Figures, printed beside their goals and written to ``benchmarks/results/``."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+RESULTS = Path(__file__).parents[1] / "results"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number.
+
+    Parameters
+    ----------
+    what, ground : str
+        What was measured, on which model.
+    value : float
+    unit : str
+        "x" for ratios of CPU time against scikit-learn's.
+    at_least, aim : float or None
+        Goals; smaller is better where `unit` is "%" or "MB".
+    """
+
+    what: str
+    ground: str
+    value: float
+    unit: str = "x"
+    at_least: float | None = None
+    aim: float | None = None
+
+    def line(self) -> str:
+        """Return the figure as a line of text."""
+        bound = "at most" if self.unit in ("%", "MB") else "at least"
+        goals = [f"{word} {goal:g}" for word, goal in ((bound, self.at_least), ("aim", self.aim)) if goal is not None]
+        return f"{self.what:<44}{self.ground:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
+
+
+def report(name: str, figures: Iterable[Figure]) -> None:
+    """Print figures as they come, and write them to ``results/NAME.json`` with versions and machine."""
+    shown = []
+    machine = {"python": platform.python_version(), "processor": _processor(), **_versions()}
+    sys.stdout.write(", ".join(f"{key} {value}" for key, value in machine.items()) + "\n")
+    for figure in figures:
+        sys.stdout.write(figure.line() + "\n")
+        sys.stdout.flush()
+        shown.append(asdict(figure))
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({"machine": machine, "figures": shown}, indent=1)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    names = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    return names[0].partition(":")[2].strip() if names else platform.processor() or platform.machine()

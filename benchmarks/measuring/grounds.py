@@ -1,0 +1,95 @@
+"""The fitted models that are measured, and two ways to ask them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfbench import Dataset, DataSource, FloatArray, IntArray, Oracle
+from cfbench.harness.caches import cache_dir
+from cfbench.harness.fitted import FittedModels
+from cfbench.harness.folds import Fold, split
+from cfbench.harness.variants import build_settings
+from cfbench.registry import Registry, build_registry
+
+DATASETS = ("credit", "recidivism", "income")
+FOLD = 0
+
+
+class Plain:
+    """scikit-learn's own classifier behind our encoding: what every ratio is against."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Ask the classifier for classes."""
+        classes: IntArray = self._model.classifier.predict(self._model.encoding.transform(Z))
+        return classes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Ask the classifier for probabilities."""
+        probabilities: FloatArray = self._model.predict_proba(Z)
+        return probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A fitted model on fold 0 of a data set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    fold : Fold
+    model : Any
+        A model of `cfbench_models`.
+    plain, oracle : Oracle
+        scikit-learn's own classifier, and the model's oracle.
+    """
+
+    dataset: Dataset
+    fold: Fold
+    model: Any
+    plain: Oracle
+    oracle: Oracle
+
+    def factual(self, place: int = 0) -> FloatArray:
+        """Return an eligible point, by its place in the test fold."""
+        X = self.dataset.X[self.fold.test]
+        point: FloatArray = X[self.plain.predict(X) != self.dataset.target][place]
+        return point
+
+    def rows(self, n: int, *, kept: float = 0.0, seed: int = 0) -> FloatArray:
+        """Draw rows uniformly; each feature is that of `factual` with probability `kept`."""
+        space, rng = self.dataset.space, np.random.default_rng(seed)
+        numbers = rng.uniform(space.lower, space.upper, (n, space.d))
+        codes = rng.integers(0, np.maximum(space.n_categories, 1), (n, space.d))
+        drawn = np.where(space.is_categorical, codes, numbers)
+        rows: FloatArray = np.where(rng.random((n, space.d)) < kept, self.factual(), drawn)
+        return rows
+
+
+def ground(dataset: str, model: str, **settings: Any) -> Ground:
+    """Return the fitted model of fold 0; fitted models are kept in the user's cache."""
+    registry = _registry()
+    data = registry.dataset(dataset).entry.load(data_source())
+    entry = registry.model(model).entry
+    family = build_settings(entry.family, settings, entry.name)
+    fitted: Any = FittedModels(cache_dir()).get(data, FOLD, entry, family)
+    return Ground(data, split(data, FOLD), fitted, Plain(fitted), fitted.oracle())
+
+
+def data_source() -> DataSource:
+    """Return where data sets are looked for."""
+    folders = os.environ.get("CFBENCH_DATA_DIR", "").split(os.pathsep)
+    return DataSource(tuple(Path(folder) for folder in folders if folder), cache_dir())
+
+
+@cache
+def _registry() -> Registry:
+    return build_registry()

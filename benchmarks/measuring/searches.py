@@ -1,0 +1,94 @@
+"""Searches as a study runs them, on the oracle of one's choice, with the time that the oracle takes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cfbench import FloatArray, IntArray, KNeighbours, ObjectiveContext, Oracle, Problem, TrainingFold
+from cfbench.oracle import Meter, predict_neighbours
+from cfbench.registry import build_registry
+from measuring.grounds import Ground
+
+
+@dataclass
+class Watched:
+    """An oracle that adds up the CPU time of its answers."""
+
+    oracle: Oracle
+    seconds: float = field(default=0.0, init=False)
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Ask for classes."""
+        start = time.process_time()
+        classes = self.oracle.predict(Z)
+        self.seconds += time.process_time() - start
+        return classes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Ask for probabilities."""
+        return self.oracle.predict_proba(Z)
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of neighbours, in the oracle's own way where it has one."""
+        start = time.process_time()
+        classes = predict_neighbours(self.oracle, Z, neighbours)
+        self.seconds += time.process_time() - start
+        return classes
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """CPU seconds of a search, those inside the oracle among them, and what it found."""
+
+    total: float
+    in_oracle: float
+    z: FloatArray | None
+
+    def found_as(self, other: Spent) -> bool:
+        """Whether another search found the same."""
+        return self.z is other.z or (self.z is not None and other.z is not None and np.array_equal(self.z, other.z))
+
+
+def searched(
+    ground: Ground, oracle: Oracle, searcher: str, objective: str = "none", repeats: int = 3, **settings: Any
+) -> Spent:
+    """Search for the first eligible point; the quickest of some equal runs."""
+    registry = build_registry()
+    searcher_of: Any = registry.searcher(searcher).entry.searcher
+    term_of = registry.objective(objective).entry.objective()
+    runs = []
+    for _ in range(repeats):
+        watched = Watched(oracle)
+        space = ground.dataset.space
+        meter = Meter(watched, space.d)
+        context = ObjectiveContext(
+            x=ground.factual(),
+            target=ground.dataset.target,
+            space=space,
+            predict=meter.predict_for_objective,
+            stream=5,
+            ask_neighbours=meter.predict_neighbours_for_objective,
+        )
+        training = TrainingFold(ground.dataset.X[ground.fold.train], ground.dataset.y[ground.fold.train])
+        problem = Problem(context.x, context.target, space, meter, term=term_of.bind(context), training=training)
+        start = time.process_time()
+        z = searcher_of(**settings).search(problem, np.random.default_rng(1))
+        runs.append(Spent(time.process_time() - start, watched.seconds, z))
+    return min(runs, key=lambda run: run.total)
+
+
+def population(ground: Ground, generations: int) -> FloatArray:
+    """Return the last population that CoGS asks about, shape (1000, d)."""
+    asked: list[FloatArray] = []
+
+    class Kept(Watched):
+        def predict(self, Z: FloatArray) -> IntArray:
+            asked.append(Z)
+            return super().predict(Z)
+
+    searched(ground, Kept(ground.oracle), "cogs", repeats=1, n_generations=generations)
+    return asked[-1]

@@ -1,0 +1,79 @@
+"""Memory of one worker process that holds a forest of 500 trees and its oracle, after a search with the objective `k`.
+
+The peak is what the worker ever had in memory. The private part is what a second worker adds: the rest is code of
+libraries, of which the system keeps one copy for all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from multiprocessing import active_children
+from pathlib import Path
+
+from cfbench.harness.caches import cache_dir
+from cfbench.harness.executors import Job, ProcessExecutor
+from cfbench.harness.plan import Cell, make_plan
+from cfbench.harness.search import SearchTask
+from cfbench.harness.study import Study
+from cfbench.harness.worker import WorkerSetup
+from cfbench.registry import RegistryOptions, build_registry
+from measuring.figures import Figure, report
+from measuring.grounds import DATASETS, FOLD, data_source
+
+FOREST = 'random-forest[n_estimators=500, min_samples_split=2, max_features="sqrt"]'
+MODELS = {"500 trees": FOREST, "network": "neural-network"}
+
+
+def cell_of(dataset: str, model: str) -> Cell:
+    """Return the cell of CoGS with the objective `k`."""
+    study = Study(
+        name="memory",
+        datasets=(dataset,),
+        models=(model,),
+        searchers=("cogs[n_generations=10]",),
+        objectives=("k",),
+        metrics=(),
+        folds=(FOLD,),
+        points=1,
+        repetitions=1,
+        tracking="none",
+        results=Path("unused"),
+    )
+    return make_plan(study, build_registry(), data_source()).cells[0]
+
+
+def figures() -> Iterator[Figure]:
+    """Start a worker for each model, let it search, and look at its memory from outside."""
+    for dataset in DATASETS:
+        for name, model in MODELS.items():
+            cell = cell_of(dataset, model)
+            executor = ProcessExecutor(WorkerSetup(RegistryOptions(), data_source(), cache_dir()), slots=1)
+            try:
+                prepared = executor.submit(0, Job("prepare", (cell,))).result()
+                executor.submit(0, Job("search", (SearchTask(cell, 0, prepared.row_ids[0], 0),))).result()
+                (worker,) = active_children()
+                goals = (500.0, 300.0) if model == FOREST else (None, None)
+                status, ground = Path(f"/proc/{worker.pid}/status"), f"{dataset}, {name}"
+                yield Figure("peak memory of a worker", ground, _megabytes(status, "VmHWM:"), "MB", *goals)
+                yield Figure("  at the end", ground, _megabytes(status, "VmRSS:"), "MB")
+                yield Figure("  its private part at the end", ground, _private(worker.pid), "MB")
+            finally:
+                executor.close()
+
+
+def _private(pid: int | None) -> float:
+    rollup = Path(f"/proc/{pid}/smaps_rollup")
+    return _megabytes(rollup, "Private_Clean:") + _megabytes(rollup, "Private_Dirty:")
+
+
+def _megabytes(file: Path, key: str) -> float:
+    lines = [line.split() for line in file.read_text().splitlines()]
+    return next(int(line[1]) for line in lines if line[0] == key) / 1024
+
+
+if __name__ == "__main__":
+    if Path("/proc/self/smaps_rollup").exists():
+        report("worker_memory", figures())
+    else:
+        sys.stdout.write("memory is measured on Linux alone: this system has no /proc\n")
