@@ -186,7 +186,7 @@ def test_c_perturbations_against_their_probabilities(
     z=st.tuples(st.floats(0, 10), st.floats(0, 4), st.sampled_from([0, 1, 2])),
     distribution=st.sampled_from(DISTRIBUTIONS),
 )
-def test_setbacks_can_always_be_fixed(  # noqa: PLR0917 - fixtures and drawn values
+def test_setbacks_can_always_be_fixed(
     context: MakeContext,
     searches: MakeSearches,
     values: Values,

@@ -57,7 +57,7 @@ def test_asks_whole_generations_up_to_its_rows(
     assert [len(Z) for Z in asked] == [20, 20, 20]
 
 
-def test_same_generator_same_search_without_traces(  # noqa: PLR0917 - pytest's fixtures
+def test_same_generator_same_search_without_traces(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,

@@ -285,7 +285,7 @@ def spaces_and_points(draw: st.DrawFn) -> tuple[FeatureSpace, FloatArray]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=spaces_and_points(), constraints=st.booleans(), respect_steps=st.booleans(), seed=st.integers(0, 99))
-def test_every_candidate_is_plausible(  # noqa: PLR0917 - pytest's fixtures and hypothesis's draws
+def test_every_candidate_is_plausible(
     make_problem: Callable[..., Problem],
     asked: list[FloatArray],
     drawn: tuple[FeatureSpace, FloatArray],

@@ -122,7 +122,7 @@ def test_raw_units_are_lost_in_a_wide_feature_and_shares_of_the_range_are_not(
 
 @pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=200), GrowingSpheresScaled(n_in_layer=200)])
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_plausible(  # noqa: PLR0917 - pytest's fixtures
+def test_every_row_asked_is_plausible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,

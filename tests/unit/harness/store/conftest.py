@@ -67,7 +67,7 @@ class Writer:
 import json, os, resource, sys
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.store import tables  # before the user changes: the new one may not be allowed to read the libraries
+from cfbench.harness.store import tables  # before the user changes: the new one may not read the libraries
 from cfbench.harness.store.record import Record
 path, user, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 if user:
