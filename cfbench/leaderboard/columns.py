@@ -46,7 +46,7 @@ def columns_for(board: Board) -> list[Column]:
         Column("searcher", "", 0, lambda row: visible(row.label)),
         Column(
             "found",
-            "% of points",
+            "% points",
             0,
             lambda row: percentage(row.success) if row.folds else _state(row),
             "points with a counterfactual in any repetition, mean over folds ± population sd; higher is better",
