@@ -22,8 +22,11 @@ ROWS_OF_A_KIND = 800
 PAIRS = 120
 """Pairs of rows between which a boundary is looked for."""
 
-SINGLE_ROWS = 5
-"""Rows that are asked one by one."""
+SINGLE_ROWS = 3
+"""Rows of a kind that are asked one by one."""
+
+SOME_ROWS = 100
+"""Rows of a kind that are asked for probabilities."""
 
 _HALVINGS = 100
 _SEED = 20_240_402
@@ -81,15 +84,68 @@ def objection(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray)
     X : ndarray of float64, shape (n, d)
         Training rows.
     """
+    looks = (rows_differ, boundaries_differ, single_rows_differ, neighbours_differ, probabilities_differ)
+    return next(filter(None, (look(oracle, model, space, X) for look in looks)), "")
+
+
+def rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about training rows and random rows differ, each kind asked at once."""
+    for rows in _kinds_of_rows(space, X):
+        reason = _difference(rows, oracle.predict(rows), model.predict(rows))
+        if reason:
+            return reason
+    return ""
+
+
+def boundaries_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about rows on both sides of boundaries differ."""
     rng = np.random.default_rng(_SEED)
-    some = X[rng.permutation(len(X))[:ROWS_OF_A_KIND]]
-    rows = np.concatenate([some, random_rows(space, ROWS_OF_A_KIND, rng)])
-    rows = np.concatenate([rows, *beside_boundaries(oracle, rows, space, rng)])
-    reason = _difference(rows, oracle.predict(rows), model.predict(rows))
-    for i in rng.permutation(len(rows))[:SINGLE_ROWS]:
-        row = rows[i : i + 1]
-        reason = reason or _difference(row, oracle.predict(row), model.predict(row))
-    return reason or _neighbours_differ(oracle, model, space, some, rng) or _probabilities_differ(oracle, model, rows)
+    rows = np.concatenate(list(beside_boundaries(oracle, np.concatenate(_kinds_of_rows(space, X)), space, rng)))
+    return _difference(rows, oracle.predict(rows), model.predict(rows))
+
+
+def single_rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about single rows differ."""
+    for row in np.concatenate([rows[:SINGLE_ROWS] for rows in _kinds_of_rows(space, X)]):
+        asked = row[np.newaxis]
+        reason = _difference(asked, oracle.predict(asked), model.predict(asked))
+        if reason:
+            return reason
+    return ""
+
+
+def neighbours_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about K-neighbours differ."""
+    rng = np.random.default_rng(_SEED)
+    for m, x in zip((64, 100, 5), X[rng.permutation(len(X))[:3]], strict=False):
+        kept = rng.random((6, space.d)) < np.linspace(0, 1, 6)[:, np.newaxis]
+        Z = np.where(kept, x, random_rows(space, 6, rng))
+        neighbours = KNeighbours(space, x, stream=m, m=m, first_evaluation=m)
+        drawn = neighbours.draw(Z).reshape(-1, space.d)
+        reason = _difference(drawn, predict_neighbours(oracle, Z, neighbours).ravel(), model.predict(drawn))
+        if reason:
+            return f"asked for K-neighbours, {reason}"
+    return ""
+
+
+def probabilities_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where class probabilities differ, be it in the last bit."""
+    for rows in _kinds_of_rows(space, X):
+        some = rows[:SOME_ROWS]
+        given, wanted = oracle.predict_proba(some), model.predict_proba(some)
+        if given.shape != wanted.shape or given.dtype != wanted.dtype:
+            form = f"{given.dtype} of shape {given.shape}"
+            return f"its probabilities are {form}, not {wanted.dtype} of shape {wanted.shape}"
+        wrong = np.flatnonzero((given != wanted).any(axis=1))
+        if len(wrong):
+            i = wrong[0]
+            return f"for the row {some[i].tolist()} its probabilities are {given[i].tolist()}, not {wanted[i].tolist()}"
+    return ""
+
+
+def _kinds_of_rows(space: FeatureSpace, X: FloatArray) -> list[FloatArray]:
+    rng = np.random.default_rng(_SEED)
+    return [X[rng.permutation(len(X))[:ROWS_OF_A_KIND]], random_rows(space, ROWS_OF_A_KIND, rng)]
 
 
 def random_rows(space: FeatureSpace, n: int, rng: np.random.Generator) -> FloatArray:
@@ -172,32 +228,6 @@ def _steps_across(
     step = np.argmax(along[:, 1:] != along[:, :-1], axis=1)
     each = np.arange(len(apart))
     return way[each, step], way[each, step + 1], order[each, step]
-
-
-def _neighbours_differ(
-    oracle: Oracle, model: Oracle, space: FeatureSpace, rows: FloatArray, rng: np.random.Generator
-) -> str:
-    for m, x in zip((64, 100, 5), rows, strict=False):
-        kept = rng.random((6, space.d)) < np.linspace(0, 1, 6)[:, np.newaxis]
-        Z = np.where(kept, x, random_rows(space, 6, rng))
-        neighbours = KNeighbours(space, x, stream=m, m=m, first_evaluation=m)
-        drawn = neighbours.draw(Z).reshape(-1, space.d)
-        reason = _difference(drawn, predict_neighbours(oracle, Z, neighbours).ravel(), model.predict(drawn))
-        if reason:
-            return f"asked for K-neighbours, {reason}"
-    return ""
-
-
-def _probabilities_differ(oracle: Oracle, model: Oracle, rows: FloatArray) -> str:
-    some = rows[:: max(1, len(rows) // 200)]
-    given, wanted = oracle.predict_proba(some), model.predict_proba(some)
-    if given.shape != wanted.shape or given.dtype != wanted.dtype:
-        return f"its probabilities are {given.dtype} of shape {given.shape}, not {wanted.dtype} of shape {wanted.shape}"
-    wrong = np.flatnonzero((given != wanted).any(axis=1))
-    if len(wrong):
-        i = wrong[0]
-        return f"for the row {some[i].tolist()} its probabilities are {given[i].tolist()}, not {wanted[i].tolist()}"
-    return ""
 
 
 def _difference(rows: FloatArray, given: IntArray, wanted: IntArray) -> str:

@@ -13,7 +13,7 @@ COMMANDS = {
     "leaderboard": "Show the leaderboard of a record.",
     "measure": "Add metrics to a record, without any search.",
     "plugins": "List everything that is registered, and what failed to load.",
-    "check": "Check that searchers, objectives and metrics keep their contract.",
+    "check": "Check that searchers, models, objectives and metrics keep their contract.",
     "new": "Start a searcher of your own from a template.",
     "datasets": "List the data sets, or show one.",
     "tune": "Tune the models' hyper-parameters and keep them.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import open_registry, plugin_option
-from cfbench.entries import Entry, MetricEntry, ObjectiveEntry, SearcherEntry
+from cfbench.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.loading import guarded
 
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from cfbench.registry import Registry
     from cfbench.testing import Report
 
-KINDS: dict[type[Entry], str] = {SearcherEntry: "searcher", ObjectiveEntry: "objective", MetricEntry: "metric"}
+KINDS: dict[type[Entry], str] = {
+    SearcherEntry: "searcher",
+    ModelEntry: "model",
+    ObjectiveEntry: "objective",
+    MetricEntry: "metric",
+}
 """The kinds of entry that there are checks for."""
 
 STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "known failure": "yellow"}
 
 
-@click.command("check", short_help="Check that searchers, objectives and metrics keep their contract.")
+@click.command("check", short_help="Check that searchers, models, objectives and metrics keep their contract.")
 @click.argument("target", metavar="NAME|DISTRIBUTION|MODULE:OBJECT")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
@@ -37,7 +42,7 @@ STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "kno
 )
 @plugin_option
 def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str, ...]) -> None:
-    """Check that searchers, objectives and metrics keep their contract.
+    """Check that searchers, models, objectives and metrics keep their contract.
 
     The target is a registered name, a distribution (all that it brings), or an entry in a module. Exits with 1 if a
     check failed.
@@ -63,11 +68,14 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
 def run_checks(entry: Entry, time_limit: float) -> Report:
     """Run the checks of an entry's kind."""
     from cfbench.testing.metrics.run import check_metric
+    from cfbench.testing.models.run import check_model
     from cfbench.testing.objectives.run import check_objective
     from cfbench.testing.searchers.run import check_searcher
 
     if isinstance(entry, SearcherEntry):
         return check_searcher(entry, time_limit=time_limit)
+    if isinstance(entry, ModelEntry):
+        return check_model(entry)
     if isinstance(entry, ObjectiveEntry):
         return check_objective(entry)
     assert isinstance(entry, MetricEntry)
@@ -86,14 +94,15 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
     """
     if ":" in target:
         return [_imported(target)]
-    registered = [one for kind in (registry.searchers, registry.objectives, registry.metrics) for one in kind.values()]
+    kinds = (registry.searchers, registry.models, registry.objectives, registry.metrics)
+    registered = [one for kind in kinds for one in kind.values()]
     by_name: list[Entry] = [one.entry for one in registered if one.entry.name == target]
     by_distribution: list[Entry] = [one.entry for one in registered if one.distribution == target]
     found = by_name or by_distribution
     if not found:
         known = {one.entry.name for one in registered} | {one.distribution for one in registered}
-        kinds = f"{', '.join(KINDS.values())} or distribution"
-        raise UnknownNameError(kinds, target, known - {""}, _hint(target, registry))
+        anything = f"{', '.join(KINDS.values())} or distribution"
+        raise UnknownNameError(anything, target, known - {""}, _hint(target, registry))
     return found
 
 
@@ -113,7 +122,7 @@ def _imported(target: str) -> Entry:
             there = f"; entries there: {', '.join(entries)}" if entries else ""
             raise PluginError(f"{target}: there is no {name!r} in {module_name}{there}")
         found = getattr(found, name)
-    if not isinstance(found, (SearcherEntry, ObjectiveEntry, MetricEntry)):
+    if not isinstance(found, (SearcherEntry, ModelEntry, ObjectiveEntry, MetricEntry)):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(
             f"{target} is {what}, not an entry; put it into one, a searcher for instance: "
@@ -123,9 +132,8 @@ def _imported(target: str) -> Entry:
 
 
 def _hint(target: str, registry: Registry) -> str:
-    for kind, entries in {"model": registry.models, "data set": registry.datasets}.items():
-        if target in entries:
-            return f"There is a {kind} of that name, and there are no checks for those."
+    if target in registry.datasets:
+        return "There is a data set of that name, and there are no checks for those."
     return "An entry that is not registered is named by MODULE:OBJECT, a plugin that is not installed by --plugin."
 
 

@@ -112,10 +112,10 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
         (
             "acme-upp",
             UnknownNameError,
-            "unknown searcher, objective, metric or distribution 'acme-upp'. Did you mean 'acme-up'?",
+            "unknown searcher, model, objective, metric or distribution 'acme-upp'. Did you mean 'acme-up'?",
         ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
-        ("random-forest", UnknownNameError, "There is a model of that name, and there are no checks for those."),
+        ("credit", UnknownNameError, "There is a data set of that name, and there are no checks for those."),
         ("acme-away", UnavailableError, "acme-away cannot be checked here: it needs a licence"),
         ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries there: STAY, UP"),
         ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not an entry; put it into one"),
@@ -135,11 +135,11 @@ def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["check", "acme-upp"])
     assert caught.value.code == 1
-    assert capsys.readouterr().err.startswith("Error: unknown searcher, objective, metric or distribution 'acme-upp'.")
+    assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric or ")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("none", "objective"), ("loss", "metric")])
-def test_objectives_and_metrics_have_checks_of_their_own(name: str, kind: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), [("random-forest", "model"), ("none", "objective"), ("loss", "metric")])
+def test_models_objectives_and_metrics_have_checks_of_their_own(name: str, kind: str) -> None:
     result = check(name, "--json")
     assert result.exit_code == 0, result.output
     (report,) = json.loads(result.stdout)

@@ -11,6 +11,7 @@ import pytest
 
 from cfbench.testing.check import Check
 from cfbench.testing.metrics.run import METRIC_CHECKS
+from cfbench.testing.models.run import MODEL_CHECKS
 from cfbench.testing.objectives.run import OBJECTIVE_CHECKS
 from cfbench.testing.searchers.table import SEARCHER_CHECKS
 
@@ -19,7 +20,12 @@ PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encodin
 
 @pytest.mark.parametrize(
     ("title", "checks"),
-    [("searchers", SEARCHER_CHECKS), ("objectives", OBJECTIVE_CHECKS), ("metrics", METRIC_CHECKS)],
+    [
+        ("searchers", SEARCHER_CHECKS),
+        ("models", MODEL_CHECKS),
+        ("objectives", OBJECTIVE_CHECKS),
+        ("metrics", METRIC_CHECKS),
+    ],
 )
 def test_the_pages_tables_are_the_checks(title: str, checks: Sequence[Check[Any, Any]]) -> None:
     (section,) = re.findall(rf"^## Checks of {title}\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)

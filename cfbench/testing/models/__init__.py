@@ -1,0 +1,1 @@
+"""The checks of models and of their oracles."""

@@ -1,0 +1,219 @@
+"""Models and oracles with one fault each fail the one check that guards against it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from cfbench.entries import ModelEntry, ModelFamily
+from cfbench.errors import UnavailableError, UnknownNameError
+from cfbench.oracle import Oracle
+from cfbench.perturbations import KNeighbours
+from cfbench.space import FeatureSpace, FloatArray, IntArray
+from cfbench.testing.check import Result
+from cfbench.testing.models.run import MODEL_CHECKS, check_model
+
+
+class Nearest:
+    """A sound model: the class of the nearest of the classes' means."""
+
+    def __init__(self, means: FloatArray, scale: FloatArray, oracle: type[Ask]) -> None:
+        self.means = means
+        self.scale = scale
+        self.brought = oracle
+
+    def distances(self, Z: FloatArray) -> FloatArray:
+        apart = np.abs(Z[:, np.newaxis] - self.means) / self.scale
+        # One addition after the other, so that a row's sum does not hang on the rows beside it.
+        total: FloatArray = sum((apart[:, :, i] for i in range(1, apart.shape[2])), start=apart[:, :, 0])
+        return total
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        nearest: IntArray = self.distances(Z).argmin(axis=1).astype(np.int64)
+        return nearest
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        closeness = 1 / (1 + self.distances(Z))
+        shares: FloatArray = closeness / closeness.sum(axis=1, keepdims=True)
+        return shares
+
+    def fingerprint(self) -> str:
+        return str(self.means.tolist())
+
+    def oracle(self) -> Oracle:
+        return self.brought(self)
+
+
+class Ask:
+    """A sound oracle: asks the model."""
+
+    def __init__(self, model: Nearest) -> None:
+        self.model = model
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        return self.model.predict(Z)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        return self.model.predict_proba(Z)
+
+
+class Family(ModelFamily):
+    """Fits the sound model."""
+
+    MODEL: ClassVar[type[Nearest]] = Nearest
+    ORACLE: ClassVar[type[Ask]] = Ask
+
+    neighbours: int | None = None
+
+    def grid(self) -> dict[str, list[Any]]:
+        return {"neighbours": [1, 2] if self.neighbours is None else [self.neighbours]}
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
+        means = np.stack([X[y == code].mean(axis=0) for code in range(int(y.max()) + 1)])
+        return self.MODEL(means, space.upper - space.lower, self.ORACLE)
+
+
+def entry_of(fault: type[Family | Nearest | Ask]) -> ModelEntry:
+    """Return an entry that is sound but for a family, a model or an oracle."""
+
+    class Wrong(fault if issubclass(fault, Family) else Family):  # type: ignore[misc] # decided when it runs
+        MODEL = fault if issubclass(fault, Nearest) else Nearest
+        ORACLE = fault if issubclass(fault, Ask) else Ask
+
+    return ModelEntry(name="wrong", family=Wrong)
+
+
+class NumbersOnly(Family):
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
+        if space.is_categorical.all():
+            raise ValueError("no numbers")
+        return super().fit(X, y, space, hyperparameters)
+
+
+class Lopsided(Nearest):
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        return super().predict_proba(Z) * 0.9
+
+
+class NeedsRows(Nearest):
+    def predict(self, Z: FloatArray) -> IntArray:
+        if len(Z) == 0:
+            raise ValueError("at least one row")
+        return super().predict(Z)
+
+
+class Lucky(Family):
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
+        some = np.random.random(len(X)) < 0.9  # noqa: NPY002 - its fault
+        return super().fit(X[some], y[some], space, hyperparameters)
+
+
+class Nameless(Nearest):
+    def fingerprint(self) -> str:
+        return "model"
+
+
+class Locked(Nearest):
+    def __init__(self, means: FloatArray, scale: FloatArray, oracle: type[Ask]) -> None:
+        super().__init__(means, scale, oracle)
+        self.lock = threading.Lock()
+
+
+class WrongCorner(Ask):
+    def predict(self, Z: FloatArray) -> IntArray:
+        return np.where(Z[:, 0] < 1, 1, super().predict(Z))
+
+
+class SinglePrecision(Ask):
+    def predict(self, Z: FloatArray) -> IntArray:
+        return super().predict(Z.astype(np.float32).astype(np.float64))
+
+
+class WrongAlone(Ask):
+    def predict(self, Z: FloatArray) -> IntArray:
+        return super().predict(Z) if len(Z) != 1 else np.zeros(1, dtype=np.int64)
+
+
+class OtherDraws(Ask):
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        rows = neighbours.starting(neighbours.first_evaluation + 1).draw(Z)
+        return self.predict(rows.reshape(-1, Z.shape[1])).reshape(rows.shape[:2])
+
+
+class Rounds(Ask):
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        return super().predict_proba(Z).astype(np.float32).astype(np.float64)
+
+
+class Scribbles(Ask):
+    def predict(self, Z: FloatArray) -> IntArray:
+        classes = super().predict(Z)
+        if Z.flags.writeable:
+            Z += 0.0 if Z.flags.c_contiguous else 1.0
+        return classes
+
+
+class NeedsWriteable(Ask):
+    def predict(self, Z: FloatArray) -> IntArray:
+        Z += 0.0
+        return super().predict(Z)
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "why"),
+    [
+        (NumbersOnly, "fits-in-every-space", "space 'all categorical': fit raised ValueError: no numbers"),
+        (Lopsided, "answers-have-the-form", "its probabilities are negative or do not add up to 1"),
+        (NeedsRows, "answers-have-the-form", "predict for 0 rows raised ValueError: at least one row"),
+        (Lucky, "same-rows-same-model", "fitted twice on the same rows, it answers differently"),
+        (Nameless, "fingerprint-tells-models-apart", "and has the same fingerprint model"),
+        (Locked, "pickles", "pickling raised TypeError: cannot pickle '_thread.lock' object"),
+        (WrongCorner, "oracle-equals-predict", "space 'mixed': for the row ["),
+        (SinglePrecision, "oracle-equals-predict-on-boundaries", "space 'mixed': for the row ["),
+        (WrongAlone, "oracle-equals-predict-for-single-rows", "(1 of 1 rows differ)"),
+        (OtherDraws, "oracle-equals-predict-for-neighbours", "asked for K-neighbours, for the row ["),
+        (Rounds, "oracle-equals-predict-proba", "its probabilities are ["),
+        (Scribbles, "questions-not-mutated", "it wrote into a strided question"),
+        (NeedsWriteable, "questions-not-mutated", "predict for a read-only question raised ValueError"),
+    ],
+)
+def test_one_fault_fails_one_check(fault: type[Family | Nearest | Ask], check: str, why: str) -> None:
+    report = check_model(entry_of(fault))
+    failed = {finding.check: finding.why for finding in report.failures}
+    assert check in failed, str(report)
+    assert why in failed[check]
+    # Where a model cannot be asked, or an oracle is wrong about a whole region, other checks cannot but fail, too.
+    further = {"answers-have-the-form": {"fits-in-every-space"}}
+    further |= {check: set(failed) for check in ("fits-in-every-space", "oracle-equals-predict")}
+    assert set(failed) - {check} <= further.get(check, set()), str(report)
+
+
+def test_a_sound_model_passes() -> None:
+    report = check_model(ModelEntry(name="sound", family=Family), settings={"neighbours": 2})
+    assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
+    assert len(report.findings) == len(MODEL_CHECKS)
+
+
+def test_where_there_is_no_oracle_its_checks_do_not_apply() -> None:
+    class Own(Nearest):
+        def oracle(self) -> Oracle:
+            return self
+
+    class Refuses(Nearest):
+        def oracle(self) -> Oracle:
+            raise UnavailableError("means of infinite length")
+
+    for model, why in ((Own, "the model is its own oracle"), (Refuses, "means of infinite length")):
+        findings = check_model(entry_of(model)).findings
+        by_result = [finding for finding in findings if finding.result is Result.NOT_APPLICABLE]
+        assert len(by_result) == 6
+        assert all(why in finding.why for finding in by_result)
+
+
+def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown setting of sound 'neighbors'\. Did you mean 'neighbours'\?"):
+        check_model(ModelEntry(name="sound", family=Family), settings={"neighbors": 2})
