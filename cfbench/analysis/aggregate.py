@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
 from cfbench.analysis.groups import Group, Point
+from cfbench.outcome import Status
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Spending:
     searches : int
         The denominator.
     seconds, search_queries, robustness_queries : float or None
-        Means a search; None without any search.
+        Means a search; None without any search. Queries are means over the searches that were not killed.
     """
 
     searches: int
@@ -133,11 +134,16 @@ def spending(group: Group) -> Spending:
     searches = sum(cell.searches for cell in group.ran)
     if searches == 0:
         return Spending(0, None, None, None)
+    seconds = sum(cell.wall_seconds for cell in group.ran) / searches
+    # What a killed search had asked died with its worker: it counts with its time, not with 0 rows.
+    counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in group.ran)
+    if counted == 0:
+        return Spending(searches, seconds, None, None)
     return Spending(
         searches,
-        sum(cell.wall_seconds for cell in group.ran) / searches,
-        sum(cell.search_queries for cell in group.ran) / searches,
-        sum(cell.robustness_queries for cell in group.ran) / searches,
+        seconds,
+        sum(cell.search_queries for cell in group.ran) / counted,
+        sum(cell.robustness_queries for cell in group.ran) / counted,
     )
 
 

@@ -7,14 +7,13 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.harness.sources import data_source
+from cfbench.harness.sources import data_source, load_dataset
 
 if TYPE_CHECKING:
     from cfbench.dataset import Dataset
@@ -53,13 +52,12 @@ def list_datasets(
     shrink (<=). Perturbations: of how many numerical (N) and categorical (C) features.
     """
     from cfbench.errors import CfbenchError
-    from cfbench.loading import guarded
 
     source = data_source(data_dirs, download=not offline)
     found: list[dict[str, Any]] = []
     for name, registered in open_registry(plugins, strict=strict).datasets.items():
         try:
-            found.append(facts(name, guarded(partial(registered.entry.load, source))))
+            found.append(facts(name, load_dataset(registered.entry, source)))
         except CfbenchError as error:
             found.append({"data set": name, "unavailable": str(error)})
     if form == "json":
@@ -92,7 +90,7 @@ def show_dataset(
     """
     registry = open_registry(plugins, [Path(name)] if is_path(name) else [], strict=strict)
     entry = registry.dataset(name).entry
-    dataset = entry.load(data_source(data_dirs, download=not offline))
+    dataset = load_dataset(entry, data_source(data_dirs, download=not offline))
     click.echo(f"{dataset.name}: {entry.summary}\n" if entry.summary else f"{dataset.name}\n")
     shown = facts(dataset.name, dataset)
     click.echo(f"{dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical; user: {dataset.user}")

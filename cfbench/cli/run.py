@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfbench.cli.invocation import command_name
 from cfbench.cli.options import data_dir_option, plugin_option, strict_option
 from cfbench.cli.study_options import study_from_options, study_options
 from cfbench.harness.sources import data_source
@@ -48,7 +49,7 @@ def command(
     with Record.open(study.results, write=True) as record:
         for problem in record.problems:
             click.echo(f"Warning: {problem}", err=True)
-        report = session.run(record, retry=retry, resume=shlex.join(["cfbench", *sys.argv[1:]]))
+        report = session.run(record, retry=retry, resume=shlex.join([command_name(), *sys.argv[1:]]))
         if not report.interrupted:
             print_leaderboard(record, registry)
     _epilogue(report, tracking=session.tracking, results=study.results)
@@ -72,8 +73,10 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
     if tracking:
         click.echo(f"Tracking  {shown_address(tracking)}")
     click.echo("Go on with")
-    click.echo(f"  cfbench leaderboard{option}   the board again, sorted and filtered as you like")
-    if tracking:
-        click.echo(f"  cfbench ui{option}            every run in the MLflow UI")
-    else:
-        click.echo(f"  cfbench measure{option}       further metrics, without any search")
+    name = command_name()
+    hints = {"leaderboard": "the board again, filtered as you like"}
+    hints |= {"ui": "every run in the MLflow UI"} if tracking else {"measure": "further metrics, without any search"}
+    for subcommand, what in hints.items():
+        click.echo(f"  {f'{name} {subcommand}{option}':<{len(name) + len(option) + 13}}   {what}")
+    if report.complaints and tracking:
+        click.echo(f"  {name} sync{option}   logs what tracking missed")

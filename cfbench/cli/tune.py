@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.harness.sources import data_source, folders_among
+from cfbench.harness.sources import data_source, folders_among, load_dataset
 
 if TYPE_CHECKING:
     from cfbench.dataset import Dataset
@@ -119,7 +119,7 @@ def _loaded(registry: Registry, names: tuple[str, ...], source: DataSource) -> I
 
     for name in names or registry.datasets:
         try:
-            yield registry.dataset(name).entry.load(source)
+            yield load_dataset(registry.dataset(name).entry, source)
         except UnavailableError as error:
             if names:
                 raise

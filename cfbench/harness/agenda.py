@@ -83,6 +83,7 @@ def open_agenda(
         finished = known is not None and not known.failure and progress.complete_for(known.eligible)
         if finished and not unmeasured(record, registry, metrics, key):
             agenda.done += 1
+            progress.closed = True
         else:
             agenda.to_do.append(cell)
     return agenda

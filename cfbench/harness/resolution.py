@@ -10,6 +10,7 @@ from typing import Any
 from cfbench.dataset import Dataset
 from cfbench.entries import DatasetEntry, DataSource
 from cfbench.errors import StudyError, UnavailableError, UnknownNameError
+from cfbench.harness.sources import load_dataset
 from cfbench.harness.study import DEFAULT_METRICS, Study
 from cfbench.harness.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
 from cfbench.registry import Registry
@@ -87,7 +88,7 @@ def _datasets(
     for text, entry in entries.items():
         try:
             if entry.name not in datasets:
-                datasets[entry.name] = entry.load(source)
+                datasets[entry.name] = load_dataset(entry, source)
         except UnavailableError as error:
             if text not in study.optional_datasets:
                 raise

@@ -15,10 +15,10 @@ from cfbench.harness.agenda import unmeasured
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
+from cfbench.harness.sources import load_dataset
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
-from cfbench.loading import guarded
 from cfbench.oracle import Oracle
 from cfbench.registry import Registry
 
@@ -36,6 +36,8 @@ class Tally:
         Those among them that were measured now.
     counted, searches : int
         Searches inside the metric's denominator, and all searches.
+    total : float
+        The sum of the values of the searches inside.
     """
 
     metric: Variant
@@ -43,6 +45,12 @@ class Tally:
     added: int = 0
     counted: int = 0
     searches: int = 0
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over the searches inside the denominator; None where there are none."""
+        return self.total / self.counted if self.counted else None
 
 
 @dataclass
@@ -153,7 +161,7 @@ class Grounds:
     def _dataset(self, cell: CellSummary) -> Dataset:
         name = cell.content["dataset"]["name"]
         if name not in self._datasets:
-            self._datasets[name] = guarded(partial(self._registry.dataset(name).entry.load, self._source))
+            self._datasets[name] = load_dataset(self._registry.dataset(name).entry, self._source)
         dataset, recorded = self._datasets[name], cell.content["dataset"]["digest"]
         if dataset.digest != recorded:
             raise DataError(
@@ -209,6 +217,7 @@ def _count(
         tally.added += tally.metric in missing
         tally.counted += int(values.notna().sum())
         tally.searches += len(values)
+        tally.total += float(values.sum())
 
 
 def _nearness(cell: CellSummary) -> tuple[str, int, str, str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cfbench.entries import DataSource
+    from cfbench.dataset import Dataset
+    from cfbench.entries import DatasetEntry, DataSource
     from cfbench.harness.study import Study
 
 DATA_VARIABLE = "CFBENCH_DATA_DIR"
@@ -23,6 +24,33 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
     from_environment = os.environ.get(DATA_VARIABLE, "")
     named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
     return DataSource(data_dirs=tuple(path.resolve() for path in named), cache_dir=cache_dir(), download=download)
+
+
+def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
+    """Return an entry's data set; whatever a plugin does instead is an error of ours.
+
+    Raises
+    ------
+    UnavailableError, DataError
+        If the table cannot be had or is unfit.
+    PluginError
+        If the entry's `load` raises anything else, or returns anything else.
+    """
+    from cfbench.dataset import Dataset
+    from cfbench.errors import CfbenchError, PluginError
+    from cfbench.loading import failure
+
+    try:
+        loaded: object = entry.load(source)
+    except CfbenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"data set {entry.name!r}: {failure(error)}") from error
+    if not isinstance(loaded, Dataset):
+        raise PluginError(
+            f"data set {entry.name!r}: its entry's load returned {type(loaded).__name__}, not a cfbench.Dataset"
+        )
+    return loaded
 
 
 def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:

@@ -23,6 +23,7 @@ from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, measure_cell
 from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
+from cfbench.harness.sources import load_dataset
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.problem import TrainingFold
 from cfbench.registry import Registry, RegistryOptions, build_registry
@@ -142,7 +143,8 @@ class Worker:
 
     def _dataset(self, cell: Cell) -> Dataset:
         if cell.dataset not in self._datasets:
-            self._datasets[cell.dataset] = self._registry.dataset(cell.dataset).entry.load(self._setup.source)
+            entry = self._registry.dataset(cell.dataset).entry
+            self._datasets[cell.dataset] = load_dataset(entry, self._setup.source)
         dataset = self._datasets[cell.dataset]
         planned = cell.content["dataset"]["digest"]
         if dataset.digest != planned:

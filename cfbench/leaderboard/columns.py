@@ -87,7 +87,8 @@ def columns_for(board: Board) -> list[Column]:
             "mean",
             4,
             lambda row: whole(row.spending.queries),
-            "rows asked of the model a search, the objective's included, mean over all searches; lower is better",
+            "rows asked of the model a search, the objective's included, mean over all searches that were not killed; "
+            "lower is better",
         ),
     ]
     if any(row.search_success != row.success for row in board.rows):
@@ -128,6 +129,12 @@ def percentage(rate: Rate) -> str:
     return f"{100 * rate.mean:.1f}{spread}"
 
 
+def change(ratio: float) -> str:
+    """Write a relative change as "+25.0%"; what rounds to nothing has no sign."""
+    text = f"{100 * ratio:+,.1f}%"
+    return "0.0%" if text in ("+0.0%", "-0.0%") else text
+
+
 def counted(number: Rate | Median | None) -> str:
     """Write what a number is counted over as "14 of 15"."""
     return ABSENT if number is None or number.n == 0 else f"{number.k:,} of {number.n:,}"
@@ -155,7 +162,7 @@ def headline(board: Board, record: str) -> str:
     without = [f"{count} {what}" for count, what in ((board.failed, "failed"), (board.skipped, "skipped")) if count]
     cells = f"{board.cells:,} {'cell' if board.cells == 1 else 'cells'}"
     reference = f"reference {board.reference}" if board.reference else "no reference"
-    return "   ".join([cells + (f" ({', '.join(without)})" if without else ""), reference, record])
+    return "   ".join([cells + (f" ({', '.join(without)})" if without else ""), reference, f"record {record}"])
 
 
 def _against_reference(row: Row) -> str:
@@ -163,7 +170,7 @@ def _against_reference(row: Row) -> str:
         return "reference"
     if row.relative is None or row.relative.value is None:
         return ABSENT
-    return f"{100 * row.relative.value:+,.1f}%"
+    return change(row.relative.value)
 
 
 def _state(row: Row) -> str:

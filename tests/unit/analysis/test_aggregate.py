@@ -88,6 +88,16 @@ def test_spending_is_a_mean_over_all_searches(cell: MakeCell) -> None:
     assert found.queries == 110.0
 
 
+def test_a_killed_search_counts_with_its_time_and_not_with_0_rows(cell: MakeCell) -> None:
+    losses = [0.1, None, 0.2]
+    one_killed = {"found": 2, "timed_out": 1}
+    (group,) = group_cells([cell(losses, wall_seconds=6.0, search_queries=300, statuses=one_killed)])
+    found = spending(group)
+    assert (found.searches, found.seconds, found.search_queries) == (3, 2.0, 150.0)
+    (group,) = group_cells([cell([None], wall_seconds=6.0, statuses={"timed_out": 1})])
+    assert (spending(group).seconds, spending(group).queries) == (6.0, None)
+
+
 def test_nothing_spent_is_not_zero(cell: MakeCell) -> None:
     (group,) = group_cells([cell(skipped="no")])
     assert (spending(group).searches, spending(group).seconds, spending(group).queries) == (0, None, None)

@@ -29,6 +29,7 @@ def fail(source):
 def cfbench_register_datasets():
     yield DatasetEntry(name="boxes", load=load)
     yield DatasetEntry(name="broken", load=fail)
+    yield DatasetEntry(name="odd", load=lambda source: ...)
 """
 
 
@@ -67,7 +68,8 @@ def test_what_cannot_be_had_is_listed_with_the_reason(plugin: str) -> None:
     assert "productivity  -" in text
     assert "productivity: data set 'productivity' is not shipped" in text
     assert "--data-dir or CFBENCH_DATA_DIR" in text
-    assert "broken: it raised ZeroDivisionError: the plugin's own mistake" in text
+    assert "data set 'broken': it raised ZeroDivisionError: the plugin's own mistake" in text
+    assert "data set 'odd': its entry's load returned ellipsis, not a cfbench.Dataset" in text
 
 
 def test_json_and_csv_hold_the_same_numbers() -> None:

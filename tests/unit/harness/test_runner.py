@@ -162,6 +162,12 @@ def test_a_record_of_another_model_is_not_added_to(toys: Toys, tmp_path: Path, m
     assert len(load_record(tmp_path / "r")) == 2
 
 
+def test_a_finished_cell_is_counted_once_beside_a_new_one_of_its_model(toys: Toys, tmp_path: Path) -> None:
+    toys.run(tmp_path / "r", folds=(0,))
+    report = toys.run(tmp_path / "r", folds=(0,), searchers=("toy-dice", "toy-both"))
+    assert (report.cells_done, report.searches_run) == (2, 6)
+
+
 class Ear:
     """Hears every event; one hook raises."""
 
