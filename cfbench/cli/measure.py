@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfbench.harness.variants import Variant
     from cfbench.registry import Registry
 
-HEADER = ("metric", "cells measured", "now", "values", "denominator")
+HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 
 
 @click.command("measure", short_help="Add metrics to a record, without any search.")
@@ -55,7 +55,8 @@ def command(
 ) -> None:
     """Add metrics to a record, without any search.
 
-    Only what is missing is computed: a metric whose version and settings the record has is not measured again.
+    Only what is missing is computed: a metric whose version and settings the record has is not measured again. The
+    table's mean is over the searches in the denominator, of all cells together.
     """
     if not names and not everything:
         raise click.UsageError(
@@ -69,7 +70,7 @@ def command(
     from cfbench.harness.store.record import Record
 
     registry = open_registry(plugins, folders, strict=strict)
-    metrics = wanted_metrics(registry, names, everything=everything)
+    metrics, left_out = wanted_metrics(registry, names, everything=everything)
     with Record.open(results, write=True) as record:
         for problem in record.problems:
             click.echo(f"Warning: {problem}", err=True)
@@ -77,13 +78,22 @@ def command(
             record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=_progress
         )
     click.echo(table_of(stage, registry))
-    _complain(stage)
+    _complain(stage, left_out)
     if stage.failures:
         sys.exit(1)
 
 
-def wanted_metrics(registry: Registry, names: Sequence[str], *, everything: bool) -> tuple[Variant, ...]:
+def wanted_metrics(
+    registry: Registry, names: Sequence[str], *, everything: bool
+) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
     """Resolve the metrics asked for.
+
+    Returns
+    -------
+    metrics : tuple of Variant
+        What is measured about single cells.
+    left_out : tuple of str
+        Labels of those that compare cells.
 
     Raises
     ------
@@ -105,7 +115,8 @@ def wanted_metrics(registry: Registry, names: Sequence[str], *, everything: bool
     if everything:
         asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
     unique = {variant.label: variant for variant in asked}
-    return cell_metrics(unique.values(), registry)
+    metrics = cell_metrics(unique.values(), registry)
+    return metrics, tuple(label for label in unique if label not in {metric.label for metric in metrics})
 
 
 def table_of(stage: SecondStage, registry: Registry) -> str:
@@ -122,8 +133,16 @@ def _line(tally: Tally, cells: int, registry: Registry) -> tuple[str, ...]:
         f"{tally.cells:,} of {cells:,}",
         f"{tally.added:,}",
         f"{tally.counted:,} of {tally.searches:,}",
+        _number(tally.mean),
         registry.metric(tally.metric.name).entry.denominator or "-",
     )
+
+
+def _number(value: float | None) -> str:
+    """Write a mean with four digits; a large one whole."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _progress(done: int, cells: int) -> None:
@@ -132,7 +151,13 @@ def _progress(done: int, cells: int) -> None:
         click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
 
 
-def _complain(stage: SecondStage) -> None:
+def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:
+    if left_out:
+        click.echo(
+            f"Note: left out, as they compare cells and are stored for none of them: {', '.join(left_out)}. They are "
+            "computed where results stand side by side, as on `cfbench leaderboard` for searchers.",
+            err=True,
+        )
     if stage.left_out:
         click.echo(
             f"Note: {stage.left_out} cells have searches that are not finished and were left out; "

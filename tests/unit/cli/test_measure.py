@@ -56,18 +56,22 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
 def rows(result: Result) -> dict[str, list[str]]:
     """The table's lines by metric, in words."""
     header, *lines = result.stdout.splitlines()
-    assert header.split() == ["metric", "cells", "measured", "now", "values", "denominator"]
+    assert header.split() == ["metric", "cells", "measured", "now", "values", "mean", "denominator"]
     return {line.split()[0]: line.split()[1:] for line in lines}
 
 
-def test_named_metrics_are_added_and_found_again(measure: Measure) -> None:
+def test_named_metrics_are_added_and_found_again(measure: Measure, tmp_path: Path) -> None:
     first = measure("--metric", "sparsity", "--metric", "validity[check=class]")
     assert first.exit_code == 0, first.output
-    found = "2 of 2 searches that found a counterfactual"
+    with Record.open(tmp_path / "results") as record:
+        (key,) = record.summaries()
+        changed = record.searches(key)["l0"].tolist()
+    kept = 1 - sum(changed) / len(changed) / 3  # of three features
+    found = f"2 of 2 {kept:.4g} searches that found a counterfactual"
     assert rows(first) == {
         "sparsity": ["1", "of", "1", "1", *found.split()],
         "validity[check=class]": [
-            *["1", "of", "1", "1", "2", "of", "2", "searches", "that", "returned", "a", "vector"]
+            *["1", "of", "1", "1", "2", "of", "2", "1", "searches", "that", "returned", "a", "vector"]
         ],
     }
     again = measure("--metric", "sparsity")
@@ -79,6 +83,10 @@ def test_all_of_them(measure: Measure) -> None:
     assert result.exit_code == 0, result.output
     assert {"success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"} <= set(rows(result))
     assert "relative-loss" not in rows(result)
+    (note,) = [line for line in result.stderr.splitlines() if line.startswith("Note: left out")]
+    assert "relative-loss" in note
+    assert "`cfbench leaderboard`" in note
+    assert "left out" not in measure("--metric", "loss").stderr
 
 
 def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
@@ -111,5 +119,5 @@ def test_a_metric_that_fails_is_told_with_the_others_kept(measure: Measure, tmp_
     result = measure("--plugin", str(plugin), "--metric", "broken", "--metric", "loss")
     assert result.exit_code == 1
     assert rows(result)["loss"][:3] == ["1", "of", "1"]
-    assert rows(result)["broken"][:3] == ["0", "of", "1"]
+    assert rows(result)["broken"] == ["0", "of", "1", "0", "0", "of", "0", "-", "-"]
     assert "Failed: metric 'broken' returned inf for row 0" in result.stderr

@@ -22,7 +22,7 @@ from cfbench.entries import (
 )
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.measure import measure_cell
-from cfbench.harness.second_stage import Grounds, SecondStage, measure_record
+from cfbench.harness.second_stage import Grounds, SecondStage, Tally, measure_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, resolve_variant
@@ -253,6 +253,7 @@ def test_an_old_record_gets_a_metric_without_any_search(toys: Toys, registry: Re
     # two folds of three points with two repetitions; `rows` has no value for the second repetition
     assert (rows.cells, rows.added, rows.counted, rows.searches) == (2, 2, 6, 12)
     assert (classes.cells, classes.added, classes.counted, classes.searches) == (2, 2, 12, 12)
+    assert (rows.mean, classes.mean, Tally(rows.metric).mean) == (200.0, 0.0, None)
     with Record.open(results) as record:
         for key in record.summaries():
             table = record.measures(key)
