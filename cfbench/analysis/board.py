@@ -92,7 +92,8 @@ def make_board(
     reference : str
         The searcher that others are compared with: a label, or a name with one variant in the record.
     need_reference : bool
-        Whether its absence is an error; a caution otherwise.
+        Whether its absence is an error. Otherwise nothing is compared; a caution says so where the record has
+        several variants of it, among which nothing decides.
     selection : Selection
     unfinished : int
         Cells of the record with searches that are not in their summaries yet.
@@ -113,7 +114,8 @@ def make_board(
         if need_reference:
             raise
         label = ""
-        notes.append(f"nothing to compare with: {error}")
+        if any(bare_name(group.searcher) == reference for group in groups):
+            notes.append(f"nothing to compare with: {error}")
     yardstick = Yardstick(label, _comparison_entry(registry, notes))
     white_boxes = {name for name, found in registry.searchers.items() if found.entry.is_white_box}
     tasks: dict[Task, list[Group]] = defaultdict(list)
