@@ -65,10 +65,13 @@ def command(
         raise _nothing(results)
     with Record.open(results) as record:
         summaries = record.summaries()
-        unfinished = len(record.pending())
+        pending = record.pending()
+        under_way = 0 if summaries else sum(len(record.done(key)) for key in pending)
         problems = list(record.problems)
     for problem in problems:
         click.echo(f"Warning: {problem}", err=True)
+    if under_way:
+        raise _nothing_finished(results, under_way)
     if not summaries:
         raise _nothing(results)
     board = make_board(
@@ -77,7 +80,7 @@ def command(
         reference or DEFAULT_REFERENCE,
         need_reference=reference is not None,
         selection=Selection(datasets, models, objectives),
-        unfinished=unfinished,
+        unfinished=len(pending),
     )
     if form == "table" and output is None:
         from cfbench.leaderboard.terminal import show
@@ -121,6 +124,14 @@ def write(text: str, output: Path) -> None:
             f"{output} cannot be written: {error.strerror or error}; name a file in a folder that exists and that you "
             "may write to"
         ) from error
+
+
+def _nothing_finished(results: Path, searches: int) -> RecordError:
+    held = f"{searches:,} {'search' if searches == 1 else 'searches'}"
+    return RecordError(
+        f"there is nothing to show in {results} yet: it holds {held}, but no finished cell. If its run was stopped, "
+        "the same `cfbench run` command goes on where it was"
+    )
 
 
 def _nothing(results: Path) -> RecordError:
