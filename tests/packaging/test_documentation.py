@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from cfbench.cli import COMMANDS
+from cfbench.entries import DataSource
+from cfbench.harness.plan import make_plan
 from cfbench.harness.study import make_study
+from cfbench.registry import build_registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -54,6 +57,14 @@ def test_snippets_are_well_formed(page: Path) -> None:
         table = tomllib.loads(text)
         if "searchers" in table:
             assert make_study(table, page.name).datasets == tuple(table["datasets"])
+
+
+def test_the_study_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    registry, source = build_registry(), DataSource((), tmp_path, download=False)
+    (text,) = snippets(ROOT / "README.md", "toml")
+    plan = make_plan(make_study(tomllib.loads(text), "README.md"), registry, source)
+    assert len(plan.cells) == 20  # 2 data sets, 2 searchers, 5 folds
+    assert not any(cell.skipped for cell in plan.cells)
 
 
 @page

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cfbench import DataSource
+from cfbench import Dataset, DataSource, FeatureSpace, FeatureSpec, Kind
 from cfbench.cli import cli
+from cfbench.harness.folds import N_FOLDS, split
+from cfbench.harness.tuning import N_SPLITS
 from cfbench.loading import import_file
 from cfbench.registry import build_registry
 from cfbench_datasets.folder import load_folder
@@ -47,6 +50,17 @@ def test_the_command_shows_it(loans: Path, monkeypatch: pytest.MonkeyPatch) -> N
     result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
     assert result.exit_code == 0
     assert "10 rows, 4 features, 2 of them categorical; user: Applicant" in result.output
+
+
+@pytest.mark.parametrize(("rows", "enough"), [(5, False), (6, False), (7, True)])
+def test_a_class_of_seven_rows_is_enough_for_tuning_and_six_are_not(rows: int, enough: bool) -> None:
+    X = np.linspace(0.0, 1.0, 2 * rows)[:, np.newaxis]
+    space = FeatureSpace((FeatureSpec("height", Kind.NUMERICAL, 0.0, 1.0),))
+    y = np.arange(2 * rows) % 2
+    dataset = Dataset("few", X, y, space, target=1, class_labels=("small", "large"))
+    training = [np.bincount(y[split(dataset, fold).train]) for fold in range(N_FOLDS)]
+    assert bool(np.min(training) >= N_SPLITS) == enough
+    assert f'"no class has {N_SPLITS} training rows, too few to tune model ..."' in PAGE
 
 
 def test_the_plugin_registers_its_data_set(tmp_path: Path) -> None:
