@@ -72,6 +72,11 @@ def test_the_documentation_has_a_row_for_every_key() -> None:
     assert sorted(rows) == sorted(Study.model_fields)
 
 
+def test_the_documentation_names_the_default_metrics() -> None:
+    (row,) = re.findall(r"^\| `metrics` \|.*$", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert tuple(re.findall(r"`([\w-]+)`", row.split("|")[3])) == DEFAULT_METRICS
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
