@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.plausible_box import PlausibleBox, rounded
 
 
 class GrowingSpheres(Searcher):
@@ -20,10 +20,10 @@ class GrowingSpheres(Searcher):
     `GrowingSpheresScaled` measures in ranges.
 
     Decisions: as in the published code, the radius shrinks once more after the first ball without a target sample, and
-    the layers, of width ``(factor - 1) r / 5``, start from that radius r. Categories are moved as numbers, and the
-    model is asked about the nearest plausible point, clipped to the intervals and with whole categories: it is not
-    defined between categories, and a class that is lost by rounding at the end would be no finding. The search gives up
-    when the layers have passed the diameter of the plausible box. A search that uses up its query budget lets that
+    the layers, of width ``(factor - 1) r / 5``, start from that radius r. Every sample is clipped to the plausible box.
+    Categories are moved and asked about as numbers, and rounded at the very end, as in the paper; where the rounded
+    point has lost the class, nothing was found. The search gives up when the layers have passed the diameter of the
+    plausible box. A search that uses up its query budget lets that
     pass: what it has asked until then is judged.
 
     Parameters
@@ -54,7 +54,8 @@ class GrowingSpheres(Searcher):
         if len(found) == 0:
             return None
         closest: FloatArray = found[np.argmin(problem.space.gower(found, problem.x))]
-        return project(problem, closest, self._units(problem)) if self.sparse else closest
+        sparse = project(problem, closest, self._units(problem)) if self.sparse else closest
+        return rounded(problem, sparse)
 
     def _units(self, problem: Problem) -> FloatArray:
         """What a radius of 1 means for each feature, shape (d,)."""
@@ -71,7 +72,7 @@ class GrowingSpheres(Searcher):
 
         def target_points(inner: float, outer: float) -> FloatArray:
             moves = layer(self.n_in_layer, len(units), inner, outer, rng) * units
-            Z = box.nearest(problem.x + moves)
+            Z = box.inside(problem.x + moves)
             hits: FloatArray = Z[problem.predict(Z) == problem.target]
             return hits
 

@@ -9,15 +9,15 @@ from pydantic import Field
 
 from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
 from cfbench_searchers.incumbent import Incumbent
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.plausible_box import PlausibleBox, rounded
 
 
 class NelderMead(Searcher):
     """SciPy's Nelder-Mead method, with its default parameters but for the number of iterations.
 
-    It starts from `x`, inside bounds that are the plausible box, and draws no random numbers. Decision: categories are
-    moved as numbers, and every vertex is asked about with its categories rounded, since the model is not defined
-    between them.
+    It starts from `x`, inside bounds that are the plausible box, and draws no random numbers. Categories are moved and
+    asked about as numbers, and rounded at the end, as in the paper; where the rounded point has lost the class, nothing
+    was found.
 
     Parameters
     ----------
@@ -40,14 +40,18 @@ class NelderMead(Searcher):
         box = PlausibleBox(problem)
 
         def value(vertex: FloatArray) -> float:
-            return float(best.ask(box.nearest(vertex)[np.newaxis])[0])
+            return float(best.ask(box.inside(vertex)[np.newaxis])[0])
 
         with suppress(BudgetExhausted):
             minimize(
                 value,
-                box.nearest(problem.x),
+                box.inside(problem.x),
                 method="Nelder-Mead",
                 bounds=Bounds(box.lower, box.upper),
                 options={"maxiter": self.n_iterations},
             )
-        return best.z
+        if best.z is None:
+            return None
+        with suppress(BudgetExhausted):
+            return rounded(problem, best.z)
+        return None

@@ -29,6 +29,7 @@ class PlausibleBox:
     def __init__(self, problem: Problem) -> None:
         space = problem.space
         steps = [feature.step or 0.0 if problem.respect_steps else 0.0 for feature in space.features]
+        self._is_categorical = space.is_categorical
         self.spacing = np.where(space.is_categorical, 1.0, steps)
         self._divisor = np.where(self.spacing > 0, self.spacing, 1.0)
         lower, upper = problem.bounds()
@@ -46,6 +47,11 @@ class PlausibleBox:
         # Rounding may carry a sum past the side it was computed from.
         drawn: FloatArray = np.minimum(np.where(self.spacing > 0, on_grid, continuous), self.upper)
         return drawn
+
+    def inside(self, values: FloatArray) -> FloatArray:
+        """Return the nearest points, shape (..., d), where categories may be any number of their interval."""
+        clipped: FloatArray = np.clip(values, self.lower, self.upper)
+        return np.where(self._is_categorical, clipped, self.nearest(values))
 
     def nearest(self, values: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
         """Return the plausible values nearest to `values`.
@@ -83,3 +89,14 @@ class PlausibleBox:
         turn = 1 + np.floor(shares * (counts - 1))
         turned: FloatArray = lower + (values - lower + turn) % counts
         return turned
+
+
+def rounded(problem: Problem, z: FloatArray) -> FloatArray | None:
+    """Turn a point whose categories were moved as numbers into an answer: the nearest plausible point, shape (d,).
+
+    Asks the model once more where rounding moved the point; None where the class is lost.
+    """
+    answer = PlausibleBox(problem).nearest(z)
+    if not np.array_equal(answer, z) and problem.predict(answer[np.newaxis])[0] != problem.target:
+        return None
+    return answer

@@ -122,7 +122,7 @@ def test_raw_units_are_lost_in_a_wide_feature_and_shares_of_the_range_are_not(
 
 @pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=200), GrowingSpheresScaled(n_in_layer=200)])
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_plausible(
+def test_every_row_asked_is_plausible_but_for_numbers_between_categories(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -131,12 +131,25 @@ def test_every_row_asked_is_plausible(
     respect_steps: bool,
 ) -> None:
     problem = make_problem(
-        mixed, mixed_x, lambda Z: Z[:, 4] == 2, constraints=True, respect_steps=respect_steps, max_queries=50_000
+        mixed, mixed_x, lambda Z: Z[:, 4] > 1.5, constraints=True, respect_steps=respect_steps, max_queries=50_000
     )
     z = searcher.search(problem, rng())
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    rows = np.concatenate(asked)
+    assert problem.is_plausible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
     assert z is not None
+    assert problem.is_plausible(z[np.newaxis]).all()
     assert (z != mixed_x).tolist() == [False, False, False, False, True, False, False, False]
+
+
+def test_categories_are_asked_as_numbers_and_rounded_at_the_end(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    past_half = make_problem(categories(3), [0.0], lambda Z: Z[:, 0] > 0.75)
+    assert GrowingSpheresScaled().search(past_half, rng()) == [1.0]
+    assert (np.concatenate(asked) % 1 > 0).any()
+    # Between the codes there is a target region that no category lies in: rounding loses it.
+    between = make_problem(categories(3), [0.0], lambda Z: (Z[:, 0] > 0.2) & (Z[:, 0] < 0.8))
+    assert GrowingSpheresScaled().search(between, rng()) is None
 
 
 def test_projection_puts_the_least_moved_back_first(

@@ -58,9 +58,18 @@ def test_every_row_asked_is_plausible(
     problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 41, constraints=True, respect_steps=respect_steps)
     z = search(problem)
     assert all(len(Z) == 1 for Z in asked)
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    rows = np.concatenate(asked)
+    assert problem.is_plausible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
     assert z is not None
+    assert problem.is_plausible(z[np.newaxis]).all()
     assert z[0] > 41
+
+
+def test_categories_are_asked_as_numbers_and_rounded_at_the_end(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
+) -> None:
+    # SciPy's first simplex moves a category code of 1 to 1.05, which is of the target class; the code 1 is not.
+    assert search(make_problem(categories(3), [1.0], lambda Z: Z[:, 0] > 1.04)) is None
 
 
 def test_nothing_to_search_where_nothing_can_change(
