@@ -77,7 +77,9 @@ class GrowingSpheres(Searcher):
             return hits
 
         radius = min(self.first_radius, diameter)
-        while len(target_points(0.0, radius)):
+        # A model may give the target class to any number between two categories: zooming ends where numbers do.
+        smallest = np.finfo(np.float64).eps * diameter
+        while radius > smallest and len(target_points(0.0, radius)):
             radius /= self.decrease_factor
         radius /= self.decrease_factor
         width = (self.decrease_factor - 1) * radius / 5

@@ -152,6 +152,13 @@ def test_categories_are_asked_as_numbers_and_rounded_at_the_end(
     assert GrowingSpheresScaled().search(between, rng()) is None
 
 
+@pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=50), GrowingSpheresScaled(n_in_layer=50)])
+def test_a_target_class_between_all_categories_ends_the_zoom(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], searcher: GrowingSpheres
+) -> None:
+    assert searcher.search(make_problem(categories(3), [1.0], lambda Z: Z[:, 0] % 1 > 0), rng()) is None
+
+
 def test_projection_puts_the_least_moved_back_first(
     make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
 ) -> None:
