@@ -71,13 +71,23 @@ def set_boxes(forest: Any, reach: Any, Z: Any, x: Any, sure: Any, possible: Any)
             z = Z[j, i]
             lowest = highest = np.float32(z)
             if z == x[i] and len(codes) > 0:
-                lowest, highest = np.float32(codes.min()), np.float32(codes.max())
+                lowest, highest = np.float32(codes[0]), np.float32(codes[-1])  # they ascend
             elif z == x[i] and moves:
                 lowest, highest = number_between(reach, i, z, 0.0), number_between(reach, i, z, 1.0)
             low[j] = cell_of_number(thresholds, before_bin, scale, lowest)
             high[j] = cell_of_number(thresholds, before_bin, scale, highest)
-        set_by_cells(False, low.min(), low.max(), low, sure[first:end])
-        set_by_cells(False, high.min(), high.max(), high, possible[first:end])
+        set_by_own_cells(low, sure[first:end])
+        set_by_own_cells(high, possible[first:end])
+
+
+@compiled
+def set_by_own_cells(cells: Any, masks: Any) -> None:
+    """Set the masks of one numerical feature's slots from the cells of up to 64 candidates."""
+    low: Any = np.int64(2**32)
+    high: Any = np.int64(0)
+    for cell in cells:
+        low, high = min(low, np.int64(cell)), max(high, np.int64(cell))
+    set_by_cells(False, low, high, cells, masks)
 
 
 @compiled
@@ -132,7 +142,9 @@ def find_common(forest: Any, sure: Any, possible: Any, candidates: Any, room: An
         group = forest.roots[first : first + TREES_AT_ONCE]
         found = walk_boxes(forest.nodes, group, sure, possible, candidates, room, told_apart[first:])
         for k in range(1, len(sums)):
-            sums[k] += add_shares(forest.shares[k], room[2][:found], room[3][:found], candidates, sums[k])
+            of_all = add_shares(forest.shares[k], room[2][:found], room[3][:found], candidates, sums[k])
+            for j in range(ROWS):
+                sums[k, j] += of_all
 
 
 @compiled

@@ -39,7 +39,7 @@ class NeighbourReach(NamedTuple):
         The intervals.
     first_code : ndarray of int64, shape (d + 1,)
     codes : ndarray of int64
-        The categories that perturbations lead to, feature after feature.
+        The categories that perturbations lead to, ascending, feature after feature.
     """
 
     decrease: FloatArray

@@ -117,7 +117,7 @@ def classes_of_neighbours(forest: Any, reach: Any, Z: Any, x: Any, evaluations: 
         return None
     winners = np.empty((len(Z), m), dtype=np.int64)
     masks, room = room_for_walks(forest)
-    sure, possible = np.zeros_like(masks), np.zeros_like(masks)
+    sure, possible = np.zeros(len(masks), dtype=np.uint64), np.zeros(len(masks), dtype=np.uint64)
     common, sums = np.empty((len(forest.shares), ROWS)), np.empty((len(forest.shares), ROWS))
     told_apart = np.empty((len(forest.roots), ROWS), dtype=np.uint32)
     starts, known = np.empty(len(forest.roots), dtype=np.uint32), np.empty(len(forest.shares))
