@@ -23,6 +23,10 @@ from cfbench.harness.store.frames import search_frame
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
 
+# A suite that is started in the background inherits an ignored Ctrl-C, and so would the commands that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 FinishedCell = Callable[..., CellFinished]
 PutCell = Callable[[Record, CellFinished], None]
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
