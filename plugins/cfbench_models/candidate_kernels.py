@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import cfbench
+from cfbench import perturbed_value as core_perturbed_value
 from cfbench_models.cell_kernels import cell_of_category, cell_of_number, codes_of, index_of
 from cfbench_models.forest_kernels import (
     BITS,
@@ -34,7 +34,7 @@ NOWHERE = np.uint32(2**32 - 1)
 _NEXT = np.uint32(1)
 
 # The core's own definition, compiled: neighbours have the same bits with and without numba.
-perturbed_value = compiled(cfbench.perturbed_value)
+perturbed_value = compiled(core_perturbed_value)
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import cfbench
-from cfbench import FloatArray, IntArray
+from cfbench import FloatArray, IntArray, cache_folder, descended_key, perturbed_value
 
 KERNELS = ("forest_kernels", "cell_kernels", "forest_questions", "candidate_kernels", "neighbour_kernels")
 
@@ -82,7 +82,7 @@ def _cache_of(config: Any) -> Iterator[None]:
     of all kernels that it calls. So the folder is named by what all of them are.
     """
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cfbench.cache_folder("kernels") / _digest_of_sources())
+    config.CACHE_DIR = str(cache_folder("kernels") / _digest_of_sources())
     try:
         yield
     finally:
@@ -90,9 +90,9 @@ def _cache_of(config: Any) -> Iterator[None]:
 
 
 def _digest_of_sources() -> str:
-    folder, core = Path(__file__).parent, Path(cfbench.__file__).parent
+    folder = Path(__file__).parent
     files = [*(folder / f"{name}.py" for name in KERNELS), folder / "forest_tables.py"]
-    files += [core / "counter_random.py", core / "perturbations.py"]
+    files += [Path(inspect.getfile(function)) for function in (descended_key, perturbed_value)]
     state = hashlib.blake2b(digest_size=16)
     for file in files:
         state.update(file.read_bytes())
