@@ -13,7 +13,7 @@ COMMANDS = {
     "leaderboard": "Show the leaderboard of a record.",
     "measure": "Add metrics to a record, without any search.",
     "plugins": "List everything that is registered, and what failed to load.",
-    "check": "Check that searchers, models, objectives and metrics keep their contract.",
+    "check": "Check that registered entries keep their contracts.",
     "new": "Start a searcher of your own from a template.",
     "datasets": "List the data sets, or show one.",
     "tune": "Tune the models' hyper-parameters and keep them.",
@@ -72,4 +72,7 @@ def main(arguments: list[str] | None = None) -> Any:
         return cli.main(args=arguments, prog_name="cfbench", standalone_mode=True)
     except CfbenchError as error:
         click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:  # a path that the system refuses: no permission, a name too long, a full disk
+        click.echo(f"Error: {error.strerror or error}: {error.filename or 'standard output'}", err=True)
         sys.exit(1)

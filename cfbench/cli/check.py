@@ -30,7 +30,7 @@ KINDS: dict[type[Entry], str] = {
 STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "known failure": "yellow"}
 
 
-@click.command("check", short_help="Check that searchers, models, objectives and metrics keep their contract.")
+@click.command("check", short_help="Check that registered entries keep their contracts.")
 @click.argument("target", metavar="NAME|DISTRIBUTION|MODULE:OBJECT")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
@@ -42,7 +42,7 @@ STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "kno
 )
 @plugin_option
 def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str, ...]) -> None:
-    """Check that searchers, models, objectives and metrics keep their contract.
+    """Check that registered entries keep their contracts.
 
     The target is a registered name, a distribution (all that it brings), or an entry in a module. Exits with 1 if a
     check failed.

@@ -72,11 +72,11 @@ def command(
     registry = open_registry(plugins, folders, strict=strict)
     metrics, left_out = wanted_metrics(registry, names, everything=everything)
     with Record.open(results, write=True) as record:
-        for problem in record.problems:
-            click.echo(f"Warning: {problem}", err=True)
         stage = measure_record(
             record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=_progress
         )
+        for problem in record.problems:  # what was found damaged when it was read
+            click.echo(f"Warning: {problem}", err=True)
     click.echo(table_of(stage, registry))
     _complain(stage, left_out)
     if stage.failures:

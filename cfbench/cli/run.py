@@ -47,15 +47,15 @@ def command(
     registry, study = study_from_options(options, plugins=plugins, strict=strict)
     session = Session.prepare(study, registry, data_source(data_dirs))
     with Record.open(study.results, write=True) as record:
-        for problem in record.problems:
-            click.echo(f"Warning: {problem}", err=True)
         report = session.run(record, retry=retry, resume=shlex.join([command_name(), *sys.argv[1:]]))
+        for problem in record.problems:  # what was found damaged when it was read
+            click.echo(f"Warning: {problem}", err=True)
         if not report.interrupted:
             print_leaderboard(record, registry)
     _epilogue(report, tracking=session.tracking, results=study.results)
     if report.interrupted:
         sys.exit(130)
-    if report.cells_failed:
+    if report.failures:
         sys.exit(1)
 
 

@@ -99,7 +99,9 @@ class SerialExecutor:
         try:
             with _one_thread():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin's exit costs its own cell
             future.set_exception(error)
         return future
 
@@ -187,6 +189,9 @@ def _restore(environment: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
+QUIET_EXIT = 70
+"""Exit code of a worker that a plugin has ended with code 0."""
+
 _worker: Worker | None = None
 """The worker of a spawned process; there is one a process, and none in the main one."""
 
@@ -195,6 +200,9 @@ def _start_worker(setup: WorkerSetup) -> None:
     """Make the spawned process's worker; the terminal's Ctrl-C is for the main process alone."""
     global _worker  # noqa: PLW0603 - pebble hands a process's state to its jobs in no other way
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave = os._exit
+    # The pool takes a worker that ends with code 0 for one that was told to end, and waits for its answer for ever.
+    os._exit = lambda status: leave(status or QUIET_EXIT)
     _worker = Worker(setup)
     threadpool_limits(1)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,9 +84,11 @@ def plugin_call(metric: str, *stream: str) -> Iterator[None]:
     """
     seed = np.random.SeedSequence(int(digest_of(["metric", metric, *stream]), 16))
     try:
-        with guarded_randomness(seed):
+        with guarded_randomness(seed), chdir(Path.cwd()):
             yield
     except CfbenchError:
         raise
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginError(f"metric {metric!r} raised {type(error).__name__}: {error}") from error

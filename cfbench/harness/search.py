@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from cfbench.oracle import Meter, Oracle, predict_neighbours
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space import FeatureSpace, FloatArray
+
+LONGEST_MESSAGE = 500
+"""Characters of a plugin's error that a row keeps."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def run_search(
         ask_neighbours=partial(predict_neighbours, ground.oracle),
     )
     seed = seeds.searcher_seed()
-    with guarded_randomness(seed), guarded_signals():
+    with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
         problem = _problem(task.cell, ground, entry, meter, objective, context=context)
         judge = Judge(
             x=x,
@@ -173,7 +177,9 @@ def _search(
             answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
     except BudgetExhausted:
         exhausted = True
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a plugin's exit, or what its compiled parts raise, ends its own search alone
         crash = _where(error)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     trace = trace_of(problem)
@@ -229,7 +235,12 @@ def _where(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     place = f" ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})" if last else ""
-    return f"{type(error).__name__}: {error}{place}"
+    try:
+        said = str(error)
+    except Exception:
+        said = "its message cannot be shown"
+    shown = said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]}..."
+    return f"{type(error).__name__}: {shown}{place}"
 
 
 def _nan(value: float | None) -> float:

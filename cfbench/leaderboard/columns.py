@@ -13,6 +13,9 @@ from cfbench.analysis.board import Board
 from cfbench.analysis.rows import Row
 from cfbench.leaderboard.safe import visible
 
+LONGEST_REFERENCE = 12
+"""A longer name would push other columns off the board; the headline and the legend hold it."""
+
 ABSENT = "-"
 
 
@@ -64,7 +67,7 @@ def columns_for(board: Board) -> list[Column]:
     if any(row.relative is not None for row in board.rows):
         columns += [
             Column(
-                f"vs {reference}",
+                f"vs {reference}" if len(reference) <= LONGEST_REFERENCE else "vs reference",
                 "median",
                 2,
                 _against_reference,

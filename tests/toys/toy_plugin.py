@@ -162,6 +162,18 @@ def die(problem: Problem, rng: np.random.Generator) -> None:
     os._exit(7)
 
 
+def die_quietly(problem: Problem, rng: np.random.Generator) -> None:
+    os._exit(0)
+
+
+def give_up(problem: Problem, rng: np.random.Generator) -> None:
+    raise GeneratorExit
+
+
+def wander(problem: Problem, rng: np.random.Generator) -> None:
+    os.chdir("/")
+
+
 def segfault(problem: Problem, rng: np.random.Generator) -> None:
     ctypes.string_at(0)
 
@@ -192,5 +204,5 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     every = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
     yield SearcherEntry(name="toy-dice", searcher=Dice, handles=every)
     yield SearcherEntry(name="toy-both", searcher=both, handles=every, returns_sets=True)
-    for function in (crash, leave, hang, hang_deaf, die, segfault, talk):
+    for function in (crash, leave, give_up, wander, hang, hang_deaf, die, die_quietly, segfault, talk):
         yield SearcherEntry(name=f"toy-{function.__name__.replace('_', '-')}", searcher=function, handles=every)

@@ -58,12 +58,16 @@ def test_a_finished_study_runs_nothing_again(toys: Toys, tmp_path: Path) -> None
     [
         ("toy-crash", "crashed", "ValueError: cannot think today (toy_plugin.py:"),
         ("toy-leave", "crashed", "SystemExit: 3"),
+        ("toy-give-up", "crashed", "GeneratorExit"),
+        ("toy-wander", "not_found", ""),
     ],
 )
 def test_a_searcher_that_raises_is_a_result_and_the_rest_goes_on(
     toys: Toys, tmp_path: Path, searcher: str, status: str, words: str
 ) -> None:
+    here = Path.cwd()
     report = toys.run(tmp_path / "r", searchers=(searcher, "toy-dice"), folds=(0,))
+    assert Path.cwd() == here
     assert (report.cells_done, report.cells_failed) == (2, 0)
     frame = load_record(tmp_path / "r")
     bad = frame[frame["searcher"] == searcher]
@@ -74,7 +78,7 @@ def test_a_searcher_that_raises_is_a_result_and_the_rest_goes_on(
 
 @pytest.mark.parametrize(
     ("searcher", "words"),
-    [("toy-die", "exit code 7"), ("toy-segfault", "SIGSEGV")],
+    [("toy-die", "exit code 7"), ("toy-die-quietly", "exit code 70"), ("toy-segfault", "SIGSEGV")],
 )
 def test_a_searcher_that_kills_its_process_loses_its_own_search_alone(
     toys: Toys, tmp_path: Path, searcher: str, words: str
