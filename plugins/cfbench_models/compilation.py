@@ -23,7 +23,6 @@ class CompiledQuestions(NamedTuple):
     """What can be asked of forests by compiled code."""
 
     classes_of_rows: Callable[..., Any]
-    classes_of_alike_rows: Callable[..., Any]
     shares_of_rows: Callable[..., Any]
     classes_of_neighbours: Callable[..., Any]
 
@@ -69,9 +68,7 @@ def compiled_questions() -> CompiledQuestions | None:
     with _cache_of(config):
         rows = importlib.import_module("cfbench_models.forest_questions")
         neighbours = importlib.import_module("cfbench_models.neighbour_kernels")
-    return CompiledQuestions(
-        rows.classes_of_rows, rows.classes_of_alike_rows, rows.shares_of_rows, neighbours.classes_of_neighbours
-    )
+    return CompiledQuestions(rows.classes_of_rows, rows.shares_of_rows, neighbours.classes_of_neighbours)
 
 
 @contextmanager

@@ -18,6 +18,9 @@ MEMO_ROWS = 2**17
 MEMO_BYTES = 2**24
 """Limits of the memo; a search of 101,000 rows meets 30,000 to 45,000 different cells."""
 
+FEW_NEIGHBOURS = 16
+"""Up to so many, neighbours of all candidates are asked together as rows: a set of one candidate's would be small."""
+
 _ROWS_AT_ONCE = 65_536
 
 
@@ -121,7 +124,8 @@ class CompiledForest:
         Uniform ones are drawn by the compiled code, where a threshold lies within their reach.
         """
         Z = _plain(Z)
-        if type(neighbours) is KNeighbours and neighbours.distribution is Distribution.UNIFORM:
+        uniform = type(neighbours) is KNeighbours and neighbours.distribution is Distribution.UNIFORM
+        if uniform and neighbours.m > FEW_NEIGHBOURS:
             x, keys, reach = _plain(neighbours.x), neighbours.keys(len(Z)), _reach_of(neighbours)
             answers = self._ask.classes_of_neighbours(self._forest, reach, Z, x, keys, neighbours.m)
             if answers is not None:
@@ -131,14 +135,9 @@ class CompiledForest:
         at_once = max(1, _ROWS_AT_ONCE // max(1, neighbours.m))
         for first in range(0, len(Z), at_once):
             drawn = neighbours.draw(Z[first : first + at_once], first)
-            rows = _plain(drawn.reshape(-1, Z.shape[1]))
-            classes[first : first + at_once] = self._predict_alike(rows).reshape(drawn.shape[:2])
+            answered = self.predict(drawn.reshape(-1, Z.shape[1]))
+            classes[first : first + at_once] = answered.reshape(drawn.shape[:2])
         return classes
-
-    def _predict_alike(self, rows: FloatArray) -> IntArray:
-        """Answer rows of which neighbours are alike already, and which the memo would see once."""
-        answers = self._ask.classes_of_alike_rows(self._forest, rows)
-        return self._model.predict(rows) if answers is None else self._classes[answers]
 
 
 def _reach_of(neighbours: KNeighbours) -> NeighbourReach:

@@ -61,16 +61,6 @@ def classes_of_rows(forest: Any, levels: Any, Z: Any, kept_cells: Any, kept_answ
 
 
 @compiled
-def classes_of_alike_rows(forest: Any, Z: Any) -> Any:
-    """Answer rows that are alike already, in their order and without the memo; as `classes_of_rows` otherwise."""
-    if not are_single(Z):
-        return None
-    winners = np.empty(len(Z), dtype=np.int64)
-    vote_in_order(forest, find_cells(forest, Z), np.arange(len(Z)), winners)
-    return winners
-
-
-@compiled
 def shares_of_rows(forest: Any, Z: Any) -> Any:
     """Return the classes' shares of the votes, shape (n, K); None where a number is beyond float32."""
     if not are_single(Z):
