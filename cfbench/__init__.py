@@ -14,31 +14,27 @@ if TYPE_CHECKING:
     from cfbench.api.explanation import Explanation as Explanation
     from cfbench.api.study_run import StudyResult as StudyResult
     from cfbench.api.study_run import run as run
+    from cfbench.contracts import DataSource as DataSource
+    from cfbench.contracts import FittedModel as FittedModel
+    from cfbench.contracts import ModelFamily as ModelFamily
+    from cfbench.contracts import Objective as Objective
+    from cfbench.contracts import ObjectiveContext as ObjectiveContext
+    from cfbench.contracts import Searcher as Searcher
+    from cfbench.contracts import Settings as Settings
     from cfbench.counter_random import descended_key as descended_key
     from cfbench.counter_random import uniform_share as uniform_share
     from cfbench.dataset import Dataset as Dataset
     from cfbench.digests import digest_of as digest_of
     from cfbench.digests import digest_of_arrays as digest_of_arrays
     from cfbench.distributions import Distribution as Distribution
-    from cfbench.entries import CellContext as CellContext
-    from cfbench.entries import ComparisonMetric as ComparisonMetric
-    from cfbench.entries import CounterfactualMetric as CounterfactualMetric
     from cfbench.entries import DatasetEntry as DatasetEntry
-    from cfbench.entries import DataSource as DataSource
     from cfbench.entries import Direction as Direction
-    from cfbench.entries import FittedModel as FittedModel
     from cfbench.entries import Handles as Handles
     from cfbench.entries import MetricEntry as MetricEntry
     from cfbench.entries import ModelEntry as ModelEntry
-    from cfbench.entries import ModelFamily as ModelFamily
     from cfbench.entries import Need as Need
-    from cfbench.entries import Objective as Objective
-    from cfbench.entries import ObjectiveComparison as ObjectiveComparison
-    from cfbench.entries import ObjectiveContext as ObjectiveContext
     from cfbench.entries import ObjectiveEntry as ObjectiveEntry
-    from cfbench.entries import Searcher as Searcher
     from cfbench.entries import SearcherEntry as SearcherEntry
-    from cfbench.entries import Settings as Settings
     from cfbench.errors import BudgetExhausted as BudgetExhausted
     from cfbench.errors import CfbenchError as CfbenchError
     from cfbench.errors import DataError as DataError
@@ -62,6 +58,10 @@ if TYPE_CHECKING:
     from cfbench.hookspecs import hookimpl as hookimpl
     from cfbench.leaderboard import Leaderboard as Leaderboard
     from cfbench.leaderboard import leaderboard as leaderboard
+    from cfbench.metric_contracts import CellContext as CellContext
+    from cfbench.metric_contracts import ComparisonMetric as ComparisonMetric
+    from cfbench.metric_contracts import CounterfactualMetric as CounterfactualMetric
+    from cfbench.metric_contracts import ObjectiveComparison as ObjectiveComparison
     from cfbench.oracle import NeighbourOracle as NeighbourOracle
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
@@ -90,30 +90,20 @@ _HOME = {
     "api.explain": ["explain"],
     "api.explanation": ["Explanation"],
     "api.study_run": ["StudyResult", "run"],
+    "contracts": ["DataSource", "FittedModel", "ModelFamily", "Objective", "ObjectiveContext", "Searcher", "Settings"],
     "counter_random": ["descended_key", "uniform_share"],
     "dataset": ["Dataset"],
     "digests": ["digest_of", "digest_of_arrays"],
     "distributions": ["Distribution"],
     "entries": [
-        "CellContext",
-        "ComparisonMetric",
-        "CounterfactualMetric",
-        "DataSource",
         "DatasetEntry",
         "Direction",
-        "FittedModel",
         "Handles",
         "MetricEntry",
         "ModelEntry",
-        "ModelFamily",
         "Need",
-        "Objective",
-        "ObjectiveComparison",
-        "ObjectiveContext",
         "ObjectiveEntry",
-        "Searcher",
         "SearcherEntry",
-        "Settings",
     ],
     "errors": [
         "BudgetExhausted",
@@ -133,6 +123,7 @@ _HOME = {
     "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],
     "leaderboard": ["Leaderboard", "leaderboard"],
+    "metric_contracts": ["CellContext", "ComparisonMetric", "CounterfactualMetric", "ObjectiveComparison"],
     "oracle": ["NeighbourOracle", "Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],

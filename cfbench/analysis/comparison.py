@@ -9,9 +9,10 @@ import numpy as np
 
 from cfbench.analysis.aggregate import Median, median_of
 from cfbench.analysis.groups import Group, Point, bare_name
-from cfbench.entries import ComparisonMetric, MetricEntry
+from cfbench.entries import MetricEntry
 from cfbench.errors import CfbenchError, PluginError, UnknownNameError
 from cfbench.harness.metric_values import checked_values, plugin_call
+from cfbench.metric_contracts import ComparisonMetric
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,13 +11,13 @@ import numpy as np
 
 from cfbench.analysis.groups import bare_name
 from cfbench.digests import digest_of
-from cfbench.entries import ObjectiveComparison
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.measure import identity
 from cfbench.harness.metric_values import checked_values, plugin_call
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings, resolve_variant
+from cfbench.metric_contracts import ObjectiveComparison
 from cfbench.registry import Registry
 from cfbench.space import FeatureSpace
 

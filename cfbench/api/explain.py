@@ -13,8 +13,9 @@ from cfbench.api.explanation import Explanation
 from cfbench.api.plugins import registry_with
 from cfbench.api.point import point_of
 from cfbench.api.user_model import UserModel
+from cfbench.contracts import ModelFamily, Objective, Searcher
 from cfbench.dataset import Dataset
-from cfbench.entries import ModelEntry, ModelFamily, Need, Objective, Searcher, SearcherEntry
+from cfbench.entries import ModelEntry, Need, SearcherEntry
 from cfbench.errors import CfbenchError, ModelError, StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.folds import Fold

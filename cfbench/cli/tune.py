@@ -13,8 +13,9 @@ from cfbench.cli.options import data_dir_option, open_registry, plugin_option, s
 from cfbench.harness.sources import data_source, folders_among, load_dataset
 
 if TYPE_CHECKING:
+    from cfbench.contracts import DataSource, ModelFamily
     from cfbench.dataset import Dataset
-    from cfbench.entries import DataSource, ModelEntry, ModelFamily
+    from cfbench.entries import ModelEntry
     from cfbench.harness.tuned import TunedRow
     from cfbench.registry import Registry
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 import cfbench
+from cfbench.contracts import FittedModel, ModelFamily
 from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
-from cfbench.entries import FittedModel, ModelEntry, ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import ModelError
 from cfbench.harness.caches import load_object, private_folder, store_object
 from cfbench.harness.folds import Fold, split

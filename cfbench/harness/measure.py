@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cfbench.entries import CellContext, CounterfactualMetric, ObjectiveComparison, Stage
+from cfbench.entries import Stage
 from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values, plugin_call
 from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, build_settings, resolve_variant
+from cfbench.metric_contracts import CellContext, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry import Registry
 
 

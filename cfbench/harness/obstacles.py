@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cfbench.contracts import Objective, ObjectiveContext
 from cfbench.dataset import Dataset
-from cfbench.entries import Handles, ModelEntry, Need, Objective, ObjectiveContext, SearcherEntry
+from cfbench.entries import Handles, ModelEntry, Need, SearcherEntry
 
 
 def obstacle(

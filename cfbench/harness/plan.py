@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
+from cfbench.contracts import DataSource
 from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
-from cfbench.entries import DataSource, Entry
+from cfbench.entries import Entry
 from cfbench.errors import StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.folds import N_FOLDS

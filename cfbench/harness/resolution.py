@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfbench.contracts import DataSource
 from cfbench.dataset import Dataset
-from cfbench.entries import DatasetEntry, DataSource
+from cfbench.entries import DatasetEntry
 from cfbench.errors import StudyError, UnavailableError, UnknownNameError
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.study import DEFAULT_METRICS, Study

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from cfbench.contracts import FittedModel, Objective, ObjectiveContext, Searcher
 from cfbench.dataset import Dataset
-from cfbench.entries import FittedModel, Need, Objective, ObjectiveContext, Searcher, SearcherEntry
+from cfbench.entries import Need, SearcherEntry
 from cfbench.errors import BudgetExhausted
 from cfbench.harness.folds import Fold
 from cfbench.harness.judge import Judge, Verdict

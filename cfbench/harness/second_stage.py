@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from cfbench.contracts import DataSource, FittedModel, ModelFamily
 from cfbench.dataset import Dataset
-from cfbench.entries import CellContext, DataSource, FittedModel, ModelEntry, ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import CfbenchError, DataError, ModelError
 from cfbench.events import CellInfo
 from cfbench.harness.agenda import unmeasured
@@ -19,6 +20,7 @@ from cfbench.harness.sources import load_dataset
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
+from cfbench.metric_contracts import CellContext
 from cfbench.oracle import Oracle
 from cfbench.registry import Registry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from cfbench.entries import DataSource
+from cfbench.contracts import DataSource
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor

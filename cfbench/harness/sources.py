@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cfbench.contracts import DataSource
     from cfbench.dataset import Dataset
-    from cfbench.entries import DatasetEntry, DataSource
+    from cfbench.entries import DatasetEntry
     from cfbench.harness.study import Study
 
 DATA_VARIABLE = "CFBENCH_DATA_DIR"
@@ -18,7 +19,7 @@ DATA_VARIABLE = "CFBENCH_DATA_DIR"
 
 def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
     """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache."""
-    from cfbench.entries import DataSource
+    from cfbench.contracts import DataSource
     from cfbench.harness.caches import cache_dir
 
     from_environment = os.environ.get(DATA_VARIABLE, "")

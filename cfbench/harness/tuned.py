@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfbench.contracts import ModelFamily
 from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
-from cfbench.entries import ModelEntry, ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import ModelError
 from cfbench.harness.caches import private_folder, read_trusted, write_atomically
 

@@ -6,8 +6,9 @@ import warnings
 
 import numpy as np
 
+from cfbench.contracts import ModelFamily
 from cfbench.dataset import Dataset
-from cfbench.entries import ModelEntry, ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import ModelError
 from cfbench.harness.folds import split
 from cfbench.harness.tuned import TunedRow, tuning_key

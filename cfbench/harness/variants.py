@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
+from cfbench.contracts import Settings
 from cfbench.digests import digest_of
-from cfbench.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry, Settings
+from cfbench.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.faults import faults_of, listing
 from cfbench.harness.literals import DEEPEST, parse_assignments, whole, write_assignments

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from cfbench.contracts import DataSource, Objective, Searcher
 from cfbench.dataset import Dataset
-from cfbench.entries import CellContext, DataSource, Objective, Searcher
 from cfbench.errors import DataError
 from cfbench.harness.fitted import FittedModels, eligible_points, reject_pointless
 from cfbench.harness.folds import split
@@ -25,6 +25,7 @@ from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.variants import Variant, build_settings
+from cfbench.metric_contracts import CellContext
 from cfbench.problem import TrainingFold
 from cfbench.registry import Registry, RegistryOptions, build_registry
 from cfbench.space import FloatArray, IntArray

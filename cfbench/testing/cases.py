@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfbench.entries import FittedModel, Objective, ObjectiveContext
+from cfbench.contracts import FittedModel, Objective, ObjectiveContext
 from cfbench.problem import Term, TrainingFold
 from cfbench.space import FeatureSpace, FloatArray, IntArray, Kind
 from cfbench.testing.rules import Rule

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.entries import CellContext, ComparisonMetric, CounterfactualMetric, MetricEntry, ObjectiveComparison
+from cfbench.entries import MetricEntry
+from cfbench.metric_contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
 from cfbench.space import FeatureSpace
 from cfbench.testing.metrics.run import METRIC_CHECKS, check_metric
 

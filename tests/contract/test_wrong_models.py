@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cfbench.entries import ModelEntry, ModelFamily
+from cfbench.contracts import ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import UnavailableError, UnknownNameError
 from cfbench.oracle import Oracle
 from cfbench.perturbations import KNeighbours

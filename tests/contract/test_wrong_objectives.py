@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from cfbench.entries import Objective, ObjectiveContext, ObjectiveEntry
+from cfbench.contracts import Objective, ObjectiveContext
+from cfbench.entries import ObjectiveEntry
 from cfbench.errors import UnknownNameError
 from cfbench.perturbations import KNeighbours
 from cfbench.problem import Term

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cfbench.cli import COMMANDS
-from cfbench.entries import DataSource
+from cfbench.contracts import DataSource
 from cfbench.harness.plan import make_plan
 from cfbench.harness.study import make_study
 from cfbench.registry import build_registry

@@ -8,26 +8,21 @@ import numpy as np
 import pytest
 from pydantic import Field, ValidationError
 
+from cfbench.contracts import FittedModel, ModelFamily, Objective, Searcher, Settings
 from cfbench.entries import (
-    ComparisonMetric,
-    CounterfactualMetric,
     DatasetEntry,
     Direction,
     Entry,
-    FittedModel,
     Handles,
     MetricEntry,
     ModelEntry,
-    ModelFamily,
     Need,
-    Objective,
     ObjectiveEntry,
-    Searcher,
     SearcherEntry,
-    Settings,
     Stage,
 )
 from cfbench.errors import PluginError
+from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric
 from cfbench.problem import Problem
 
 

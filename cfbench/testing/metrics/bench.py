@@ -9,17 +9,12 @@ import numpy as np
 import pandas as pd
 
 from cfbench.dataset import Dataset
-from cfbench.entries import (
-    CellContext,
-    ComparisonMetric,
-    CounterfactualMetric,
-    MetricEntry,
-    ObjectiveComparison,
-)
+from cfbench.entries import MetricEntry
 from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values
 from cfbench.harness.seeds import guarded_randomness
 from cfbench.harness.variants import build_settings, make_variant
+from cfbench.metric_contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
 from cfbench.space import (
     CategoricalPerturbation,
     Constraint,

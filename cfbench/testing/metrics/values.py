@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from cfbench.entries import CounterfactualMetric, MetricEntry, ObjectiveComparison
+from cfbench.entries import MetricEntry
 from cfbench.errors import StudyError
 from cfbench.harness.variants import parse_variant
+from cfbench.metric_contracts import CounterfactualMetric, ObjectiveComparison
 from cfbench.space import FloatArray
 from cfbench.testing.check import Failed
 from cfbench.testing.metrics.bench import MetricBench, searches

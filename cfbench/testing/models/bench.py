@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cfbench.entries import FittedModel, ModelEntry, ModelFamily
+from cfbench.contracts import FittedModel, ModelFamily
+from cfbench.entries import ModelEntry
 from cfbench.errors import UnavailableError
 from cfbench.harness.variants import build_settings, make_variant
 from cfbench.oracle import Oracle

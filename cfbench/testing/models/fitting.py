@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 
-from cfbench.entries import FittedModel
+from cfbench.contracts import FittedModel
 from cfbench.harness.seeds import guarded_randomness
 from cfbench.space import FloatArray
 from cfbench.testing.check import Failed

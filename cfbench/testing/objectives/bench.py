@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cfbench.entries import Objective, ObjectiveContext, ObjectiveEntry
+from cfbench.contracts import Objective, ObjectiveContext
+from cfbench.entries import ObjectiveEntry
 from cfbench.harness.variants import build_settings, make_variant
 from cfbench.problem import Term
 from cfbench.space import (

@@ -16,7 +16,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from cfbench.entries import Searcher, SearcherEntry
+from cfbench.contracts import Searcher
+from cfbench.entries import SearcherEntry
 from cfbench.harness.variants import build_settings
 from cfbench.loading import failure, import_file
 from cfbench.testing.cases import Case

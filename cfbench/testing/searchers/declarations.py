@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfbench.contracts import ModelFamily
 from cfbench.dataset import Dataset
-from cfbench.entries import Handles, ModelEntry, ModelFamily
+from cfbench.entries import Handles, ModelEntry
 from cfbench.harness.obstacles import obstacle
 from cfbench.space import FloatArray
 from cfbench.testing.cases import Case, Toll

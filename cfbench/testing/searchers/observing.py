@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cfbench.entries import Need, ObjectiveContext, Searcher, SearcherEntry
+from cfbench.contracts import ObjectiveContext, Searcher
+from cfbench.entries import Need, SearcherEntry
 from cfbench.errors import BudgetExhausted, CfbenchError
 from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.seeds import guarded_randomness

@@ -10,9 +10,10 @@ import pytest
 from cfbench.analysis.aggregate import Median
 from cfbench.analysis.comparison import Yardstick, compare, point_frame, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
-from cfbench.entries import ComparisonMetric, CounterfactualMetric, MetricEntry
+from cfbench.entries import MetricEntry
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.harness.store.summary import CellSummary
+from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric
 from cfbench_metrics.relative_loss import RelativeLoss
 
 if TYPE_CHECKING:

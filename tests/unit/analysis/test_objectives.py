@@ -13,12 +13,13 @@ import pytest
 
 from cfbench.analysis.objectives import COORDINATES, Comparisons, best_results, compare_with_none
 from cfbench.digests import digest_of
-from cfbench.entries import MetricEntry, ObjectiveComparison
+from cfbench.entries import MetricEntry
 from cfbench.errors import StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.harness.variants import resolve_variant
 from cfbench.hookspecs import hookimpl
+from cfbench.metric_contracts import ObjectiveComparison
 from cfbench.registry import Registry, RegistryOptions, build_registry
 from cfbench.space import FeatureSpace, FeatureSpec, Kind
 

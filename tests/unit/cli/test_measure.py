@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.entries import DataSource
+from cfbench.contracts import DataSource
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.harness.executors import SerialExecutor
 from cfbench.harness.plan import make_plan

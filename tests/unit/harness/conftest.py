@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cfbench.entries import DataSource
+from cfbench.contracts import DataSource
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
 from cfbench.harness.runner import Run, RunReport

@@ -12,14 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.entries import (
-    CellContext,
-    ComparisonMetric,
-    CounterfactualMetric,
-    DataSource,
-    MetricEntry,
-    ObjectiveComparison,
-)
+from cfbench.contracts import DataSource
+from cfbench.entries import MetricEntry
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.measure import measure_cell
 from cfbench.harness.second_stage import Grounds, SecondStage, Tally, measure_record
@@ -27,6 +21,7 @@ from cfbench.harness.store.record import Record
 from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.hookspecs import hookimpl
+from cfbench.metric_contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry import Registry, RegistryOptions, build_registry
 
 if TYPE_CHECKING:

@@ -14,27 +14,14 @@ import pandas as pd
 import pytest
 from pydantic import Field
 
+from cfbench.contracts import DataSource, ModelFamily, Objective, ObjectiveContext, Searcher
 from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
-from cfbench.entries import (
-    CounterfactualMetric,
-    DatasetEntry,
-    DataSource,
-    Entry,
-    Handles,
-    MetricEntry,
-    ModelEntry,
-    ModelFamily,
-    Need,
-    Objective,
-    ObjectiveContext,
-    ObjectiveEntry,
-    Searcher,
-    SearcherEntry,
-)
+from cfbench.entries import DatasetEntry, Entry, Handles, MetricEntry, ModelEntry, Need, ObjectiveEntry, SearcherEntry
 from cfbench.errors import StudyError, UnavailableError, UnknownNameError
 from cfbench.harness.plan import Plan, make_plan
 from cfbench.harness.study import make_study
+from cfbench.metric_contracts import CounterfactualMetric
 from cfbench.problem import Problem, Term
 from cfbench.registry import Registered, Registry, RegistryOptions
 from cfbench.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind

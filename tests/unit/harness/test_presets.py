@@ -8,16 +8,8 @@ from typing import Any
 
 import pytest
 
-from cfbench.entries import (
-    DatasetEntry,
-    DataSource,
-    Entry,
-    MetricEntry,
-    ModelEntry,
-    Objective,
-    ObjectiveEntry,
-    SearcherEntry,
-)
+from cfbench.contracts import DataSource, Objective
+from cfbench.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.measure import cell_metrics
 from cfbench.harness.plan import make_plan

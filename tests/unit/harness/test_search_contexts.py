@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cfbench.contracts import Objective, ObjectiveContext
 from cfbench.dataset import Dataset
-from cfbench.entries import Objective, ObjectiveContext, SearcherEntry
+from cfbench.entries import SearcherEntry
 from cfbench.events import CellInfo
 from cfbench.harness.folds import Fold
 from cfbench.harness.plan import Cell

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
-from cfbench.entries import ModelEntry, Searcher, SearcherEntry
+from cfbench.contracts import Searcher
+from cfbench.entries import ModelEntry, SearcherEntry
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
 from cfbench.problem import Problem

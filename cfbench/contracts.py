@@ -1,0 +1,187 @@
+"""What plugins implement: searchers, model families and their fitted models, objectives.
+
+The contracts of metrics stand in `metric_contracts`; what declares an implementation to the harness, in `entries`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from cfbench.oracle import Oracle
+from cfbench.outcome import CounterfactualSet
+from cfbench.perturbations import KNeighbours
+from cfbench.problem import Problem
+from cfbench.space import FeatureSpace, FloatArray, IntArray
+
+SearchResult = FloatArray | CounterfactualSet | None
+SearchFunction = Callable[[Problem, np.random.Generator], SearchResult]
+
+
+class Settings(BaseModel):
+    """Base of every configurable plugin class: its fields are its settings, checked before anything runs.
+
+    Declare bounds with pydantic's ``Field(gt=0)``; the defaults are what the board calls by the bare name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Searcher(Settings):
+    """A searcher with settings: subclass it, declare the settings as fields, implement `search`."""
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> SearchResult:
+        """Look for a counterfactual of ``problem.x``.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,), or None
+            Or a CounterfactualSet, where the entry says so.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where a data set's entry may look for its table.
+
+    Parameters
+    ----------
+    data_dirs : tuple of Path
+        Folders that the user named (``--data-dir``, ``CFBENCH_DATA_DIR``), searched first.
+    cache_dir : Path
+        The user's cache, for tables that are downloaded once.
+    download : bool
+        Whether the entry may use the network.
+    """
+
+    data_dirs: tuple[Path, ...]
+    cache_dir: Path
+    download: bool = True
+
+
+@runtime_checkable
+class FittedModel(Protocol):
+    """A fitted classifier f. It must be picklable, since fitted models are cached."""
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """The reference answer: class codes, int64, shape (n,), as the underlying library's own predict gives them."""
+        ...
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Class probabilities, shape (n, n_classes), columns by class code; a class unseen in training has 0."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Digest of what the model learned (trees, weights), equal for equal answers everywhere."""
+        ...
+
+    def oracle(self) -> Oracle:
+        """The fastest exact way to ask the model in this installation; the model itself where there is no other.
+
+        It is held against `predict` and `predict_proba` before it is used.
+
+        Raises
+        ------
+        UnavailableError
+            If this model has something that its oracle does not know; the model itself is asked then, with a warning.
+        """
+        ...
+
+
+class ModelFamily(Settings):
+    """A model with settings: a setting that is None is tuned, any other value is used as it is."""
+
+    def grid(self) -> dict[str, list[Any]]:
+        """The hyper-parameters to choose from, given these settings; a list of one where nothing is to choose."""
+        raise NotImplementedError
+
+    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+        """Choose the hyper-parameters on a training fold."""
+        raise NotImplementedError
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:
+        """Fit on a training fold, deterministically."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ObjectiveContext:
+    """What an objective gets to work with in one search.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (d,)
+    target : int
+    space : FeatureSpace
+    predict : callable
+        Rows (n, d) in, class codes (n,) out; counted as robustness queries.
+    stream : int
+        The key of this search's own random stream, never the searcher's; combine it with the evaluation number.
+    judging : bool
+        Whether the term is the judge's: it takes the draws that rank results, more than a search can afford, the same
+        for every candidate; its `stream` is the same for all searchers and repetitions.
+    ask_neighbours : callable or None
+        The model's own way to the classes of many K-neighbours, counted likewise; None: they are asked row by row.
+    """
+
+    x: FloatArray
+    target: int
+    space: FeatureSpace
+    predict: Callable[[FloatArray], IntArray]
+    stream: int
+    judging: bool = False
+    ask_neighbours: Callable[[FloatArray, KNeighbours], IntArray] | None = None
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of the K-neighbours of candidates; counted as robustness queries, m a candidate.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        neighbours : KNeighbours
+
+        Returns
+        -------
+        ndarray of int64, shape (n, m)
+        """
+        if self.ask_neighbours is not None:
+            return self.ask_neighbours(Z, neighbours)
+        return self.predict(neighbours.draw(Z).reshape(-1, self.space.d)).reshape(len(Z), neighbours.m)
+
+
+class Objective(Settings):
+    """What a search minimises beside the base loss."""
+
+    def bind(self, context: ObjectiveContext) -> Callable[[FloatArray, IntArray], FloatArray] | None:
+        """Return the term for one search: candidates (n, d) and their classes (n,) in, values to add (n,) out.
+
+        None means no term: the loss alone is minimised.
+        """
+        raise NotImplementedError
+
+    def rows_per_candidate(self) -> int:
+        """Return how many rows the term asks of the model for each candidate.
+
+        A question whose rows, these included, would pass the query budget is refused as a whole.
+        """
+        return 0
+
+    def amounts_to(self) -> str:
+        """Name the simpler objective (settings in brackets) that these settings make it; empty: none.
+
+        A cell is planned with that one instead, so that equal searches have one key.
+        """
+        return ""
+
+    def remark(self, space: FeatureSpace) -> str:  # noqa: ARG002 - for those that have something to say
+        """Say what a user should know before cells of this objective run on a data set; empty: nothing.
+
+        It is among the notes of a plan, once a data set.
+        """
+        return ""
