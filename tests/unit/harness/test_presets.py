@@ -100,6 +100,26 @@ def test_quick_skips_a_searcher_whose_package_is_missing_and_says_what_installs_
     assert "2 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
 
 
+def test_standard_is_what_the_published_leaderboard_shows() -> None:
+    study = preset("standard", with_names(searchers=("cogs", "lore", "mine", "dice-a")))
+    assert (study.datasets, study.models, study.folds) == (PAPER_DATASETS, MODELS, (0, 1, 2, 3, 4))
+    assert (study.objectives, study.constraints) == (("none", "ck"), (False, True))
+    assert (study.points, study.repetitions, study.time_limit) == (5, 1, None)
+    assert [(part.searchers, part.folds) for part in study.parts] == [
+        (("cogs", "mine"), None),
+        (("lore", "dice-a"), (0,)),
+    ]
+    assert {name: cap.points for name, cap in study.at_most.items()} == {"lore": 2, "dice-a": 2}
+    assert study.notes == ()
+
+
+def test_standard_measures_robustness_and_plausibility() -> None:
+    study = preset("standard", build_registry())
+    assert set(DEFAULT_METRICS) < set(study.metrics)
+    for metric in ("k-robustness", "invalidity[part=ck]", "fixability[part=c]", "relative-cost[part=k]", "lof-inlier"):
+        assert metric in study.metrics
+
+
 def test_paper_is_the_paper() -> None:
     registry = with_names(searchers=PAPER_SEARCHERS, objectives=PAPER_OBJECTIVES)
     study = preset("paper", registry)
@@ -163,7 +183,8 @@ def test_a_data_set_of_a_preset_that_cannot_be_had_is_noted_with_the_ways_to_get
 
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, paper"):
+    known = r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, paper, standard"
+    with pytest.raises(UnknownNameError, match=known):
         preset("quik", build_registry())
 
 
