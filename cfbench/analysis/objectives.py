@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cfbench.analysis.groups import bare_name
+from cfbench.analysis.point_results import PointResults
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.harness.measure import identity
 from cfbench.harness.metric_values import checked_values, plugin_call
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
-from cfbench.harness.variants import Variant, build_settings, resolve_variant
+from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import ObjectiveComparison
 from cfbench.registry import Registry
 from cfbench.space import FeatureSpace
@@ -46,9 +46,15 @@ class Comparisons:
 
 
 def compare_with_none(
-    record: Record, registry: Registry, spaces: Mapping[str, FeatureSpace], metrics: Sequence[Variant]
+    record: Record,
+    registry: Registry,
+    spaces: Mapping[str, FeatureSpace],
+    metrics: Sequence[Variant],
+    *,
+    cells: Iterable[CellSummary] | None = None,
+    results: PointResults | None = None,
 ) -> Comparisons:
-    """Compare every cell of a record with its like under objective ``none``.
+    """Compare cells of a record with their like under objective ``none``.
 
     Two cells are alike where everything that their keys are made of is equal, the objective aside.
 
@@ -60,6 +66,10 @@ def compare_with_none(
         By the name of the data set; cells of others are complained about.
     metrics : sequence of Variant
         Metrics that compare objectives.
+    cells : iterable of CellSummary, optional
+        Those to compare, the cells under ``none`` among them; all of the record where it is left out.
+    results : PointResults, optional
+        Of the same record, where its cells are read for more than this.
 
     Raises
     ------
@@ -68,8 +78,9 @@ def compare_with_none(
     """
     import pandas as pd
 
-    desk = _Desk(record, registry, metrics)
-    ran = [cell for cell in record.summaries().values() if not cell.skipped and not cell.failure]
+    desk = _Desk(results or PointResults(record, registry), registry, metrics)
+    # A cell that failed in a later run still has what it had found.
+    ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
     plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
     frames: list[pd.DataFrame] = []
     for cell in ran:
@@ -91,10 +102,9 @@ def compare_with_none(
 class _Desk:
     """Lays two cells beside each other."""
 
-    def __init__(self, record: Record, registry: Registry, metrics: Sequence[Variant]) -> None:
+    def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
         self.complaints: Counter[str] = Counter()
-        self._record = record
-        self._registry = registry
+        self._results = results
         self._metrics: list[tuple[Variant, ObjectiveComparison]] = []
         for variant in metrics:
             metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
@@ -108,15 +118,14 @@ class _Desk:
         """Yield the table's rows of a cell, a metric at a time."""
         import pandas as pd
 
-        mine, other = (best_results(self._record.searches(one.info.key)) for one in (cell, beside))
+        mine, other = (self._with_measures(one) for one in (cell, beside))
         shared = mine.index.intersection(other.index, sort=False)
         coordinates = {name: getattr(cell.info, name) for name in COORDINATES}
+        points, reference = mine.loc[shared].reset_index(drop=True), other.loc[shared].reset_index(drop=True)
         for variant, metric in self._metrics:
-            points, reference = mine.loc[shared], other.loc[shared]
             for text in metric.measures():
-                points = self._with_measure(points, cell, text, complain=True)
-                reference = self._with_measure(reference, beside, text, complain=False)
-            points, reference = points.reset_index(drop=True), reference.reset_index(drop=True)
+                if self._results.measured(cell.info.key, text) is None:
+                    self.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
             try:
                 with plugin_call(variant.label, cell.info.key):
                     returned: object = metric.compare(points, reference, space)
@@ -127,45 +136,12 @@ class _Desk:
             table = pd.DataFrame({"row_id": shared.to_numpy(), "metric": variant.label, "value": values})
             yield table.assign(cell_key=cell.info.key, **coordinates)
 
-    def _with_measure(self, frame: pd.DataFrame, cell: CellSummary, text: str, *, complain: bool) -> pd.DataFrame:
-        """Add a column with a cell's values of the metric `text`; NaN where it was not measured."""
-        key = cell.info.key
-        wanted = identity(resolve_variant(self._registry, "metric", text), self._registry)
-        if wanted not in self._record.measured().get(key, set()):
-            if complain:
-                self.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
-            return frame.assign(**{text: np.nan})
-        table = self._record.measures(key)
-        chosen = table[(table[["metric", "version", "settings"]] == list(wanted)).all(axis=1)]
-        values = chosen.set_index(["point", "repetition"])["value"].astype("float64")
-        places = list(zip(frame["point"], frame["repetition"], strict=True))
-        return frame.assign(**{text: values.reindex(places).to_numpy()})
-
-
-def best_results(searches: pd.DataFrame) -> pd.DataFrame:
-    """Return the best repetition of each point, in the columns that a comparison of objectives is promised.
-
-    A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
-    point without one has its first repetition's row, without a result.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns.
-    """
-    ordered = searches.sort_values(["point", "repetition"], kind="stable")
-    rank = ordered["objective_value"].where(ordered["loss"].notna(), np.inf).fillna(np.inf)
-    best = ordered.assign(rank=rank).sort_values(["point", "rank"], kind="stable").drop_duplicates("point")
-    found = best["loss"].notna()
-    queries = (best["search_queries"] + best["robustness_queries"]).astype("float64")
-    return best.assign(
-        found=found,
-        z=best["z"].where(found, None),
-        seconds=best["wall_seconds"].where(found),
-        queries=queries.where(found),
-    )[["row_id", "point", "repetition", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]].set_index(
-        "row_id", drop=False
-    )
+    def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
+        """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
+        best = self._results.best(cell.info.key)
+        wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
+        values = {text: self._results.measured(cell.info.key, text) for text in wanted}
+        return best.assign(**{text: np.nan if found is None else found for text, found in values.items()})
 
 
 def _likeness(cell: CellSummary) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.analysis.objectives import COORDINATES, Comparisons, best_results, compare_with_none
+from cfbench.analysis.objectives import COORDINATES, Comparisons, compare_with_none
+from cfbench.analysis.point_results import PointResults, best_results
 from cfbench.digests import digest_of
 from cfbench.entries import MetricEntry
 from cfbench.errors import StudyError
@@ -177,6 +178,35 @@ def test_what_cannot_be_compared_costs_only_itself(record: Record, registry: Reg
 def test_a_metric_that_compares_something_else_is_refused(record: Record, registry: Registry) -> None:
     with pytest.raises(StudyError, match="'relative-loss' does not compare objectives"):
         compared(record, registry, "relative-loss")
+
+
+def test_a_cell_that_failed_later_keeps_its_results(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2)])
+    key = put(record, [(7, 0, 0.4, 0.4)], objective="c")
+    summary = record.summaries()[key]
+    record.fail(summary.info, summary.content, "the worker died")
+    assert values(compared(record, registry, "cost-of-robustness"), "cost-of-robustness", "c") == {7: 2.0}
+
+
+def test_only_the_cells_asked_for_are_compared(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2)])
+    put(record, [(7, 0, 0.4, 0.4)], objective="c")
+    put(record, [(7, 0, 0.4, 0.4)], objective="k")
+    metrics = [resolve_variant(registry, "metric", "cost-of-robustness")]
+    chosen = [cell for cell in record.summaries().values() if cell.info.objective != "k"]
+    found = compare_with_none(record, registry, {"tiny": SPACE}, metrics, cells=chosen)
+    assert set(found.table["objective"]) == {"none", "c"}
+
+
+def test_values_stand_beside_the_best_repetitions(record: Record, registry: Registry) -> None:
+    results = [(7, 0, 0.4, 0.4), (7, 1, 0.3, 0.3), (8, 0, None, None)]
+    key = put(record, results, actual={(0, 0): 0.9, (0, 1): 0.5, (1, 0): np.nan})
+    read = PointResults(record, registry)
+    found = read.measured(key, "actual-cost")
+    assert found is not None
+    assert found.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert read.measured(key, "k-robustness") is None
+    assert read.seconds(key).tolist() == [1.0, 2.0, 1.0]  # every search's, the failed one's included
 
 
 def test_the_frame_has_the_promised_columns(record: Record, registry: Registry) -> None:

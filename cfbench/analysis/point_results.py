@@ -1,0 +1,96 @@
+"""The result of each factual point of a cell, and what metrics say about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfbench.harness.measure import identity
+from cfbench.harness.store.record import Record
+from cfbench.harness.variants import Variant, resolve_variant
+from cfbench.registry import Registry
+from cfbench.space import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class PointResults:
+    """Reads each cell of a record once, however often it is asked about.
+
+    Parameters
+    ----------
+    record : Record
+        What is written to it later is not seen.
+    registry : Registry
+    """
+
+    def __init__(self, record: Record, registry: Registry) -> None:
+        self._record = record
+        self._registry = registry
+        self._measured = record.measured()
+        self._best: dict[str, pd.DataFrame] = {}
+        self._seconds: dict[str, FloatArray] = {}
+        self._measures: dict[str, pd.DataFrame] = {}
+
+    def best(self, key: str) -> pd.DataFrame:
+        """Return the best repetition of each point of a cell, as `best_results` describes it."""
+        if key not in self._best:
+            searches = self._record.searches(key)
+            self._best[key] = best_results(searches)
+            self._seconds[key] = searches["wall_seconds"].to_numpy(dtype=np.float64)
+        return self._best[key]
+
+    def seconds(self, key: str) -> FloatArray:
+        """Return the wall-clock seconds of every search of a cell, successful or not, shape (n,)."""
+        self.best(key)
+        return self._seconds[key]
+
+    def measured(self, key: str, metric: Variant | str) -> FloatArray | None:
+        """Return a metric's value of each result of a cell, in the order of `best`.
+
+        Returns
+        -------
+        ndarray of float64, shape (points,), or None
+            NaN outside the metric's denominator; None where the metric's present version was not measured.
+        """
+        variant = resolve_variant(self._registry, "metric", metric) if isinstance(metric, str) else metric
+        wanted = identity(variant, self._registry)
+        if wanted not in self._measured.get(key, set()):
+            return None
+        if key not in self._measures:
+            self._measures[key] = self._record.measures(key)
+        table = self._measures[key]
+        chosen = table[(table[["metric", "version", "settings"]] == list(wanted)).all(axis=1)]
+        values = chosen.set_index(["point", "repetition"])["value"].astype("float64")
+        best = self.best(key)
+        places = list(zip(best["point"], best["repetition"], strict=True))
+        found: FloatArray = np.asarray(values.reindex(places), dtype=np.float64)
+        return found
+
+
+def best_results(searches: pd.DataFrame) -> pd.DataFrame:
+    """Return the best repetition of each point, in the columns that a comparison of objectives is promised.
+
+    A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
+    point without one has its first repetition's row, without a result.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns.
+    """
+    ordered = searches.sort_values(["point", "repetition"], kind="stable")
+    rank = ordered["objective_value"].where(ordered["loss"].notna(), np.inf).fillna(np.inf)
+    best = ordered.assign(rank=rank).sort_values(["point", "rank"], kind="stable").drop_duplicates("point")
+    found = best["loss"].notna()
+    queries = (best["search_queries"] + best["robustness_queries"]).astype("float64")
+    return best.assign(
+        found=found,
+        z=best["z"].where(found, None),
+        seconds=best["wall_seconds"].where(found),
+        queries=queries.where(found),
+    )[["row_id", "point", "repetition", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]].set_index(
+        "row_id", drop=False
+    )
