@@ -86,14 +86,14 @@ class Worker:
         CfbenchError
             If the data set or the model cannot be had, or the model makes every search pointless.
         """
-        ground = self._ground(cell)
+        ground = self.ground(cell)
         reject_pointless(ground.model, ground.dataset, ground.fold)
         rows = eligible_points(ground.model, ground.dataset, ground.fold)
         return Prepared(tuple(int(row) for row in rows), ground.fingerprint)
 
     def search(self, task: SearchTask) -> dict[str, Any]:
         """Run one search and return its row."""
-        ground = self._ground(task.cell)
+        ground = self.ground(task.cell)
         entry = self._registry.searcher(task.cell.searcher.name).entry
         searcher: Searcher | None = None
         if isinstance(entry.searcher, type):
@@ -102,11 +102,11 @@ class Worker:
 
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
         """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
-        return self._ground(cell).model.predict(Z)
+        return self.ground(cell).model.predict(Z)
 
     def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
         """Compute metrics about the searches of a cell."""
-        ground = self._ground(cell)
+        ground = self.ground(cell)
         context = CellContext(
             dataset=ground.dataset,
             train=ground.fold.train,
@@ -122,7 +122,8 @@ class Worker:
     def _objective(self, variant: Variant) -> Objective:
         return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)
 
-    def _ground(self, cell: Cell) -> Ground:
+    def ground(self, cell: Cell) -> Ground:
+        """Return what the searches of a cell share: data, model and oracle, loaded when they are first asked for."""
         key = (cell.dataset, cell.model.label, cell.fold)
         if key in self._grounds:
             self._grounds.move_to_end(key)
