@@ -32,6 +32,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 @click.option(
     "--metric", "names", multiple=True, metavar="NAME[setting=value]", help="A metric to add. May be repeated."
 )
+@click.option("--preset", metavar="NAME", help="Add the metrics of a preset: quick, standard or paper.")
 @click.option("--all", "everything", is_flag=True, help="Add every registered metric.")
 @click.option(
     "--folder",
@@ -47,6 +48,7 @@ def command(
     *,
     results: Path,
     names: Sequence[str],
+    preset: str | None,
     everything: bool,
     folders: Sequence[Path],
     data_dirs: Sequence[Path],
@@ -58,9 +60,10 @@ def command(
     Only what is missing is computed: a metric whose version and settings the record has is not measured again. The
     table's mean is over the searches in the denominator, of all cells together.
     """
-    if not names and not everything:
+    if not names and preset is None and not everything:
         raise click.UsageError(
-            "name metrics with --metric NAME, or ask for --all of them; `cfbench plugins` lists them"
+            "name metrics with --metric NAME, take a preset's with --preset paper, or ask for --all of them; "
+            "`cfbench plugins` lists them"
         )
     if not results.is_dir():
         raise RecordError(f"there is no record in {results}; `cfbench run --preset quick` makes one")
@@ -70,6 +73,10 @@ def command(
     from cfbench.harness.store.record import Record
 
     registry = open_registry(plugins, folders, strict=strict)
+    if preset is not None:
+        from cfbench.harness.presets import preset as study_of
+
+        names = [*names, *study_of(preset, registry).metrics]
     metrics, left_out = wanted_metrics(registry, names, everything=everything)
     with Record.open(results, write=True) as record:
         stage = measure_record(
@@ -93,7 +100,7 @@ def wanted_metrics(
     metrics : tuple of Variant
         What is measured about single cells.
     left_out : tuple of str
-        Labels of those that compare cells.
+        Labels of those that compare cells and ask for no measure of single ones.
 
     Raises
     ------
@@ -115,8 +122,8 @@ def wanted_metrics(
     if everything:
         asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
     unique = {variant.label: variant for variant in asked}
-    metrics = cell_metrics(unique.values(), registry)
-    return metrics, tuple(label for label in unique if label not in {metric.label for metric in metrics})
+    left_out = tuple(label for label, variant in unique.items() if not cell_metrics([variant], registry))
+    return cell_metrics(unique.values(), registry), left_out
 
 
 def table_of(stage: SecondStage, registry: Registry) -> str:
@@ -155,7 +162,8 @@ def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:
     if left_out:
         click.echo(
             f"Note: left out, as they compare cells and are stored for none of them: {', '.join(left_out)}. They are "
-            "computed where results stand side by side, as on `cfbench leaderboard` for searchers.",
+            "computed where results stand side by side, as on `cfbench leaderboard` for searchers "
+            "and by `cfbench report paper` for objectives.",
             err=True,
         )
     if stage.left_out:

@@ -89,6 +89,18 @@ def test_all_of_them(measure: Measure) -> None:
     assert "left out" not in measure("--metric", "loss").stderr
 
 
+def test_a_presets_metrics_and_what_its_comparisons_need(measure: Measure) -> None:
+    result = measure("--preset", "paper")
+    assert result.exit_code == 0, result.output
+    assert {"success", "k-robustness", "fixability[part=c]", "actual-cost", "actual-cost[setbacks=raw]"} <= set(
+        rows(result)
+    )
+    assert "left out" not in result.stderr
+    unknown = measure("--preset", "papers").exception
+    assert isinstance(unknown, UnknownNameError)
+    assert unknown.known[0] == "paper"
+
+
 def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
     assert measure().exit_code == 2
     assert "name metrics with --metric NAME" in measure().output
