@@ -48,9 +48,20 @@ if TYPE_CHECKING:
     from cfbench.events import RunFinished as RunFinished
     from cfbench.events import RunStarted as RunStarted
     from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.forests.certificate import Certificate as Certificate
+    from cfbench.forests.certificate import Settled as Settled
+    from cfbench.forests.certificate import k_certificate as k_certificate
+    from cfbench.forests.compiling import compiled as compiled
+    from cfbench.forests.probability import Interval as Interval
+    from cfbench.forests.probability import k_probability as k_probability
+    from cfbench.forests.structure import ForestStructure as ForestStructure
+    from cfbench.forests.structure import ShowsForest as ShowsForest
+    from cfbench.forests.structure import forest_of as forest_of
+    from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.harness.caches import cache_folder as cache_folder
     from cfbench.harness.runner import RunReport as RunReport
-    from cfbench.harness.store.record import load_record as load_record
+    from cfbench.harness.store.load import load_record as load_record
+    from cfbench.harness.store.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
     from cfbench.harness.store.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.harness.study import Study as Study
     from cfbench.harness.tracking import shown_address as shown_address
@@ -115,10 +126,15 @@ _HOME = {
         "UnknownNameError",
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "forests.certificate": ["Certificate", "Settled", "k_certificate"],
+    "forests.compiling": ["compiled"],
+    "forests.probability": ["Interval", "k_probability"],
+    "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
+    "forests.walks": ["class_of_cells"],
     "harness.caches": ["cache_folder"],
-    "harness.store.record": ["load_record"],
+    "harness.store.load": ["load_record"],
     "harness.runner": ["RunReport"],
-    "harness.store.schema": ["SEARCH_SCHEMA"],
+    "harness.store.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
     "harness.study": ["Study"],
     "harness.tracking": ["shown_address", "sqlite_path"],
     "hookspecs": ["hookimpl"],

@@ -15,7 +15,8 @@ from cfbench.harness.presets import PRESETS, preset
 from cfbench.harness.runner import RunReport
 from cfbench.harness.session import Session, check_statuses
 from cfbench.harness.sources import data_source, datasets_of, folders_among
-from cfbench.harness.store.record import Record, load_record
+from cfbench.harness.store.load import load_record
+from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study, make_study, override, read_study
 from cfbench.leaderboard.opened import Leaderboard, leaderboard
 

@@ -6,8 +6,7 @@ index makes summaries cheap. One process writes; any number read meanwhile, with
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +134,12 @@ class Record:
             return search_frame(found[0].table)
         return search_frame(tables.search_table(self._merged(key, journal).values()))
 
+    def all_searches(self) -> pd.DataFrame:
+        """Return the searches of all cells that have a table; `load_record` describes the frame."""
+        from cfbench.harness.store.all_searches import all_searches
+
+        return all_searches(self._cells, self._journals)
+
     def measures(self, key: str) -> pd.DataFrame:
         """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
         return self._measures.read(checked_key(key))
@@ -178,6 +183,26 @@ class Record:
         key = checked_key(info.key)
         rows = self._merged(key, self._journals.read(key))
         line = self._cells.write(info, content, eligible, rows.values())
+        self._note(key, line)
+        self._journals.remove(key)
+        return line.summary
+
+    def adopt(self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row]) -> CellSummary:
+        """Take a finished cell over from another record, whole; it replaces what this one holds of that cell.
+
+        Parameters
+        ----------
+        info : CellInfo
+        content : mapping
+            All that the key is a digest of.
+        eligible : int
+            Points of the test fold with another class than the target.
+        rows : iterable of mapping
+            The columns of ``SEARCH_SCHEMA``, a row a search; a row that does not fit is refused before any is written.
+        """
+        self._check_writable()
+        key = checked_key(info.key)
+        line = self._cells.write(info, content, eligible, [checked_row(row) for row in rows])
         self._note(key, line)
         self._journals.remove(key)
         return line.summary
@@ -267,29 +292,3 @@ class Record:
     def _report(self, problem: str) -> None:
         if problem not in self.problems:
             self.problems.append(problem)
-
-
-def load_record(path: Path | str) -> pd.DataFrame:
-    """Read all searches of all finished cells of a record into one data frame.
-
-    Files that cannot be read are named in warnings and left out. Cells that were never finished are left out as well:
-    a first part of a cell's points is no sample of them.
-
-    Parameters
-    ----------
-    path : path
-        The results directory.
-
-    Returns
-    -------
-    DataFrame
-        The cell's key and coordinates (`dataset`, `model`, `searcher`, `objective`, `constraints`, `fold`), then the
-        other columns of the record's schema, in the order of the cells' coordinates.
-    """
-    from cfbench.harness.store.all_searches import all_searches
-
-    with Record.open(Path(path)) as record:
-        frame = all_searches(record._cells, record._journals)
-    for problem in record.problems:
-        warnings.warn(problem, stacklevel=2)
-    return frame

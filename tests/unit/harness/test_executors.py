@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfbench.harness.executors import THREAD_VARIABLES
-from cfbench.harness.store.record import load_record
+from cfbench.harness.store.load import load_record
 from cfbench.harness.worker import WorkerSetup
 from cfbench.registry import RegistryOptions, build_registry
 

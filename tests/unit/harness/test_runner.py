@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cfbench.events import CellFinished, RunFinished, SearchFinished
-from cfbench.harness.store.record import Record, load_record
+from cfbench.harness.store.load import load_record
+from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
 from cfbench.harness.store.schema import TIME_COLUMNS
 from cfbench.hookspecs import hookimpl
