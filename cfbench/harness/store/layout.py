@@ -89,6 +89,26 @@ def check_directory(path: Path, *, write: bool) -> bool:
     return False
 
 
+def opened_path(path: Path, *, write: bool) -> Path:
+    """Return the directory to open for the record at `path`: another one where `path` is a packed record.
+
+    Raises
+    ------
+    RecordError
+        If a packed record is to be written, or is damaged.
+    """
+    if not (path / "packed.json").is_file():
+        return path
+    if write:
+        raise RecordError(
+            f"{path} is a packed record, which is read only; `cfbench merge {path} --results DIR` makes one of it "
+            "that can grow"
+        )
+    from cfbench.harness.store.packed import unpacked
+
+    return unpacked(path)
+
+
 def create_record(path: Path) -> None:
     """Make `path`, a directory, a record."""
     content = {"format": "cfbench record", "protocol": PROTOCOL_VERSION, "schema": SCHEMA_VERSION}

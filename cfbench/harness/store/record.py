@@ -18,7 +18,7 @@ from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.disk import explained, make_directory
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.journal import Journals
-from cfbench.harness.store.layout import check_directory, checked_key, create_record
+from cfbench.harness.store.layout import check_directory, checked_key, create_record, opened_path
 from cfbench.harness.store.lock import WriterLock
 from cfbench.harness.store.measure_tables import Measures, MetricId
 from cfbench.harness.store.recovery import complete_index, end_compactions
@@ -53,7 +53,7 @@ class Record:
 
     @classmethod
     def open(cls, path: Path, *, write: bool = False) -> Record:
-        """Open a record.
+        """Open a record. A packed one is unpacked into the user's cache first, and can be read only.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Record:
         RecordError
             If it is no record or one of another version, may not be read or written, or another process writes it.
         """
-        path = Path(path)
+        path = opened_path(Path(path), write=write)
         exists = check_directory(path, write=write)
         if not write:
             return cls(path, None)
@@ -133,6 +133,10 @@ class Record:
         if found is not None and not journal:
             return search_frame(found[0].table)
         return search_frame(tables.search_table(self._merged(key, journal).values()))
+
+    def rows(self, key: str) -> list[Row]:
+        """Return the searches of a cell, those of its journal included, in the record's own form; in any order."""
+        return list(self._merged(key, self._journals.read(checked_key(key))).values())
 
     def all_searches(self) -> pd.DataFrame:
         """Return the searches of all cells that have a table; `load_record` describes the frame."""
