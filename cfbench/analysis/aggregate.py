@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
 from cfbench.analysis.groups import Group, Point
+from cfbench.harness.store.summary import CellSummary
 from cfbench.outcome import Status
 
 
@@ -129,27 +130,27 @@ def shared_loss(group: Group, shared: set[Point]) -> Median:
     return median_of((group.points[place].loss for place in shared), len(group.points))
 
 
-def spending(group: Group) -> Spending:
-    """Return what a search spent on average."""
-    searches = sum(cell.searches for cell in group.ran)
+def spending(cells: Sequence[CellSummary]) -> Spending:
+    """Return what a search of these cells spent on average."""
+    searches = sum(cell.searches for cell in cells)
     if searches == 0:
         return Spending(0, None, None, None)
-    seconds = sum(cell.wall_seconds for cell in group.ran) / searches
+    seconds = sum(cell.wall_seconds for cell in cells) / searches
     # What a killed search had asked died with its worker: it counts with its time, not with 0 rows.
-    counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in group.ran)
+    counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in cells)
     if counted == 0:
         return Spending(searches, seconds, None, None)
     return Spending(
         searches,
         seconds,
-        sum(cell.search_queries for cell in group.ran) / counted,
-        sum(cell.robustness_queries for cell in group.ran) / counted,
+        sum(cell.search_queries for cell in cells) / counted,
+        sum(cell.robustness_queries for cell in cells) / counted,
     )
 
 
-def statuses(group: Group) -> dict[str, int]:
-    """Return how many searches ended in which status."""
+def statuses(cells: Iterable[CellSummary]) -> dict[str, int]:
+    """Return how many searches of these cells ended in which status."""
     total: Counter[str] = Counter()
-    for cell in group.ran:
+    for cell in cells:
         total.update(cell.statuses)
     return dict(sorted(total.items()))

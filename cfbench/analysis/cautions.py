@@ -58,19 +58,29 @@ def _listing(cases: Sequence[str]) -> str:
 
 
 def _failed(cells: Iterable[CellSummary]) -> list[str]:
-    reasons = Counter(f"{cell.info.dataset}, {cell.info.model}: {cell.failure}" for cell in cells if cell.failure)
-    if not reasons:
-        return []
-    cases = [f"{count} of {reason}" for reason, count in reasons.most_common()]
-    return [f"cells that failed, so that they are in no number (the same study runs them again): {_listing(cases)}"]
+    return _by_reason(
+        [(cell, f"{cell.info.dataset}, {cell.info.model}: {cell.failure}") for cell in cells if cell.failure],
+        "cells that failed, so that they are in no number (the same study runs them again)",
+        "cells that failed when they ran last; what was finished before counts (the same study runs them again)",
+    )
 
 
 def _skipped(cells: Iterable[CellSummary]) -> list[str]:
-    reasons = Counter((cell.info.searcher, cell.skipped) for cell in cells if cell.skipped)
-    if not reasons:
-        return []
-    cases = [f"{count} of {searcher}: {reason}" for (searcher, reason), count in reasons.most_common()]
-    return [f"cells that were skipped: {_listing(cases)}"]
+    return _by_reason(
+        [(cell, f"{cell.info.searcher}: {cell.skipped}") for cell in cells if cell.skipped],
+        "cells that were skipped",
+        "cells that were skipped when they ran last; what was finished before counts",
+    )
+
+
+def _by_reason(reasons: Sequence[tuple[CellSummary, str]], lost: str, older: str) -> list[str]:
+    """Count reasons apart for cells without results (`lost`) and for those with results of an earlier run."""
+    found = []
+    for sentence, has_results in ((lost, False), (older, True)):
+        counts = Counter(reason for cell, reason in reasons if cell.has_results is has_results)
+        if counts:
+            found.append(f"{sentence}: {_listing([f'{count} of {reason}' for reason, count in counts.most_common()])}")
+    return found
 
 
 def _fingerprints(cells: Iterable[CellSummary]) -> list[str]:

@@ -7,7 +7,7 @@ a budget, a seed) are never averaged together.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -90,8 +90,8 @@ class Group:
 
     @property
     def ran(self) -> tuple[CellSummary, ...]:
-        """The cells that have results: neither skipped nor failed."""
-        return tuple(cell for cell in self.cells if not cell.skipped and not cell.failure)
+        """The cells that have results."""
+        return tuple(cell for cell in self.cells if cell.has_results)
 
     @property
     def folds(self) -> tuple[int, ...]:
@@ -129,6 +129,11 @@ def group_cells(summaries: Iterable[CellSummary]) -> list[Group]:
             ordered = tuple(sorted(cells, key=lambda cell: cell.info.fold))
             groups.append(Group(task, searcher, setup, ordered))
     return sorted(groups, key=lambda group: (group.task, group.searcher, group.setup))
+
+
+def is_white_box(group: Group, names: Collection[str]) -> bool:
+    """Whether a searcher uses the model's structure: by the record, or by the `names` of those registered here."""
+    return bare_name(group.searcher) in names or any(cell.info.white_box for cell in group.cells)
 
 
 def bare_name(label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cfbench.analysis.aggregate import (
@@ -17,8 +17,7 @@ from cfbench.analysis.aggregate import (
     statuses,
     success_rate,
 )
-from cfbench.analysis.comparison import Yardstick
-from cfbench.analysis.groups import Group, Point, Task, bare_name
+from cfbench.analysis.groups import Group, Point, Task, is_white_box
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Row:
     statuses : dict of str to int
         How many searches ended in which status.
     cells, failed, skipped : int
-        All cells of the row; those among them that failed or were skipped.
+        All cells of the row; those among them whose last run failed, and those that were skipped.
     """
 
     task: Task
@@ -79,15 +78,22 @@ class Row:
         return f"{label} [white-box]" if self.white_box else label
 
 
-def rows_of_task(groups: Sequence[Group], yardstick: Yardstick, white_boxes: Collection[str]) -> list[Row]:
+def rows_of_task(
+    groups: Sequence[Group],
+    relatives: Mapping[Group, Median | None],
+    reference: str,
+    white_boxes: Collection[str],
+) -> list[Row]:
     """Compute the rows of one task.
 
     Parameters
     ----------
     groups : sequence of Group
         All groups of the task.
-    yardstick : Yardstick
-        What they are compared with.
+    relatives : mapping of Group to Median or None
+        Their relative change against the reference.
+    reference : str
+        The reference searcher's label; empty where there is none.
     white_boxes : collection of str
         Names of the searchers that use the model's structure.
 
@@ -98,28 +104,32 @@ def rows_of_task(groups: Sequence[Group], yardstick: Yardstick, white_boxes: Col
     """
     ran = [solved(group) for group in groups if group.ran]
     shared = set.intersection(*ran) if ran else set()
-    rows = [_row(group, shared, yardstick, groups, white_boxes) for group in groups]
+    rows = [_row(group, shared, relatives, reference, white_boxes) for group in groups]
     return sorted(rows, key=_place)
 
 
 def _row(
-    group: Group, shared: set[Point], yardstick: Yardstick, groups: Sequence[Group], white_boxes: Collection[str]
+    group: Group,
+    shared: set[Point],
+    relatives: Mapping[Group, Median | None],
+    reference: str,
+    white_boxes: Collection[str],
 ) -> Row:
     return Row(
         task=group.task,
         searcher=group.searcher,
         setup=group.setup,
-        white_box=bare_name(group.searcher) in white_boxes,
+        white_box=is_white_box(group, white_boxes),
         folds=group.folds,
         eligible=sum(cell.eligible for cell in group.ran),
         success=success_rate(group),
         search_success=search_success_rate(group),
         loss=own_loss(group),
         shared_loss=shared_loss(group, shared) if group.ran else Median(None, 0, 0),
-        relative=yardstick.relative(group, groups),
-        is_reference=group.searcher == yardstick.reference,
-        spending=spending(group),
-        statuses=statuses(group),
+        relative=relatives.get(group),
+        is_reference=group.searcher == reference,
+        spending=spending(group.ran),
+        statuses=statuses(group.ran),
         cells=len(group.cells),
         failed=sum(bool(cell.failure) for cell in group.cells),
         skipped=sum(bool(cell.skipped) for cell in group.cells),

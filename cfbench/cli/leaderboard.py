@@ -58,7 +58,8 @@ def command(
     Per data set, model, objective and constraints: success rate, loss, relative change in loss against a reference
     searcher, seconds and queries, each with what it is counted over. Nothing is searched or fitted.
     """
-    from cfbench.analysis.board import Selection, make_board
+    from cfbench.analysis.board import make_board
+    from cfbench.analysis.selection import Selection
     from cfbench.harness.store.record import Record
 
     if not results.is_dir():

@@ -104,7 +104,7 @@ def measure_record(
     grounds = Grounds(registry, source, models)
     metrics = cell_metrics(metrics, registry)
     pending = record.pending()
-    ran = [cell for cell in record.summaries().values() if not cell.skipped and not cell.failure]
+    ran = [cell for cell in record.summaries().values() if cell.has_results]
     whole = sorted((cell for cell in ran if cell.info.key not in pending), key=_nearness)
     stage = SecondStage(len(whole), [Tally(metric) for metric in metrics], left_out=len(ran) - len(whole))
     for done, cell in enumerate(whole):

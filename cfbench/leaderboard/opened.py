@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfbench.analysis.board import Board, Selection, make_board
+from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.cautions import spans
+from cfbench.analysis.selection import Selection
 from cfbench.errors import RecordError
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.columns import ABSENT, columns_for, headline, table_of

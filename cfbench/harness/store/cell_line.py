@@ -11,7 +11,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.store.summary import CellSummary
 
-_SEQUENCES = ("fingerprints", "row_ids", "tries", "successes", "queries")
+_SEQUENCES = ("fingerprints", "points", "row_ids", "tries", "successes", "results", "queries")
 _NUMBERS = ("loss", "objective_value", "seconds")
 _PLAIN = [f.name for f in fields(CellSummary) if f.name not in ("info", *_SEQUENCES, *_NUMBERS)]
 

@@ -33,8 +33,11 @@ class CellSummary:
         Sums over the searches, in rows.
     fingerprints : tuple of str
         Fingerprints of the fitted models; more than one is a warning on the board.
-    row_ids, tries, successes : tuple of int
-        A point each, in order: its row in the data set, its searches, its successful searches.
+    points, row_ids, tries, successes : tuple of int
+        A point each, in order: its position among the fold's eligible points, its row in the data set, its searches,
+        its successful searches.
+    results : tuple of int or None
+        A point each: the repetition that found its result; None where no search succeeded.
     loss, objective_value : tuple of float or None
         A point each: of its result; None where no search succeeded.
     seconds : tuple of float or None
@@ -44,7 +47,7 @@ class CellSummary:
     skipped : str
         Why the cell was not run; empty where it was.
     failure : str
-        Why the cell failed (data, model or worker); empty where it did not. A failed cell runs again.
+        Why the cell failed (data, model or worker) when it ran last; empty where it did not. A failed cell runs again.
     """
 
     info: CellInfo
@@ -58,12 +61,22 @@ class CellSummary:
     search_queries: int = 0
     robustness_queries: int = 0
     fingerprints: tuple[str, ...] = ()
+    points: tuple[int, ...] = ()
     row_ids: tuple[int, ...] = ()
     tries: tuple[int, ...] = ()
     successes: tuple[int, ...] = ()
+    results: tuple[int | None, ...] = ()
     loss: tuple[float | None, ...] = ()
     objective_value: tuple[float | None, ...] = ()
     seconds: tuple[float | None, ...] = ()
     queries: tuple[int | None, ...] = ()
     skipped: str = ""
     failure: str = ""
+
+    @property
+    def has_results(self) -> bool:
+        """Whether there is something to show: searches that ended, or a cell that ended without any to make.
+
+        What an earlier run finished stays a result where a later one could not go on with the cell.
+        """
+        return self.searches > 0 or not (self.skipped or self.failure)

@@ -83,7 +83,7 @@ def test_spending_is_a_mean_over_all_searches(cell: MakeCell) -> None:
             cell([0.1, 0.2], fold=1, wall_seconds=4.0, search_queries=100, robustness_queries=10),
         ]
     )
-    found = spending(group)
+    found = spending(group.ran)
     assert (found.searches, found.seconds, found.search_queries, found.robustness_queries) == (4, 2.5, 100.0, 10.0)
     assert found.queries == 110.0
 
@@ -92,17 +92,17 @@ def test_a_killed_search_counts_with_its_time_and_not_with_0_rows(cell: MakeCell
     losses = [0.1, None, 0.2]
     one_killed = {"found": 2, "timed_out": 1}
     (group,) = group_cells([cell(losses, wall_seconds=6.0, search_queries=300, statuses=one_killed)])
-    found = spending(group)
+    found = spending(group.ran)
     assert (found.searches, found.seconds, found.search_queries) == (3, 2.0, 150.0)
     (group,) = group_cells([cell([None], wall_seconds=6.0, statuses={"timed_out": 1})])
-    assert (spending(group).seconds, spending(group).queries) == (6.0, None)
+    assert (spending(group.ran).seconds, spending(group.ran).queries) == (6.0, None)
 
 
 def test_nothing_spent_is_not_zero(cell: MakeCell) -> None:
     (group,) = group_cells([cell(skipped="no")])
-    assert (spending(group).searches, spending(group).seconds, spending(group).queries) == (0, None, None)
+    assert (spending(group.ran).searches, spending(group.ran).seconds, spending(group.ran).queries) == (0, None, None)
 
 
 def test_statuses_add_up(cell: MakeCell) -> None:
     (group,) = group_cells([cell(statuses={"found": 2, "crashed": 1}), cell(fold=1, statuses={"found": 3})])
-    assert statuses(group) == {"crashed": 1, "found": 5}
+    assert statuses(group.ran) == {"crashed": 1, "found": 5}

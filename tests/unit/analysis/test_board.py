@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cfbench.analysis.aggregate import Median, Rate
-from cfbench.analysis.board import Selection, make_board
+from cfbench.analysis.board import make_board
+from cfbench.analysis.selection import Selection
 from cfbench.entries import Need, SearcherEntry
 from cfbench.errors import UnknownNameError
 from cfbench.hookspecs import hookimpl

@@ -1,0 +1,200 @@
+"""What searchers are compared on: which tasks and points count, and who was asked all of them.
+
+Decision: a point of a task counts where more than half of the black-box searchers with results were asked it, and a
+searcher is ranked where it was asked every point that counts. So a searcher that was tried on little does not shrink
+the comparison of all others, and a few further points of one searcher do not end it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfbench.analysis.groups import Group, Point, Task, differences, is_white_box
+from cfbench.digests import digest_of
+from cfbench.space import FloatArray
+
+BoolArray = NDArray[np.bool_]
+OWN = ("searcher", "seed", "query_budget", "time_limit")
+"""What of a cell's content belongs to the searcher; all else, the fold aside, is the task that it is given."""
+
+
+@dataclass(frozen=True, order=True)
+class Entrant:
+    """A searcher across tasks.
+
+    Parameters
+    ----------
+    searcher : str
+        Its label.
+    setup : str
+        What else (seed, budget, version) tells it from others of that label; mostly empty.
+    white_box : bool
+        Whether it uses the model's structure; such searchers are never ranked among black boxes.
+    """
+
+    searcher: str
+    setup: str = ""
+    white_box: bool = False
+
+    @property
+    def label(self) -> str:
+        """The searcher as readers see it."""
+        label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
+        return f"{label} [white-box]" if self.white_box else label
+
+
+@dataclass(eq=False)
+class Arena:
+    """One task with the results of everybody who was asked.
+
+    Parameters
+    ----------
+    task : Task
+    setup : str
+        What else (a version, a table) tells it from other tasks of that name; mostly empty.
+    groups : dict of Entrant to Group
+        Their cells of this task, failed and skipped ones included.
+    """
+
+    task: Task
+    setup: str = ""
+    groups: dict[Entrant, Group] = field(default_factory=dict)
+    counted: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Which of `places` count; set by the contest."""
+
+    @property
+    def label(self) -> str:
+        """The task as readers see it."""
+        return f"{self.task} ({self.setup})" if self.setup else str(self.task)
+
+    @cached_property
+    def places(self) -> list[Point]:
+        """Every point that anybody was asked, sorted."""
+        return sorted({place for group in self.groups.values() for place in group.points})
+
+    @cached_property
+    def losses(self) -> dict[Entrant, FloatArray]:
+        """The loss of each place's result: infinity where nothing was found, NaN where nothing was asked."""
+        number = {place: i for i, place in enumerate(self.places)}
+        found = {}
+        for entrant, group in self.groups.items():
+            if not group.ran:
+                continue
+            values = np.full(len(self.places), np.nan)
+            at = [number[place] for place in group.points]
+            values[at] = [np.inf if point.loss is None else point.loss for point in group.points.values()]
+            found[entrant] = values
+        return found
+
+    def asked_all_of(self, entrant: Entrant) -> bool:
+        """Whether an entrant was asked every point that counts."""
+        losses = self.losses.get(entrant)
+        return losses is not None and not bool(np.isnan(losses[self.counted]).any())
+
+    def spread(self, entrant: Entrant, by_cell: Mapping[str, FloatArray]) -> FloatArray:
+        """Lay values of an entrant's cells, one a point of the cell, over the places; NaN where there are none."""
+        number = {place: i for i, place in enumerate(self.places)}
+        values = np.full(len(self.places), np.nan)
+        for cell in self.groups[entrant].ran:
+            given = by_cell.get(cell.info.key)
+            if given is not None and len(given) == len(cell.row_ids):
+                values[[number[cell.info.fold, row_id] for row_id in cell.row_ids]] = given
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """All tasks and everybody who was asked something.
+
+    Parameters
+    ----------
+    arenas : tuple of Arena
+        In the order of their tasks.
+    entrants : tuple of Entrant
+        Those without any result included.
+    """
+
+    arenas: tuple[Arena, ...]
+    entrants: tuple[Entrant, ...]
+
+    @cached_property
+    def in_play(self) -> tuple[Arena, ...]:
+        """The tasks with points that count."""
+        return tuple(arena for arena in self.arenas if arena.counted.any())
+
+    @cached_property
+    def ranked(self) -> tuple[Entrant, ...]:
+        """The black boxes that were asked every point that counts."""
+        if not self.in_play:
+            return ()
+        black = [entrant for entrant in self.entrants if not entrant.white_box]
+        return tuple(one for one in black if self.complete_in(one) == len(self.in_play))
+
+    def complete_in(self, entrant: Entrant) -> int:
+        """Return in how many of the tasks in play an entrant was asked every point that counts."""
+        return sum(arena.asked_all_of(entrant) for arena in self.in_play)
+
+
+def make_contest(groups: Iterable[Group], white_boxes: Collection[str]) -> Contest:
+    """Lay out groups by task and searcher, and decide which points count.
+
+    Parameters
+    ----------
+    groups : iterable of Group
+    white_boxes : collection of str
+        Names of the searchers that use the model's structure.
+    """
+    tasks: dict[tuple[Task, str], list[tuple[tuple[str, str], Group]]] = defaultdict(list)
+    contents: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    peeking: set[str] = set()
+    for group in groups:
+        peeking |= {group.searcher} if is_white_box(group, white_boxes) else set()
+        content = group.cells[0].content
+        own = {key: value for key, value in content.items() if key in OWN}
+        given = {key: value for key, value in content.items() if key not in (*OWN, "fold")}
+        contents[group.searcher][digest_of(own)] = own
+        tasks[group.task, digest_of(given)].append(((group.searcher, digest_of(own)), group))
+    entrants = {}
+    for searcher, variants in sorted(contents.items()):
+        for digest, setup in zip(variants, differences(list(variants.values())), strict=True):
+            entrants[searcher, digest] = Entrant(searcher, setup, searcher in peeking)
+    arenas = []
+    for (task, _), members in sorted(tasks.items(), key=lambda item: item[0]):
+        arenas.append(Arena(task, groups={entrants[identity]: group for identity, group in members}))
+    for arena, setup in zip(arenas, _setups(arenas), strict=True):
+        arena.setup = setup
+    contest = Contest(tuple(arenas), tuple(sorted(entrants.values())))
+    _count_places(contest)
+    return contest
+
+
+def _setups(arenas: Sequence[Arena]) -> list[str]:
+    """Say of each task what tells it from others of its name."""
+    setups = []
+    for arena in arenas:
+        alike = [other for other in arenas if other.task == arena.task]
+        contents = [_given(other) for other in alike]
+        setups.append(differences(contents)[alike.index(arena)])
+    return setups
+
+
+def _given(arena: Arena) -> dict[str, Any]:
+    content = next(iter(arena.groups.values())).cells[0].content
+    return {key: value for key, value in content.items() if key not in OWN}
+
+
+def _count_places(contest: Contest) -> None:
+    black = [
+        one for one in contest.entrants if not one.white_box and any(one in arena.losses for arena in contest.arenas)
+    ]
+    for arena in contest.arenas:
+        asked = [~np.isnan(arena.losses[one]) for one in black if one in arena.losses]
+        askers = np.sum(asked, axis=0) if asked else np.zeros(len(arena.places))
+        arena.counted = askers > len(black) / 2

@@ -1,0 +1,249 @@
+"""From a contest to its standings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+import numpy as np
+
+from cfbench.analysis.aggregate import Median, spending, statuses
+from cfbench.analysis.contest import Arena, Contest, Entrant
+from cfbench.analysis.groups import Group
+from cfbench.analysis.measured import Measurements
+from cfbench.analysis.positions import FEWEST, Position, duels, plain_positions, positions
+from cfbench.analysis.ranks import rank_intervals, task_ranks, task_wins, unit_means
+from cfbench.analysis.scores import Losses, metric_scores
+from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
+from cfbench.harness.store.summary import CellSummary
+from cfbench.space import FloatArray
+
+ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SKIPPED)
+
+
+def make_standings(
+    contest: Contest,
+    relatives: Mapping[Group, Median | None],
+    measurements: Measurements,
+    *,
+    basis: Basis = Basis.SOLVED_BY_ALL,
+    title: str = "",
+) -> Standings:
+    """Compute an overall table.
+
+    Parameters
+    ----------
+    contest : Contest
+    relatives : mapping of Group to Median or None
+        The relative change against the reference, task by task.
+    measurements : Measurements
+    basis : Basis
+    title : str
+    """
+    desk = _Desk(contest, basis)
+    metrics = {
+        column.label: metric_scores(contest, desk.losses, basis, measurements.of(column))
+        for column in measurements.columns
+    }
+    rows = [
+        desk.row(entrant, relatives, {label: scores.get(entrant) for label, scores in metrics.items()})
+        for entrant in contest.entrants
+    ]
+    rows.sort(key=_order)
+    place_of = {row.entrant: i for i, row in enumerate(rows)}
+    assert [place_of[one] for one in desk.ranked] == list(range(len(desk.ranked)))
+    grid = [len(contest.entrants) * len(_folds(arena)) for arena in contest.arenas]
+    cells = [cell for arena in contest.arenas for group in arena.groups.values() for cell in group.cells]
+    return Standings(
+        title=title,
+        rows=tuple(rows),
+        tasks=tuple(desk.view(arena) for arena in contest.arenas),
+        basis=basis,
+        unit=desk.unit,
+        units=desk.unit_ranks.shape[1],
+        verdict=desk.verdict(),
+        duels=tuple(duels(desk.ranks, desk.unit_ranks)) if len(desk.ranked) > 1 else (),
+        repetitions=tuple(sorted({tries for cell in cells for tries in cell.tries})),
+        metrics=measurements.columns,
+        cells=sum(grid),
+        ran=sum(cell.has_results for cell in cells),
+        failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
+        skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
+    )
+
+
+class _Desk:
+    """What the rows of one table share."""
+
+    def __init__(self, contest: Contest, basis: Basis) -> None:
+        self.contest = contest
+        self.losses = Losses(contest, basis)
+        arenas, ranked = contest.in_play, contest.ranked
+        ranks = (
+            np.array([task_ranks(np.array([arena.losses[one][arena.counted] for one in ranked])) for arena in arenas])
+            if ranked
+            else np.zeros((len(arenas), 0))
+        )
+        pairs = [(arena.task.dataset, arena.task.model) for arena in arenas]
+        self.unit = "task" if len(set(pairs)) == len(pairs) else "pair"
+        units = [sorted(set(pairs)).index(pair) for pair in pairs]
+        by_mean = sorted(range(len(ranked)), key=lambda i: (round(float(ranks[:, i].mean()), 9), ranked[i]))
+        self.ranked: list[Entrant] = [ranked[i] for i in by_mean]
+        self.ranks: FloatArray = ranks.T[by_mean]
+        """Shape (ranked, tasks in play), in the order of the table."""
+        self.unit_ranks = unit_means(self.ranks, units) if self.ranked else np.zeros((0, len(set(pairs))))
+        self.enough = self.unit_ranks.shape[1] >= FEWEST
+        self.alone = len(self.ranked) < 2
+        self.intervals = rank_intervals(self.ranks, units) if self.enough and not self.alone else None
+        self.positions = self._positions()
+        self.wins = [] if self.alone else task_wins(self.ranks).tolist()
+
+    def _positions(self) -> list[Position]:
+        if self.alone:
+            return []
+        if self.enough:
+            return positions(self.unit_ranks)
+        return plain_positions(self.ranks.mean(axis=1).tolist())
+
+    def verdict(self) -> str:
+        """Say why nobody is ranked or compared."""
+        contest = self.contest
+        with_results = [one for one in contest.entrants if any(one in arena.losses for arena in contest.arenas)]
+        black = [one for one in with_results if not one.white_box]
+        if not with_results:
+            return "no cell has results"
+        if len(black) < 2:
+            return "one searcher: nothing to rank it against" if black else "white boxes only: nothing to rank"
+        if not contest.in_play:
+            return "no point was asked of more than half of the searchers: nobody is ranked"
+        if self.alone:
+            return "fewer than two searchers were asked all points that count: nobody is ranked"
+        if not self.enough:
+            held = counted_units(self.unit_ranks.shape[1], self.unit)
+            return f"too few tasks to compare: {held}, {FEWEST} are needed"
+        return ""
+
+    def row(
+        self, entrant: Entrant, relatives: Mapping[Group, Median | None], metrics: Mapping[str, Score | None]
+    ) -> Standing:
+        """Return an entrant's row."""
+        contest = self.contest
+        groups = [arena.groups[entrant] for arena in contest.arenas if entrant in arena.groups]
+        cells = [cell for group in groups for cell in group.cells]
+        ran = [cell for cell in cells if cell.has_results]
+        state, why = self._state(entrant, cells)
+        at = self.ranked.index(entrant) if state is State.RANKED else None
+        interval = None if at is None or self.intervals is None else self.intervals[at]
+        return Standing(
+            entrant=entrant,
+            state=state,
+            why=why,
+            position=None if at is None else self.positions[at],
+            rank=None if at is None else float(self.ranks[at].mean()),
+            interval=None if interval is None else (float(interval[0]), float(interval[1])),
+            wins=None if at is None else self.wins[at],
+            found=self._found(entrant, counted=at is not None),
+            loss=self.losses.score(entrant),
+            mean_loss=self.losses.mean_score(entrant),
+            relative=_over_tasks([relatives.get(group) for group in groups]),
+            spending=spending(ran),
+            statuses=statuses(ran),
+            metrics={label: score for label, score in metrics.items() if score is not None},
+            complete=contest.complete_in(entrant),
+            cells=len(cells),
+            failed=sum(bool(cell.failure) for cell in cells),
+            skipped=sum(bool(cell.skipped) for cell in cells),
+            missing=sum(len(_folds(arena)) for arena in contest.arenas) - len(cells),
+            results=tuple(self._result(arena, entrant) for arena in contest.arenas),
+        )
+
+    def _state(self, entrant: Entrant, cells: Sequence[CellSummary]) -> tuple[State, str]:
+        if not any(cell.has_results for cell in cells):
+            failure = next((cell.failure for cell in cells if cell.failure), "")
+            skipped = next((cell.skipped for cell in cells if cell.skipped), "")
+            return (State.FAILED, failure) if failure else (State.SKIPPED, skipped)
+        if entrant.white_box:
+            return State.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
+        if self.alone:
+            return State.NOT_RANKED, self.verdict()
+        if entrant in self.ranked:
+            return State.RANKED, ""
+        complete, tasks = self.contest.complete_in(entrant), len(self.contest.in_play)
+        return State.NOT_RANKED, f"it was asked all points that count in {complete} of {tasks} tasks"
+
+    def _found(self, entrant: Entrant, *, counted: bool) -> Count:
+        """Count searches: of the points that count, or all."""
+        found = asked = 0
+        for arena in self.contest.in_play if counted else self.contest.arenas:
+            if entrant not in arena.losses:
+                continue
+            count = _searches(arena, entrant, counted=counted)
+            found, asked = found + count.k, asked + count.n
+        return Count(found, asked)
+
+    def _result(self, arena: Arena, entrant: Entrant) -> TaskResult | None:
+        group = arena.groups.get(entrant)
+        if group is None:
+            return None
+        if not group.ran:
+            state = "failed" if any(cell.failure for cell in group.cells) else "skipped"
+            return TaskResult(state, None, Count(0, 0), None, None)
+        if not arena.counted.any():
+            return TaskResult("ran", None, _searches(arena, entrant, counted=False), None, None)
+        ranked = entrant in self.ranked and not self.alone
+        at = self.contest.in_play.index(arena)
+        return TaskResult(
+            state="ran" if arena.asked_all_of(entrant) else "partly",
+            rank=float(self.ranks[self.ranked.index(entrant), at]) if ranked else None,
+            found=_searches(arena, entrant, counted=True),
+            loss=self.losses.mean(arena, entrant),
+            against_best=self.losses.against_best(arena, entrant),
+        )
+
+    def view(self, arena: Arena) -> TaskView:
+        """Return what a reader sees of a task."""
+        points = int(arena.counted.sum())
+        shared = int(self.losses.shared[arena].sum()) if points else 0
+        asked = {_searches(arena, one, counted=True).n for one in self.ranked} if points else {0}
+        return TaskView(arena.task, arena.setup, points, shared, asked.pop() if len(asked) == 1 else None)
+
+
+def counted_units(number: int, unit: str) -> str:
+    """Write how many independent tasks there are.
+
+    Examples
+    --------
+    >>> counted_units(1, "task"), counted_units(10, "pair")
+    ('1 task', '10 pairs of data set and model')
+    """
+    plural = "" if number == 1 else "s"
+    return f"{number} task{plural}" if unit == "task" else f"{number} pair{plural} of data set and model"
+
+
+def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
+    points = arena.groups[entrant].points
+    if counted:
+        chosen = [
+            points[place]
+            for place, counts in zip(arena.places, arena.counted, strict=True)
+            if counts and place in points
+        ]
+    else:
+        chosen = list(points.values())
+    return Count(sum(point.successes for point in chosen), sum(point.tries for point in chosen))
+
+
+def _over_tasks(medians: Sequence[Median | None]) -> Median | None:
+    present = [one for one in medians if one is not None]
+    if not present:
+        return None
+    values = [one.value for one in present if one.value is not None]
+    return Median(median(values) if values else None, sum(one.k for one in present), sum(one.n for one in present))
+
+
+def _folds(arena: Arena) -> set[int]:
+    return {cell.info.fold for group in arena.groups.values() for cell in group.cells}
+
+
+def _order(row: Standing) -> tuple[int, float, str]:
+    return ORDER.index(row.state), row.rank if row.rank is not None else 0.0, row.label

@@ -1,0 +1,128 @@
+"""Losses and metrics over tasks, on the points that every ranked searcher solved or on each one's own successes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, median
+
+import numpy as np
+
+from cfbench.analysis.contest import Arena, BoolArray, Contest, Entrant
+from cfbench.analysis.standings import Basis, Score
+from cfbench.space import FloatArray
+
+
+class Losses:
+    """Losses beside the best known ones.
+
+    Parameters
+    ----------
+    contest : Contest
+    basis : Basis
+    """
+
+    def __init__(self, contest: Contest, basis: Basis) -> None:
+        self._contest = contest
+        self._basis = basis
+        self._best = {arena: _best_known(arena) for arena in contest.in_play}
+        self.shared = {arena: _solved_by_all(arena, contest.ranked) for arena in contest.in_play}
+        """By task: which places count and were solved by every ranked searcher."""
+
+    def places(self, arena: Arena, entrant: Entrant) -> BoolArray:
+        """Return the places of a task over which an entrant's results are averaged."""
+        return _places(arena, entrant, self.shared[arena], self._basis)
+
+    def mean(self, arena: Arena, entrant: Entrant) -> float | None:
+        """Return the mean loss over these places; None where there are none."""
+        places = self.places(arena, entrant)
+        return float(arena.losses[entrant][places].mean()) if places.any() else None
+
+    def against_best(self, arena: Arena, entrant: Entrant) -> float | None:
+        """Return the mean loss by the mean of the best known losses of the same places, less 1."""
+        places = self.places(arena, entrant)
+        best = float(self._best[arena][places].mean()) if places.any() else 0.0
+        return float(arena.losses[entrant][places].mean()) / best - 1 if best > 0 else None
+
+    def score(self, entrant: Entrant) -> Score:
+        """Return the median over tasks of the loss against the best known one."""
+        return self._over_tasks(entrant, self.against_best, median)
+
+    def mean_score(self, entrant: Entrant) -> Score:
+        """Return the mean over tasks of the mean loss."""
+        return self._over_tasks(entrant, self.mean, fmean)
+
+    def _over_tasks(
+        self,
+        entrant: Entrant,
+        of_task: Callable[[Arena, Entrant], float | None],
+        join: Callable[[list[float]], float],
+    ) -> Score:
+        arenas = [arena for arena in self._contest.in_play if entrant in arena.losses]
+        values = [value for arena in arenas if (value := of_task(arena, entrant)) is not None]
+        k = sum(int(self.places(arena, entrant).sum()) for arena in arenas)
+        return Score(join(values) if values else None, k, _counted(self._contest), len(values))
+
+
+def metric_scores(
+    contest: Contest, losses: Losses, basis: Basis, by_cell: Mapping[str, FloatArray]
+) -> dict[Entrant, Score]:
+    """Return a metric's score for every entrant with values: the mean over tasks of its mean over the task's points.
+
+    On the basis of what all solved, only points with a value of every ranked searcher that has any count for all.
+
+    Parameters
+    ----------
+    contest : Contest
+    losses : Losses
+        On the same basis.
+    basis : Basis
+    by_cell : mapping of str to ndarray of float64
+        The metric's value of each point's result, by cell key.
+    """
+    values = {(arena, entrant): arena.spread(entrant, by_cell) for arena in contest.in_play for entrant in arena.losses}
+    measured = [
+        one
+        for one in contest.ranked
+        if any(np.isfinite(values[arena, one][arena.counted]).any() for arena in contest.in_play)
+    ]
+    total = _counted(contest)
+    scores = {}
+    for entrant in contest.entrants:
+        means, k = [], 0
+        for arena in contest.in_play:
+            if (arena, entrant) not in values:
+                continue
+            places = losses.places(arena, entrant) & np.isfinite(values[arena, entrant])
+            if basis is Basis.SOLVED_BY_ALL:
+                for other in measured:
+                    places &= np.isfinite(values[arena, other])
+            if places.any():
+                means.append(float(values[arena, entrant][places].mean()))
+                k += int(places.sum())
+        if means:
+            scores[entrant] = Score(fmean(means), k, total, len(means))
+    return scores
+
+
+def _best_known(arena: Arena) -> FloatArray:
+    """Return the smallest loss of each place that anybody found, white boxes included."""
+    found = [np.where(np.isnan(losses), np.inf, losses) for losses in arena.losses.values()]
+    best: FloatArray = np.min(found, axis=0)
+    return best
+
+
+def _solved_by_all(arena: Arena, ranked: Sequence[Entrant]) -> BoolArray:
+    solved = arena.counted.copy()
+    for entrant in ranked:
+        solved &= np.isfinite(arena.losses[entrant])
+    return solved if ranked else np.zeros_like(solved)
+
+
+def _places(arena: Arena, entrant: Entrant, shared: BoolArray, basis: Basis) -> BoolArray:
+    own = np.isfinite(arena.losses[entrant])
+    places: BoolArray = own & (shared if basis is Basis.SOLVED_BY_ALL else arena.counted)
+    return places
+
+
+def _counted(contest: Contest) -> int:
+    return sum(int(arena.counted.sum()) for arena in contest.in_play)

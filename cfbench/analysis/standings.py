@@ -1,0 +1,263 @@
+"""The numbers of the overall table: every searcher over all tasks, and over each task alone.
+
+How they are computed is in :mod:`~cfbench.analysis.contest` (who is compared on what), :mod:`~cfbench.analysis.ranks`,
+:mod:`~cfbench.analysis.positions` and :mod:`~cfbench.analysis.scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cfbench.analysis.aggregate import Median, Spending
+from cfbench.analysis.contest import Entrant
+from cfbench.analysis.groups import Task
+from cfbench.analysis.measured import MetricColumn
+from cfbench.analysis.positions import Duel, Position
+
+
+class Basis(StrEnum):
+    """Which results a loss or a metric is averaged over."""
+
+    SOLVED_BY_ALL = "solved-by-all"
+    OWN_SUCCESSES = "own-successes"
+
+
+class State(StrEnum):
+    """Why a row has a rank, or has none."""
+
+    RANKED = "ranked"
+    NOT_RANKED = "not ranked"
+    """It lacks points that count, or there is nobody to rank it against."""
+    WHITE_BOX = "white box"
+    """It looks into the model: a line of reference beside the others."""
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Successes of what was asked."""
+
+    k: int
+    n: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of successes; None where nothing was asked."""
+        return self.k / self.n if self.n else None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number over tasks.
+
+    Parameters
+    ----------
+    value : float or None
+        None where there is nothing to compute it from.
+    k, n : int
+        The points that went in, of the points that count.
+    tasks : int
+        The tasks that went in.
+    """
+
+    value: float | None
+    k: int
+    n: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One searcher on one task.
+
+    Parameters
+    ----------
+    state : str
+        "ran", "failed", "skipped"; "partly" where it was asked a part of the points that count only.
+    rank : float or None
+        Mean rank over the task's points; None without a rank.
+    found : Count
+        Searches.
+    loss : float or None
+        Mean loss over the points that every ranked searcher solved, or over its own successes (see the board's basis).
+    against_best : float or None
+        That loss by the mean of the best known losses of the same points, less 1.
+    """
+
+    state: str
+    rank: float | None
+    found: Count
+    loss: float | None
+    against_best: float | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A row of the overall table.
+
+    Parameters
+    ----------
+    entrant : Entrant
+    state : State
+    why : str
+        Why it is not ranked, in words; empty where it is.
+    position : Position or None
+    rank : float or None
+        Mean over the tasks of its mean ranks.
+    interval : (float, float) or None
+        Of `rank`; None under six independent tasks.
+    wins : int or None
+        Tasks in which no other ranked searcher has a smaller rank.
+    found : Count
+        Searches of the points that count; of a row that is not ranked, all its searches.
+    loss : Score
+        Median over tasks of the loss by the best known loss of the same points, less 1.
+    mean_loss : Score
+        Mean over tasks of the mean loss, on the same basis.
+    relative : Median or None
+        Median over tasks of the median relative change against the reference; `k` of `n` points.
+    spending : Spending
+        Over all its searches.
+    statuses : mapping of str to int
+        How all its searches ended.
+    metrics : mapping of str to Score
+        By the metric's label: mean over tasks of its mean over points.
+    complete : int
+        Tasks in which it was asked every point that counts.
+    cells, failed, skipped, missing : int
+        Its cells; those whose last run failed or that were skipped; those that others have and it has not.
+    results : tuple of TaskResult or None
+        One for each of the board's tasks, in order; None where it was not run.
+    """
+
+    entrant: Entrant
+    state: State
+    why: str
+    position: Position | None
+    rank: float | None
+    interval: tuple[float, float] | None
+    wins: int | None
+    found: Count
+    loss: Score
+    mean_loss: Score
+    relative: Median | None
+    spending: Spending
+    statuses: Mapping[str, int]
+    metrics: Mapping[str, Score]
+    complete: int
+    cells: int
+    failed: int
+    skipped: int
+    missing: int
+    results: tuple[TaskResult | None, ...]
+
+    @property
+    def label(self) -> str:
+        """The searcher as readers see it."""
+        return self.entrant.label
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """A task of the board.
+
+    Parameters
+    ----------
+    task : Task
+    setup : str
+        What else tells it from others of that name; mostly empty.
+    points : int
+        Its points that count; 0: it is in no rank.
+    shared : int
+        Those that every ranked searcher solved.
+    searches : int or None
+        How many searches every ranked searcher made of these points; None where they made different numbers.
+    """
+
+    task: Task
+    setup: str
+    points: int
+    shared: int
+    searches: int | None
+
+    @property
+    def label(self) -> str:
+        """The task as readers see it."""
+        return f"{self.task} ({self.setup})" if self.setup else str(self.task)
+
+
+@dataclass(frozen=True)
+class Standings:
+    """An overall table.
+
+    Parameters
+    ----------
+    title : str
+        What it is restricted to, such as "data set credit"; empty for the whole board.
+    rows : tuple of Standing
+        Ranked ones in order, then white boxes, then the others.
+    tasks : tuple of TaskView
+        All tasks, those that are in no rank included.
+    basis : Basis
+    unit : str
+        What is resampled and compared as independent: "task", or "pair" (a data set with a model) where objectives or
+        constraints make several tasks of one pair.
+    units : int
+        How many of them are in play.
+    verdict : str
+        Why nobody is ranked or compared; empty where there is nothing to say.
+    duels : tuple of Duel
+        Every two ranked rows; `first` and `second` are places in `rows`.
+    repetitions : tuple of int
+        The numbers of searches that points have: (1,) is one search a point, (5,) the best of five.
+    metrics : tuple of MetricColumn
+        What the rows' `metrics` are.
+    cells, ran, failed, skipped : int
+        Cells of the whole grid (searchers by tasks by folds that anybody has), and those with results, failed, skipped.
+    """
+
+    title: str
+    rows: tuple[Standing, ...]
+    tasks: tuple[TaskView, ...]
+    basis: Basis
+    unit: str
+    units: int
+    verdict: str
+    duels: tuple[Duel, ...]
+    repetitions: tuple[int, ...]
+    metrics: tuple[MetricColumn, ...] = ()
+    cells: int = 0
+    ran: int = 0
+    failed: int = 0
+    skipped: int = 0
+    notes: tuple[str, ...] = field(default=())
+    """What is unequal between rows, a sentence each."""
+
+    @property
+    def in_play(self) -> tuple[TaskView, ...]:
+        """The tasks that ranks are computed over."""
+        return tuple(task for task in self.tasks if task.points)
+
+    @property
+    def ranked(self) -> tuple[Standing, ...]:
+        """The rows that have a rank."""
+        return tuple(row for row in self.rows if row.state is State.RANKED)
+
+    @property
+    def not_run(self) -> int:
+        """Cells of the grid that nobody has begun."""
+        return self.cells - self.ran - self.failed - self.skipped
+
+    @property
+    def searches(self) -> int | None:
+        """How many searches every ranked searcher made; None where they made different numbers."""
+        counts = [task.searches for task in self.in_play]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
+    def shared(self) -> Count:
+        """Points that every ranked searcher solved, of those that count."""
+        return Count(sum(task.shared for task in self.tasks), sum(task.points for task in self.tasks))
