@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from cfbench.analysis.hazards import DRAWS
+from cfbench.api.explained_row import explanation_of
 from cfbench.api.explanation import Explanation
 from cfbench.api.plugins import registry_with
 from cfbench.api.point import point_of
@@ -23,7 +25,6 @@ from cfbench.harness.obstacles import has_term, obstacle
 from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
 from cfbench.harness.variants import Variant, build_settings, make_variant, resolve_variant
-from cfbench.outcome import Status
 from cfbench.problem import TrainingFold
 from cfbench.registry import Registry
 from cfbench.space import FeatureSpace
@@ -44,6 +45,7 @@ def explain(
     query_budget: int | None = None,
     respect_steps: bool = False,
     seed: int = 42,
+    draws: int = DRAWS,
     plugins: Iterable[object] = (),
 ) -> Explanation:
     """Search a counterfactual of one case for a model of your own.
@@ -74,6 +76,9 @@ def explain(
     respect_steps : bool
         Whether values off a feature's step are implausible.
     seed : int
+    draws : int
+        Random perturbations that the counterfactual is put to, for each part of the features and for each kept one:
+        rows that the model is asked beside those of the search, where the space annotates perturbations. 0: none.
     plugins : iterable
         What to register for this call, as for `cfbench.run`.
 
@@ -92,6 +97,8 @@ def explain(
     UnknownNameError
         If there is no such searcher, objective, setting, feature or class.
     """
+    if not isinstance(draws, int) or draws < 0:
+        raise CfbenchError(f"draws is {draws!r}; it must be a whole number of at least 0")
     registry = registry_with(plugins)
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
@@ -136,33 +143,11 @@ def explain(
     instance: Searcher | None = None
     if isinstance(entry.searcher, type):
         instance = build_settings(entry.searcher, chosen.settings, entry.name)
-    return _explanation(run_search(SearchTask(cell, 0, 0, 0), ground, entry, instance, term), cell, asked, dataset)
-
-
-def _explanation(row: dict[str, Any], cell: Cell, model: UserModel, dataset: Dataset) -> Explanation:
-    """Return what the row of a search says."""
-    z = None if row["z"] is None else np.array(row["z"])
-    after, reason = None, row["reason"]
-    if z is not None and np.isfinite(z).all():
-        after = model.labels[int(model.predict(z[np.newaxis])[0])]
-    if row["loss"] is None and not reason and model.target not in model.answered:
-        answered = ", ".join(repr(model.labels[code]) for code in sorted(model.answered))
-        reason = f"no row that was asked is of class {model.labels[model.target]!r}; the model answered: {answered}"
-    return Explanation(
-        x=dataset.X[0],
-        z=z,
-        status=Status(row["status"]),
-        reason=reason,
-        class_before=model.labels[int(dataset.y[0])],
-        class_after=after,
-        target=model.labels[model.target],
-        loss=float("nan") if row["loss"] is None else row["loss"],
-        queries=row["search_queries"] + row["robustness_queries"],
-        candidates=np.array(row["candidates"]).reshape(-1, dataset.space.d),
-        seconds=row["wall_seconds"],
-        searcher=cell.searcher.label,
-        space=dataset.space,
-    )
+    row = run_search(SearchTask(cell, 0, 0, 0), ground, entry, instance, term)
+    if row["loss"] is None and not row["reason"] and asked.target not in asked.answered:
+        answered = ", ".join(repr(asked.labels[code]) for code in sorted(asked.answered))
+        row["reason"] = f"no row that was asked is of class {target!r}; the model answered: {answered}"
+    return explanation_of(row, cell, space, asked.target, asked.labels, asked.predict, draws=draws)
 
 
 def _searcher(searcher: str | SearcherEntry, registry: Registry) -> tuple[SearcherEntry, Variant]:

@@ -1,8 +1,10 @@
-"""What a search for a user's own case found, in words and as a table."""
+"""What a search for one case found: in words, as a table, and for programs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cfbench.outcome import Status
@@ -10,6 +12,8 @@ from cfbench.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from cfbench.analysis.hazards import Hazards
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,8 @@ class Explanation:
         The class wanted.
     loss : float
         Half of Gower's distance plus half of the share of changed features; NaN without a counterfactual.
+    gower : float
+        Gower's distance of `z` from `x`; NaN without a counterfactual.
     queries : int
         Rows asked of the model, by the searcher and by its objective.
     candidates : ndarray of float64, shape (k, d)
@@ -40,6 +46,16 @@ class Explanation:
     searcher : str
         Name and settings.
     space : FeatureSpace
+    objective : str
+        Name and settings.
+    constraints : bool
+        Whether the plausibility constraints held.
+    hazards : Hazards or None
+        What the annotated perturbations can do to `z`; None without a counterfactual, or where it was not looked at.
+    about : mapping of str to object
+        Where the case comes from, for programs; empty for a user's own.
+    heading : tuple of str
+        The same for readers, a line each.
     """
 
     x: FloatArray
@@ -50,11 +66,17 @@ class Explanation:
     class_after: object
     target: object
     loss: float
+    gower: float
     queries: int
     candidates: FloatArray
     seconds: float
     searcher: str
     space: FeatureSpace
+    objective: str = "none"
+    constraints: bool = False
+    hazards: Hazards | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    heading: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -69,58 +91,64 @@ class Explanation:
         """
         import pandas as pd
 
-        return pd.DataFrame(self._changes(), columns=["feature", "before", "after", "change", "unit"])
+        columns = ["feature", "before", "after", "change", "unit"]
+        rows = [row for row in self.features() if row["changed"]]
+        return pd.DataFrame([[row[name] for name in columns] for row in rows], columns=columns)
 
-    def __str__(self) -> str:
-        status = str(self.status).replace("_", " ")
-        head = f"{status}: {self.searcher}, {self.queries:,} rows asked, {self.seconds:.1f} s"
-        lines = [f"{head}: {self.reason}" if self.reason else head]
-        if self.found:
-            changes = self._changes()
-            lines.append(
-                f"{self.class_before!r} becomes {self.class_after!r} if {len(changes)} of {self.space.d} features "
-                f"change (loss {self.loss:.3f}):"
-            )
-            width = max(len(change["feature"]) for change in changes)
-            lines += [f"  {change['feature']:<{width}}  {_shown(change)}" for change in changes]
-        return "\n".join(lines)
+    def features(self) -> list[dict[str, Any]]:
+        """Return every feature with its values, in the space's order, as `changes` has them.
 
-    def _repr_html_(self) -> str:
-        import html
-
-        lines = str(self).splitlines()
-        table = self.changes.to_html(index=False) if self.found else ""
-        return f"<p>{'<br>'.join(html.escape(line) for line in lines[:2])}</p>{table}"
-
-    def _changes(self) -> list[dict[str, Any]]:
-        if self.z is None:
-            return []
+        `after` is `before`, and `changed` false, where there is no `z`.
+        """
+        z = self.x if self.z is None else self.z
         rows = []
-        for feature, before, after in zip(self.space.features, self.x, self.z, strict=True):
-            if before == after:
-                continue
+        for feature, before, after in zip(self.space.features, self.x, z, strict=True):
             numerical = feature.kind is Kind.NUMERICAL
             rows.append(
                 {
                     "feature": feature.name,
-                    "before": _value(feature, before),
-                    "after": _value(feature, after),
+                    "before": shown_value(feature, before),
+                    "after": shown_value(feature, after),
                     "change": float(after - before) if numerical else float("nan"),
                     "unit": feature.unit,
+                    "changed": bool(before != after),
                 }
             )
         return rows
 
+    def text(self, width: int = 100) -> str:
+        """Return everything in words and tables, plain, of at most `width` columns where the values allow it."""
+        from cfbench.api.explanation_text import text_of
 
-def _value(feature: FeatureSpec, value: float) -> float | str:
+        return text_of(self, width)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold; what is absent is None."""
+        from cfbench.api.explanation_content import content_of
+
+        return content_of(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        import html
+
+        from cfbench.api.explanation_text import head, prospects
+
+        before = "<br>".join(html.escape(line) for line in head(self))
+        table = self.changes.to_html(index=False) if self.found else ""
+        after = "<br>".join(html.escape(line) for line in prospects(self))
+        return f"<p>{before}</p>{table}<p>{after}</p>"
+
+
+def shown_value(feature: FeatureSpec, value: float) -> float | str:
     """Return a number, or a category's label where the value is one."""
     if feature.kind is Kind.CATEGORICAL and value in range(feature.n_categories):
         return feature.categories[int(value)]
     return float(value)
 
 
-def _shown(change: dict[str, Any]) -> str:
-    if isinstance(change["after"], str):
-        return f"{change['before']} -> {change['after']}"
-    unit = f" {change['unit']}" if change["unit"] else ""
-    return f"{change['before']:g} -> {change['after']:g}{unit}  ({change['change']:+g})"
+def number_or_none(value: float) -> float | None:
+    """Return None in place of what JSON has no number for."""
+    return float(value) if math.isfinite(value) else None

@@ -11,6 +11,7 @@ import click
 COMMANDS = {
     "run": "Run a study and show its leaderboard.",
     "leaderboard": "Show the leaderboard of a record.",
+    "explain": "Explain one case: what to change, and what could undo it.",
     "measure": "Add metrics to a record, without any search.",
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",

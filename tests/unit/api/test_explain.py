@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,18 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, Handles, Kind, Need, Problem, SearcherEntry
+from cfbench import (
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Handles,
+    Kind,
+    Need,
+    NumericalPerturbation,
+    Problem,
+    SearcherEntry,
+)
 
 SPACE = FeatureSpace(
     (
@@ -79,11 +92,21 @@ def test_what_changes_is_told_in_the_users_terms() -> None:
         "unit": ["k", ""],
     }
     head, *lines = str(found).splitlines()
-    assert head.startswith("found: mine, 0 rows asked, ")
+    assert head.startswith("found: mine, objective none, constraints off: 0 rows asked, ")
     assert lines == [
-        "'refused' becomes 'granted' if 2 of 3 features change (loss 0.517):",
-        "  income  20 -> 30 k  (+10)",
-        "  home    rents -> owns",
+        "'refused' becomes 'granted' if 2 of 3 features change. Cost 0.517, the mean of Gower's distance,",
+        "  0.367, and of the share of changed features, 0.667.",
+        "",
+        "To change:",
+        "  feature  now    then  change  unit",
+        "  income   20     30    +10     k",
+        "  home     rents  owns",
+        "",
+        "To keep:",
+        "  feature  now",
+        "  age      40",
+        "",
+        "The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",
     ]
     assert "<td>owns</td>" in found._repr_html_()
     assert "&#x27;granted&#x27; if 2 of 3" in found._repr_html_()
@@ -142,7 +165,48 @@ def test_the_constraints_of_the_space_hold_where_asked_for() -> None:
     refused = explained(entry(age), constraints=True)
     assert (refused.status, refused.found) == ("invalid", False)
     assert refused.reason == "age = 41.0 breaks the constraint '=' on 40.0"
-    assert str(refused).endswith("breaks the constraint '=' on 40.0")
+    head, wanted, *case = refused.text(width=200).splitlines()
+    assert head.endswith("breaks the constraint '=' on 40.0")
+    assert wanted == "No counterfactual was found: the class stays 'refused', wanted is 'granted'."
+    assert case == [
+        "",
+        "The case:",
+        "  feature  now    unit",
+        "  income   20     k",
+        "  age      40",
+        "  home     rents",
+    ]
+
+
+def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
+    moved = NumericalPerturbation(10, 5)
+    perturbed = FeatureSpace((replace(SPACE.features[0], perturbation=moved), *SPACE.features[1:]))
+    found = explained(entry(earn_fifty), space=perturbed)
+    assert found.hazards is not None
+    assert found.queries == 1, "the questions about perturbations are not the search's"
+    # 50 is just enough: every setback loses it, and the longest, 10 of the 30 gained, costs half of 10 / 100 / 3.
+    assert [one.survived for one in found.hazards.survivals] == [0]
+    assert "Worst setback: income back by 10 to 40 k: it loses the class." in found.text(width=400)
+    assert "costs 0.017 more, 0.233 in all." in found.text(width=400)
+    content = json.loads(json.dumps(found.content(), allow_nan=False))
+    assert content["perturbations"]["worst_setback"]["to"] == {"income": 40}
+    assert content["perturbations"]["survived"] == {"c": {"survived": 0, "n": 1000}}
+    assert content["cost"] == pytest.approx(0.05 + 1 / 6)
+    home = content["features"][2]
+    assert (home["feature"], home["before"], home["after"], home["change"]) == ("home", "rents", "rents", None)
+    assert explained(entry(earn_fifty), space=perturbed, draws=0).hazards is None
+    with pytest.raises(cfbench.CfbenchError, match="draws is -1; it must be a whole number of at least 0"):
+        explained(entry(earn_fifty), draws=-1)
+
+
+def test_narrow_text_keeps_to_its_width_and_names_no_terminal_commands() -> None:
+    labels = ("rents a small flat in a large town", "owns\x1b[31m it", "neither")
+    spec = FeatureSpec("home", Kind.CATEGORICAL, 0, 2, categories=labels)
+    found = explained(entry(buy), space=FeatureSpace((*SPACE.features[:2], spec)))
+    lines = found.text(width=48).splitlines()
+    assert max(map(len, lines)) <= 48
+    assert "\x1b" not in found.text()
+    assert any("rents a" in line for line in lines)
 
 
 def test_queries_are_counted_and_bounded() -> None:

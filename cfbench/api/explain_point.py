@@ -1,0 +1,188 @@
+"""One point of a data set's fold, explained: the search that a study makes, made or read from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfbench.analysis.hazards import DRAWS
+from cfbench.api.explained_row import explanation_of
+from cfbench.api.explanation import Explanation
+from cfbench.api.recorded import Recorded, look_up
+from cfbench.contracts import DataSource
+from cfbench.errors import CfbenchError, StudyError
+from cfbench.harness.caches import cache_dir
+from cfbench.harness.executors import Job, SerialExecutor
+from cfbench.harness.folds import N_FOLDS, split
+from cfbench.harness.plan import Cell, Plan, make_plan
+from cfbench.harness.search import Ground, SearchTask
+from cfbench.harness.study import make_study
+from cfbench.harness.worker import Worker, WorkerSetup
+from cfbench.registry import Registry
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which case is meant.
+
+    Parameters
+    ----------
+    point : int or None
+        Its position among the eligible points of the fold, from 0.
+    row : int or None
+        Its row of the data set, from 0; where no point is given.
+    """
+
+    point: int | None = None
+    row: int | None = None
+
+
+def explain_point(
+    place: Place,
+    study: Mapping[str, Any],
+    registry: Registry,
+    source: DataSource,
+    *,
+    results: Path | None = None,
+    draws: int = DRAWS,
+    remark: Callable[[str], None] = lambda _: None,
+) -> Explanation:
+    """Explain one point as a study does: same seed, same search, same judge.
+
+    Parameters
+    ----------
+    place : Place
+    study : mapping
+        The keys of a study of one cell: one data set, model, searcher, objective, fold, constraints on or off.
+    registry : Registry
+    source : DataSource
+    results : Path, optional
+        A record: where it holds the search, that is shown and nothing is searched.
+    draws : int
+        Random perturbations that a share is counted over.
+    remark : callable
+        Told what a reader should know, a sentence at a time.
+
+    Raises
+    ------
+    CfbenchError
+        If a name is unknown, the searcher does not support what is asked for, there is no such point, or the model
+        puts the case into the target class already.
+    """
+    plan = make_plan(make_study({"repetitions": 1, "metrics": [], **study}, "explain"), registry, source)
+    for note in plan.notes:
+        remark(note)
+    (cell,) = plan.cells
+    worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry)
+    executor = SerialExecutor(worker)  # it holds numerical libraries to one thread, as in a run
+    prepared = executor.submit(0, Job("prepare", (cell,))).result()
+    ground = worker.ground(cell)
+    point, row_id = _located(place, cell, ground, prepared.row_ids)
+    recorded = None
+    if results is not None:
+        lookup = look_up(results, cell, row_id, prepared.fingerprint)
+        recorded = lookup.found
+        for problem in lookup.problems:
+            remark(problem)
+        if recorded is None and lookup.other_model:
+            remark(f"{results} holds this search with a differently fitted model; it is made anew with the one here")
+    row = (
+        recorded.row if recorded else executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
+    )
+    _confirm(row, cell, executor, ground)
+    labels = ground.dataset.class_labels
+    about = _about(plan, cell, point, row_id, len(prepared.row_ids), recorded, results)
+    return explanation_of(
+        row,
+        cell,
+        ground.dataset.space,
+        ground.dataset.target,
+        labels,
+        ground.oracle.predict,
+        draws=draws,
+        about=about,
+        heading=_heading(about),
+    )
+
+
+def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...]) -> tuple[int, int]:
+    """Return the position among the eligible points and the row of the case that is meant."""
+    where = f"fold {cell.fold} of {cell.dataset}"
+    if place.point is not None:
+        if not 0 <= place.point < len(row_ids):
+            raise StudyError(
+                f"there is no point {place.point}: {where} has {len(row_ids)} eligible points, test rows that "
+                f"{cell.model.label} does not put into the target class; they are numbered from 0 to {len(row_ids) - 1}"
+            )
+        return place.point, row_ids[place.point]
+    row, dataset = place.row, ground.dataset
+    assert row is not None
+    if not 0 <= row < dataset.n:
+        raise StudyError(
+            f"there is no row {row}: {cell.dataset} has {dataset.n} rows, numbered from 0 to {dataset.n - 1}"
+        )
+    if row not in ground.fold.test:
+        (fold,) = [number for number in range(N_FOLDS) if row in split(dataset, number).test]
+        raise StudyError(
+            f"row {row} trained the model of {where}, and only test rows are explained; it is a test row of fold {fold}"
+        )
+    if row not in row_ids:
+        raise StudyError(
+            f"{cell.model.label} puts row {row} of {cell.dataset} into the target class "
+            f"{dataset.class_labels[dataset.target]!r} already: there is nothing to explain. {where} has "
+            f"{len(row_ids)} eligible points, the first of them row {row_ids[0]}"
+        )
+    return row_ids.index(row), row
+
+
+def _confirm(row: Mapping[str, Any], cell: Cell, executor: SerialExecutor, ground: Ground) -> None:
+    """Hold a result against the model's own predict, as a run does before it finishes a cell."""
+    if row["loss"] is None or np.isnan(row["loss"]):
+        return
+    z = np.asarray(row["z"], dtype=np.float64)[np.newaxis]
+    (found,) = executor.submit(0, Job("confirm", (cell, z))).result()
+    if found != ground.dataset.target:
+        raise CfbenchError(
+            f"the model's own predict puts the result into class {ground.dataset.class_labels[found]!r}, not into the "
+            f"target; the oracle of model {cell.model.label!r} is not exact: report this"
+        )
+
+
+def _about(
+    plan: Plan, cell: Cell, point: int, row_id: int, points: int, recorded: Recorded | None, results: Path | None
+) -> dict[str, Any]:
+    found = None
+    if recorded is not None:
+        found = {
+            "results": str(results),
+            "cell": recorded.cell_key,
+            "repetition": recorded.repetition,
+            "repetitions": recorded.repetitions,
+        }
+    return {
+        "dataset": cell.dataset,
+        "user": plan.datasets[cell.dataset].user,
+        "model": cell.model.label,
+        "fold": cell.fold,
+        "point": point,
+        "points": points,
+        "row": row_id,
+        "seed": cell.seed,
+        "record": found,
+    }
+
+
+def _heading(about: Mapping[str, Any]) -> tuple[str, ...]:
+    case = (
+        f"{about['dataset']}, {about['model']}, fold {about['fold']}: point {about['point']} of {about['points']:,} "
+        f"(row {about['row']})"
+    )
+    recorded = about["record"]
+    if recorded is None:
+        return (case,)
+    of = "" if recorded["repetitions"] == 1 else f", the best of {recorded['repetitions']}"
+    return (case, f"read from the record {recorded['results']}: repetition {recorded['repetition']}{of}")

@@ -1,0 +1,89 @@
+"""From the row of a search to its explanation: the same for a user's model and for a case of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cfbench.analysis.hazards import hazards_of
+from cfbench.api.explanation import Explanation
+from cfbench.digests import digest_of
+from cfbench.harness.plan import Cell
+from cfbench.outcome import Status
+from cfbench.space import FeatureSpace, FloatArray, IntArray
+
+_BITS = 0xFFFF_FFFF_FFFF_FFFF
+
+
+def explanation_of(
+    row: Mapping[str, Any],
+    cell: Cell,
+    space: FeatureSpace,
+    target: int,
+    labels: Sequence[object],
+    predict: Callable[[FloatArray], IntArray],
+    *,
+    draws: int,
+    about: Mapping[str, Any] | None = None,
+    heading: Sequence[str] = (),
+) -> Explanation:
+    """Return what the row of a search says, and what perturbations can do to its result.
+
+    Parameters
+    ----------
+    row : mapping
+        Columns of ``SEARCH_SCHEMA``.
+    cell : Cell
+        The search's.
+    space : FeatureSpace
+    target : int
+    labels : sequence of object
+        The classes by code, as readers know them.
+    predict : callable
+        From rows, shape (n, d), to their classes, shape (n,).
+    draws : int
+        Random perturbations that a share is counted over; 0: nothing is perturbed.
+    about : mapping, optional
+    heading : sequence of str
+        Where the case comes from, for programs and for readers.
+    """
+    x = np.asarray(row["x"], dtype=np.float64)
+    z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
+    before = labels[int(predict(x[np.newaxis])[0])]
+    after = None
+    if z is not None and space.is_plausible(z[np.newaxis], x, constraints=False)[0]:  # no model need know other values
+        after = labels[int(predict(z[np.newaxis])[0])]
+    valid = not _absent(row["loss"])
+    hazards = None
+    if valid and z is not None and draws:
+        # One luck a case: another searcher's result for it meets the same.
+        stream = int(digest_of(["explain", cell.seed, cell.dataset, int(row["row_id"])]), 16) & _BITS
+        hazards = hazards_of(x, z, space, target, predict, stream, draws)
+    return Explanation(
+        x=x,
+        z=z,
+        status=Status(row["status"]),
+        reason=row["reason"],
+        class_before=before,
+        class_after=after,
+        target=labels[target],
+        loss=float(row["loss"]) if valid else float("nan"),
+        gower=float(row["gower"]) if valid else float("nan"),
+        queries=int(row["search_queries"]) + int(row["robustness_queries"]),
+        candidates=np.array(row["candidates"], dtype=np.float64).reshape(-1, space.d),
+        seconds=float(row["wall_seconds"]),
+        searcher=cell.searcher.label,
+        space=space,
+        objective=cell.objective.label,
+        constraints=cell.constraints,
+        hazards=hazards,
+        about=about or {},
+        heading=tuple(heading),
+    )
+
+
+def _absent(loss: float | None) -> bool:
+    """A row that comes from a data frame has NaN where a search's own has None."""
+    return loss is None or bool(np.isnan(loss))

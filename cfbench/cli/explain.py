@@ -1,0 +1,114 @@
+"""``cfbench explain``: one case for a person to read. It searches as a study does, or reads what the record has."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.harness.sources import data_source, folders_among
+
+PIPED_WIDTH = 100
+"""Columns of the text that goes into a file or another program."""
+
+NOTHING_FOUND = 3
+"""Exit code where the search is over and there is no counterfactual."""
+
+DEFAULT_RESULTS = Path("results")
+
+
+@click.command("explain", short_help="Explain one case: what to change, and what could undo it.")
+@click.option("--dataset", required=True, metavar="NAME|./FOLDER", help="Data set.")
+@click.option("--model", required=True, metavar="NAME[SETTING=VALUE,...]", help="Model.")
+@click.option("--point", type=int, metavar="I", help="The case: position among the fold's eligible points, from 0.")
+@click.option("--row", type=int, metavar="N", help="The case by its row of the data set, from 0, instead of --point.")
+@click.option("--searcher", default="cogs", show_default=True, metavar="NAME[SETTING=VALUE,...]", help="Searcher.")
+@click.option("--objective", default="none", show_default=True, metavar="NAME[SETTING=VALUE,...]", help="Objective.")
+@click.option(
+    "--constraints",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="Plausibility constraints: whether the result keeps to what a person can do.",
+)
+@click.option("--fold", type=int, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
+@click.option("--respect-steps", is_flag=True, help="Values off a feature's step are not valid.")
+@click.option("--query-budget", type=int, metavar="ROWS", help="Rows that the search may ask of the model.")
+@click.option("--seed", type=int, default=42, show_default=True, metavar="N", help="Seed of all random streams.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A record: a search that it holds is read, not made again.  [default: results, where there is one]",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@data_dir_option
+@plugin_option
+@strict_option
+def command(
+    *,
+    dataset: str,
+    model: str,
+    point: int | None,
+    row: int | None,
+    results: Path | None,
+    form: str,
+    data_dirs: Sequence[Path],
+    plugins: Sequence[str],
+    strict: bool,
+    **chosen: Any,
+) -> None:
+    """Explain one case: what to change, what to keep, and what could undo it.
+
+    The search is a study's: the same seed, searcher and judge give the same result. Exits with 3 where no
+    counterfactual was found.
+    """
+    from cfbench.api.explain_point import Place, explain_point
+
+    if (point is None) == (row is None):
+        raise click.UsageError("name the case with --point I, or with --row N")
+    registry = open_registry(plugins, folders_among([dataset]), strict=strict)
+    explanation = explain_point(
+        Place(point, row),
+        _study(dataset, model, chosen),
+        registry,
+        data_source(data_dirs),
+        results=results or _record_here(),
+        remark=lambda note: click.echo(f"Note: {note}", err=True),
+    )
+    if form == "json":
+        click.echo(json.dumps(explanation.content(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(explanation.text(_width()))
+    if not explanation.found:
+        sys.exit(NOTHING_FOUND)
+
+
+def _study(dataset: str, model: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a study of one cell."""
+    return {
+        "name": "explain",
+        "datasets": [dataset],
+        "models": [model],
+        "searchers": [chosen["searcher"]],
+        "objectives": [chosen["objective"]],
+        "constraints": [chosen["constraints"] == "on"],
+        "folds": [chosen["fold"]],
+        "respect_steps": chosen["respect_steps"],
+        "query_budget": chosen["query_budget"],
+        "seed": chosen["seed"],
+    }
+
+
+def _record_here() -> Path | None:
+    """Return the default record, where there is one."""
+    return DEFAULT_RESULTS if (DEFAULT_RESULTS / "record.json").is_file() else None
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
