@@ -107,11 +107,14 @@ class DatasetEntry(Entry):
         The folder that a user named, for data sets without code.
     card : callable or None
         Returns the CARD.md's text.
+    shareable : bool
+        Whether its rows may be passed on. Where not, a packed record keeps its results without them.
     """
 
     load: Callable[[DataSource], Dataset]
     folder: Path | None = None
     card: Callable[[], str] | None = None
+    shareable: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,6 +13,8 @@ COMMANDS = {
     "leaderboard": "Show the leaderboard of a record.",
     "explain": "Explain one case: what to change, and what could undo it.",
     "measure": "Add metrics to a record, without any search.",
+    "verify": "Judge a record's results again, and run a sample of it again.",
+    "pack": "Pack a record into a few small files, to be published.",
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",
     "new": "Start a searcher of your own from a template.",

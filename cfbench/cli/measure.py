@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfbench.cli.counting import count_cells
 from cfbench.cli.options import (
     data_dir_option,
     open_registry,
@@ -80,7 +81,7 @@ def command(
     metrics, left_out = wanted_metrics(registry, names, everything=everything)
     with Record.open(results, write=True) as record:
         stage = measure_record(
-            record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=_progress
+            record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=count_cells
         )
         for problem in record.problems:  # what was found damaged when it was read
             click.echo(f"Warning: {problem}", err=True)
@@ -150,12 +151,6 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _progress(done: int, cells: int) -> None:
-    """Count cells where somebody watches, on one line that the table then replaces."""
-    if sys.stderr.isatty():
-        click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
 
 
 def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:

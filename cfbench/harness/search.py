@@ -17,6 +17,7 @@ from cfbench.contracts import FittedModel, Objective, ObjectiveContext, Searcher
 from cfbench.dataset import Dataset
 from cfbench.entries import Need, SearcherEntry
 from cfbench.errors import BudgetExhausted
+from cfbench.harness.fast_yardstick import FastYardstick
 from cfbench.harness.folds import Fold
 from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.plan import Cell
@@ -113,32 +114,46 @@ def run_search(
         stream=seeds.objective_stream(),
         ask_neighbours=meter.predict_neighbours_for_objective,
     )
-    judged = replace(
-        context,
-        space=ground.dataset.space,
-        predict=ground.oracle.predict,
-        stream=seeds.judge_stream(),
-        judging=True,
-        ask_neighbours=partial(predict_neighbours, ground.oracle),
-    )
     seed = seeds.searcher_seed()
     with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
         problem = _problem(task.cell, ground, entry, meter, objective, context=context)
-        judge = Judge(
-            x=x,
-            target=ground.dataset.target,
-            space=ground.dataset.space,
-            oracle=ground.oracle,
-            constraints=task.cell.constraints,
-            respect_steps=task.cell.respect_steps,
-            term=objective.bind(judged),
-        )
+        judge = judge_of(task, ground, objective)
         outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge)
     outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
     past_the_meter = tally.rows - meter.search_queries - meter.robustness_queries
     if past_the_meter:
         outcome = _disqualified(outcome, past_the_meter)
     return row_of(task, x, outcome, ground.fingerprint)
+
+
+def judge_of(task: SearchTask, ground: Ground, objective: Objective) -> Judge:
+    """Return the judge of one search, who asks an unmetered oracle and takes draws of his own.
+
+    Parameters
+    ----------
+    task : SearchTask
+    ground : Ground
+    objective : Objective
+    """
+    x, space = ground.dataset.X[task.row_id], ground.dataset.space
+    context = ObjectiveContext(
+        x=x,
+        target=ground.dataset.target,
+        space=space,
+        predict=ground.oracle.predict,
+        stream=task.seeds().judge_stream(),
+        judging=True,
+        ask_neighbours=partial(predict_neighbours, ground.oracle),
+    )
+    return Judge(
+        x=x,
+        target=ground.dataset.target,
+        space=space,
+        oracle=ground.oracle,
+        constraints=task.cell.constraints,
+        respect_steps=task.cell.respect_steps,
+        term=objective.bind(context),
+    )
 
 
 def _problem(
@@ -159,6 +174,7 @@ def _problem(
         probabilities=Need.PROBABILITIES in asked,
         training=ground.training if Need.TRAINING_DATA in asked else None,
         model=ground.model if Need.MODEL_STRUCTURE in asked else None,
+        yardstick=FastYardstick,
     )
 
 

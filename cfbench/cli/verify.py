@@ -1,0 +1,61 @@
+"""``cfbench verify``: judge a record's results again, and run a sample of its searches again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cfbench.cli.counting import count_cells
+from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+
+SHOWN = 20
+"""So many faults are listed; the others are counted."""
+
+
+@click.command("verify", short_help="Judge a record's results again, and run a sample of it again.")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--sample", type=click.IntRange(min=0), default=20, show_default=True, help="Searches to run again, at random."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of that choice.")
+@data_dir_option
+@plugin_option
+@strict_option
+def command(
+    directory: Path, sample: int, seed: int, data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool
+) -> None:
+    """Verify the record in DIRECTORY, a packed one included; nothing in it is changed.
+
+    Every counterfactual is judged again: is it plausible, does the model put it into the target class, are its loss and
+    its parts what the record says? Then a random sample of the searches is run again, and must give the same rows.
+    Exits with 1 where anything is not as the record says.
+    """
+    from cfbench.harness.caches import cache_dir
+    from cfbench.harness.sources import data_source
+    from cfbench.harness.store.record import Record
+    from cfbench.harness.verify import verify_record
+    from cfbench.harness.worker import Worker, WorkerSetup
+
+    registry = open_registry(plugins, strict=strict)
+    worker = Worker(WorkerSetup(registry.options, data_source(data_dirs), cache_dir()), registry)
+    with Record.open(directory) as record:
+        found = verify_record(record, worker, registry, sample=sample, seed=seed, progress=count_cells)
+        found.faults += record.problems
+    click.echo(
+        f"{found.searches:,} searches in {found.cells:,} cells: {found.judged:,} counterfactuals judged again, "
+        f"{found.ran_again:,} searches run again"
+    )
+    if found.bare:
+        click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")
+    for reason, count in found.left_out.most_common():
+        click.echo(f"Warning: {count:,} searches could not be looked at: {reason}", err=True)
+    for fault in found.faults[:SHOWN]:
+        click.echo(f"Wrong: {fault}", err=True)
+    if len(found.faults) > SHOWN:
+        click.echo(f"Wrong: and {len(found.faults) - SHOWN:,} more", err=True)
+    click.echo(f"{len(found.faults):,} are not as the record says")
+    if found.faults:
+        sys.exit(1)
