@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,15 +127,22 @@ class CellFinished:
     searches : DataFrame or None
         The cell's rows; None where the cell failed.
     measures : DataFrame or None
-        Columns `metric`, `point`, `repetition`, `value`; None where nothing was measured.
+        Columns of ``MEASURE_SCHEMA`` (`metric`, `version`, `settings`, `point`, `repetition`, `value`, ...); no rows, or
+        None, where nothing was measured.
     failure : str
         Why the cell failed; empty where it did not.
+    content : mapping
+        All that the cell's key is a digest of, settings with their defaults filled in.
+    eligible : int
+        Points of the test fold with another class than the target; 0 where the cell failed.
     """
 
     cell: CellInfo
     searches: pd.DataFrame | None
     measures: pd.DataFrame | None
     failure: str = ""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    eligible: int = 0
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,10 @@ def _replay(record: Record, registry: Registry, study: str, address: str, result
     searches = sum(summary.searches for summary in summaries)
     _tell(registry, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
     console = Console(stderr=True)
-    for info in track(infos, "Cells", console=console, transient=True, disable=not console.is_terminal):
-        _tell(registry, CellFinished(info, record.searches(info.key), record.measures(info.key)))
+    for summary in track(summaries, "Cells", console=console, transient=True, disable=not console.is_terminal):
+        tables = record.searches(summary.info.key), record.measures(summary.info.key)
+        finished = CellFinished(summary.info, *tables, content=summary.content, eligible=summary.eligible)
+        _tell(registry, finished)
     _tell(registry, RunFinished(len(infos), 0, 0, interrupted=False))
     return cast("CountsLogged", registry.reporters[REPORTER]).logged, len(infos)
 

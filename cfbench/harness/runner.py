@@ -271,7 +271,9 @@ class Run:
         self._progress[cell.info.key].closed = True
         self._report.cells_done += 1
         key = cell.info.key
-        self._notify(CellFinished(cell.info, self._record.searches(key), self._record.measures(key)))
+        searches, measures = self._record.searches(key), self._record.measures(key)
+        eligible = self._progress[key].eligible
+        self._notify(CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible))
 
     def _fail(self, cell: Cell, error: BaseException) -> None:
         """Mark a cell failed; its finished searches stay in the record, and it runs again next time."""

@@ -13,6 +13,7 @@ seconds                wall seconds a search, over searches
 queries                rows that the searcher asked a search, over searches
 robustness_queries     rows that the objective asked a search, over searches
 mean/METRIC            mean of a measured metric, over the searches that have a value
+anytime_loss           stepped by rows asked: median over searches of the best loss so far
 =====================  ===========================================================================
 """
 
@@ -25,6 +26,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cfbench import CellFinished, CellInfo, __version__, digest_of
+from cfbench_reporters.cell_note import cell_note
+from cfbench_reporters.curve import AnytimeCurve, anytime_curve
 from cfbench_reporters.tally import FAILURES
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ CELL_TAG = "cfbench.cell"
 """Tag that finds a cell's run; its value is the cell's key."""
 CONTENT_TAG = "cfbench.content"
 """Tag that says what a run was logged from, set last: a run that has it is whole."""
+CURVE_TAG = "cfbench.curve"
+"""Tag with a digest of the stepped metric, which MLflow never forgets."""
+ANYTIME_METRIC = "anytime_loss"
+NOTE_TAG = "mlflow.note.content"
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_\-.: ]+")
 _LONGEST_NAME = 200  # MLflow takes 250 characters
@@ -52,6 +59,9 @@ class CellRun:
     params, tags : dict of str to str
     metrics : dict of str to float
         Finite numbers only.
+    curve : AnytimeCurve
+    dataset_digest : str
+        Digest of the data set's table and annotation; empty where the event does not say.
     """
 
     key: str
@@ -59,6 +69,8 @@ class CellRun:
     params: dict[str, str]
     tags: dict[str, str]
     metrics: dict[str, float]
+    curve: AnytimeCurve
+    dataset_digest: str = ""
 
 
 def cell_run(event: CellFinished) -> CellRun:
@@ -77,7 +89,13 @@ def cell_run(event: CellFinished) -> CellRun:
     if cell.constraints:
         name += " constrained"
     fingerprints = sorted(set(event.searches["model_fingerprint"]) - {""})
-    tags = {**_version_tags(cell), "cfbench.model_fingerprint": " ".join(fingerprints)}
+    curve = anytime_curve(event.searches)
+    tags = {
+        **_version_tags(cell),
+        "cfbench.model_fingerprint": " ".join(fingerprints),
+        CURVE_TAG: digest_of([curve.queries.tolist(), curve.losses.tolist()]),
+        NOTE_TAG: cell_note(event),
+    }
     metrics = {**_search_metrics(event.searches), **_measured_means(event.measures)}
     return CellRun(
         key=cell.key,
@@ -85,6 +103,8 @@ def cell_run(event: CellFinished) -> CellRun:
         params={name: value[:_LONGEST_VALUE] for name, value in params.items()},
         tags={name: value[:_LONGEST_VALUE] for name, value in tags.items()},
         metrics={name: value for name, value in metrics.items() if math.isfinite(value)},
+        curve=curve,
+        dataset_digest=str(event.content.get("dataset", {}).get("digest", "")),
     )
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from cfbench import TrackingError, shown_address, sqlite_path
-from cfbench_reporters.cell_run import CELL_TAG, CONTENT_TAG, CellRun
+from cfbench import TrackingError, digest_of, shown_address, sqlite_path
+from cfbench_reporters.cell_files import CellTables
+from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, CellRun
+from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.store import open_client, talking_to
 
 ARTIFACTS_FOLDER = "mlflow-artifacts"
 """Folder for the artifacts of a local store, beside its file."""
-TABLE_NAME = "searches.parquet"
-"""The artifact that holds the cell's rows, in the record's schema."""
+_LAYOUT = 2
+"""Version of what a run shows; a run of an earlier one is brought up to date."""
 
 
 class Mirror:
@@ -45,21 +44,20 @@ class Mirror:
             self._client = open_client(address)
             self._experiment_id = self._experiment(study, results)
 
-    def log(self, run: CellRun, table: pa.Table) -> bool:
+    def log(self, run: CellRun, tables: CellTables) -> bool:
         """Write a cell's run, or bring the one that is there up to date.
 
         Parameters
         ----------
         run : CellRun
-        table : pyarrow.Table
-            The cell's rows.
+        tables : CellTables
 
         Returns
         -------
         bool
             False where the run already holds all this.
         """
-        content = _content(run, table)
+        content = digest_of([_LAYOUT, run.params, run.metrics, tables.digest()])
         with talking_to(self._address):
             known = self._find(run)
             if known is not None and known.data.tags.get(CONTENT_TAG) == content:
@@ -67,7 +65,10 @@ class Mirror:
             if known is not None and not _can_become(known, run):
                 self._client.delete_run(known.info.run_id)
                 known = None
-            self._write(known or self._create(run), run, table, content)
+            if known is not None and CONTENT_TAG in known.data.tags:
+                # Whoever reads it meanwhile must not take a mixture for the whole.
+                self._client.delete_tag(known.info.run_id, CONTENT_TAG)
+            self._write(known or self._create(run), run, tables, content)
         return True
 
     def _experiment(self, study: str, results: Path) -> str:
@@ -101,35 +102,55 @@ class Mirror:
             self._experiment_id, start_time=started, tags={CELL_TAG: run.key}, run_name=run.name
         )
 
-    def _write(self, known: Any, run: CellRun, table: pa.Table, content: str) -> None:
+    def _write(self, known: Any, run: CellRun, tables: CellTables, content: str) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         run_id, now = known.info.run_id, _now()
+        # The curve's time is the run's: the same step at another time would be a second point of the curve.
+        curve = zip(run.curve.queries.tolist(), run.curve.losses.tolist(), strict=True)
         self._client.log_batch(
             run_id,
-            metrics=[Metric(name, float(value), now, 0) for name, value in run.metrics.items()],
+            metrics=[Metric(name, float(value), now, 0) for name, value in run.metrics.items()]
+            + [Metric(ANYTIME_METRIC, loss, known.info.start_time, queries) for queries, loss in curve],
             params=[Param(name, value) for name, value in run.params.items() if name not in known.data.params],
             tags=[RunTag(name, value) for name, value in run.tags.items()],
         )
+        self._client.log_inputs(run_id, datasets=[_dataset(run)])
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / TABLE_NAME
-            pq.write_table(table, path, compression="zstd")
-            self._client.log_artifact(run_id, str(path))
+            assert tables.event.searches is not None
+            files = {**cell_figures(run.name, tables.event.searches, run.curve), **tables.files()}
+            for name, data in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(data)
+            self._client.log_artifacts(run_id, folder)
         # MLflow shows the span as the run's duration: the time that its searches took.
         self._client.set_terminated(run_id, end_time=known.info.start_time + _duration(run))
         self._client.set_tag(run_id, CONTENT_TAG, content)
 
 
 def _can_become(known: Any, run: CellRun) -> bool:
-    """Whether MLflow can rewrite `known` as `run`: it never changes a parameter, nor forgets a metric."""
+    """Whether MLflow can rewrite `known` as `run`: it never changes a parameter, nor forgets a metric or a step."""
     kept = all(run.params.get(name) == value for name, value in known.data.params.items())
-    return kept and set(known.data.metrics) <= set(run.metrics)
+    metrics = set(known.data.metrics)
+    if ANYTIME_METRIC in metrics and known.data.tags.get(CURVE_TAG) != run.tags[CURVE_TAG]:
+        return False
+    return kept and metrics - {ANYTIME_METRIC} <= set(run.metrics)
 
 
-def _content(run: CellRun, table: pa.Table) -> str:
-    """Return a digest of what a run shows; Python writes numbers so that they read back as the same bits."""
-    text = repr((sorted(run.params.items()), sorted(run.metrics.items()), table.to_pylist()))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+def _dataset(run: CellRun) -> Any:
+    """Describe the run's data set as an input of MLflow's: its columns are not known here, its digest is."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    name = run.params["dataset"]
+    dataset = Dataset(
+        name=name,
+        digest=run.dataset_digest or "unknown",
+        source_type="cfbench",
+        source=json.dumps({"dataset": name, "show": f"cfbench datasets show {name}"}),
+        profile=json.dumps({"fold": run.params["fold"], "points": int(run.metrics["points"])}),
+    )
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", "counterfactual search")])
 
 
 def _duration(run: CellRun) -> int:

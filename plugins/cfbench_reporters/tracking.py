@@ -54,11 +54,11 @@ class TrackingReporter:
         mirror = self._mirror
         if mirror is None or event.failure or event.searches is None or event.searches.empty:
             return
+        from cfbench_reporters.cell_files import CellTables
         from cfbench_reporters.cell_run import cell_run
-        from cfbench_reporters.search_table import search_table
 
         self._mirror = None
-        self.logged += mirror.log(cell_run(event), search_table(event.searches))
+        self.logged += mirror.log(cell_run(event), CellTables.of(event))
         self._mirror = mirror
 
     @hookimpl
