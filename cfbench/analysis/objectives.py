@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import ObjectiveComparison
 from cfbench.registry import Registry
-from cfbench.space import FeatureSpace
+from cfbench.space import FeatureSpace, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ def compare_with_none(
         elif space is None:
             desk.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
         else:
-            frames += desk.compare(cell, beside, space)
+            frames.append(desk.compare(cell, beside, space))
     columns = ["cell_key", *COORDINATES, "row_id", "metric", "value"]
     table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
     return Comparisons(table[columns], desk.complaints)
@@ -114,14 +114,15 @@ class _Desk:
                 )
             self._metrics.append((variant, metric))
 
-    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> Iterator[pd.DataFrame]:
-        """Yield the table's rows of a cell, a metric at a time."""
+    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> pd.DataFrame:
+        """Return the table's rows of a cell, a metric after the other."""
         import pandas as pd
 
         mine, other = (self._with_measures(one) for one in (cell, beside))
         shared = mine.index.intersection(other.index, sort=False)
         coordinates = {name: getattr(cell.info, name) for name in COORDINATES}
         points, reference = mine.loc[shared].reset_index(drop=True), other.loc[shared].reset_index(drop=True)
+        found: dict[str, FloatArray] = {}
         for variant, metric in self._metrics:
             for text in metric.measures():
                 if self._results.measured(cell.info.key, text) is None:
@@ -129,19 +130,27 @@ class _Desk:
             try:
                 with plugin_call(variant.label, cell.info.key):
                     returned: object = metric.compare(points, reference, space)
-                values = checked_values(variant.label, returned, points.index)
+                found[variant.label] = checked_values(variant.label, returned, points.index)
             except CfbenchError as error:
                 self.complaints[str(error)] += 1
-                continue
-            table = pd.DataFrame({"row_id": shared.to_numpy(), "metric": variant.label, "value": values})
-            yield table.assign(cell_key=cell.info.key, **coordinates)
+        table = pd.DataFrame(
+            {
+                "row_id": np.tile(shared.to_numpy(), len(found)),
+                "metric": np.repeat(list(found), len(shared)),
+                "value": np.concatenate([*found.values(), np.empty(0)]),
+            }
+        )
+        return table.assign(cell_key=cell.info.key, **coordinates)
 
     def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
         """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
+        import pandas as pd
+
         best = self._results.best(cell.info.key)
         wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
         values = {text: self._results.measured(cell.info.key, text) for text in wanted}
-        return best.assign(**{text: np.nan if found is None else found for text, found in values.items()})
+        columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
+        return pd.concat([best, pd.DataFrame(columns, index=best.index)], axis=1)
 
 
 def _likeness(cell: CellSummary) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cfbench.harness.measure import identity
 from cfbench.harness.store.record import Record
+from cfbench.harness.store.rows import SearchId
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.registry import Registry
 from cfbench.space import FloatArray
@@ -32,7 +33,7 @@ class PointResults:
         self._measured = record.measured()
         self._best: dict[str, pd.DataFrame] = {}
         self._seconds: dict[str, FloatArray] = {}
-        self._measures: dict[str, pd.DataFrame] = {}
+        self._measures: dict[str, dict[tuple[str, str, str], dict[SearchId, float]]] = {}
 
     def best(self, key: str) -> pd.DataFrame:
         """Return the best repetition of each point of a cell, as `best_results` describes it."""
@@ -60,14 +61,21 @@ class PointResults:
         if wanted not in self._measured.get(key, set()):
             return None
         if key not in self._measures:
-            self._measures[key] = self._record.measures(key)
-        table = self._measures[key]
-        chosen = table[(table[["metric", "version", "settings"]] == list(wanted)).all(axis=1)]
-        values = chosen.set_index(["point", "repetition"])["value"].astype("float64")
-        best = self.best(key)
-        places = list(zip(best["point"], best["repetition"], strict=True))
-        found: FloatArray = np.asarray(values.reindex(places), dtype=np.float64)
-        return found
+            self._measures[key] = _by_metric(self._record.measures(key))
+        values, best = self._measures[key].get(wanted, {}), self.best(key)
+        places = zip(best["point"].tolist(), best["repetition"].tolist(), strict=True)
+        return np.array([values.get(place, np.nan) for place in places], dtype=np.float64)
+
+
+def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[SearchId, float]]:
+    """Take a cell's table of measures apart once: a frame is slow to be asked for each of forty metrics."""
+    found: dict[tuple[str, str, str], dict[SearchId, float]] = {}
+    identities = zip(*(measures[name].tolist() for name in ("metric", "version", "settings")), strict=True)
+    places = zip(measures["point"].tolist(), measures["repetition"].tolist(), strict=True)
+    values = measures["value"].to_numpy(dtype=np.float64, na_value=np.nan).tolist()
+    for one, place, value in zip(identities, places, values, strict=True):
+        found.setdefault(one, {})[place] = value
+    return found
 
 
 def best_results(searches: pd.DataFrame) -> pd.DataFrame:
