@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cfbench.entries import Direction, MetricEntry, Stage
 from cfbench.errors import CfbenchError, UnknownNameError
-from cfbench.harness.store.measure_tables import MetricId
+from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.variants import parse_variant, resolve_variant
 from cfbench.registry import Registry
 from cfbench.space import FloatArray

@@ -13,6 +13,8 @@ from cfbench.harness.store.summary import CellSummary
 
 _SEQUENCES = ("fingerprints", "points", "row_ids", "tries", "successes", "results", "queries")
 _NUMBERS = ("loss", "objective_value", "seconds")
+_ADDED = ("points", "results")
+"""What lines of earlier versions lack."""
 _PLAIN = [f.name for f in fields(CellSummary) if f.name not in ("info", *_SEQUENCES, *_NUMBERS)]
 
 
@@ -52,9 +54,15 @@ def summary_of(line: Mapping[str, Any]) -> CellSummary:
         If the line says something else.
     """
     values = {name: line[name] for name in _PLAIN}
-    values.update((name, tuple(line[name])) for name in _SEQUENCES)
+    absent = {} if line.get("mark") else dict.fromkeys(_ADDED, ())  # without a table there is nothing to read it from
+    values.update((name, tuple({**absent, **line}[name])) for name in _SEQUENCES)
     values.update((name, _numbers(line[name])) for name in _NUMBERS)
     return CellSummary(info=CellInfo(**line["info"]), **values)
+
+
+def is_outdated(line: Mapping[str, Any]) -> bool:
+    """Whether an earlier version wrote a line, so that the cell's table says more."""
+    return bool(line.get("mark")) and not all(name in line for name in _ADDED)
 
 
 def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:
@@ -64,6 +72,12 @@ def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:
         for status, repetition, first, last in line["done"]
         for point in range(first, last + 1)
     }
+
+
+def results_of(line: Mapping[str, Any]) -> list[SearchId | None]:
+    """Read back which search found each point's result; nothing from a line that does not say so."""
+    pairs = zip(line.get("points", ()), line.get("results", ()), strict=True)
+    return [None if repetition is None else (point, repetition) for point, repetition in pairs]
 
 
 def _runs(done: Mapping[SearchId, str]) -> list[tuple[str, int, int, int]]:

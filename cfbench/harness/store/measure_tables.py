@@ -1,4 +1,7 @@
-"""The tables of metrics: one parquet file a cell, and an index of what was measured from which state of the cell."""
+"""The tables of metrics: one parquet file a cell, and an index of what was measured from which state of the cell.
+
+The index also holds the values of points' results, so that a board opens no table.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,23 @@ from cfbench.errors import RecordError
 from cfbench.harness.store.disk import explained, write_atomically
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.layout import keys_of_tables, table_path
+from cfbench.harness.store.point_values import (
+    ID_COLUMNS,
+    MetricId,
+    PointValues,
+    Results,
+    packed,
+    values_of_results,
+)
 from cfbench.harness.store.rows import SearchId
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MetricId = tuple[str, str, str]
-"""(metric with its variant label, version, settings as canonical JSON)."""
-_ID = ["metric", "version", "settings"]
-_ORDER = [*_ID, "point", "repetition"]
+    from cfbench.space import FloatArray
+
+_ORDER = [*ID_COLUMNS, "point", "repetition"]
 
 
 class Measures:
@@ -46,7 +56,7 @@ class Measures:
         frame: pd.DataFrame = (MEASURE_SCHEMA.empty_table() if found is None else found[0]).to_pandas()
         return frame
 
-    def write(self, key: str, table: pd.DataFrame, of: str) -> set[MetricId]:
+    def write(self, key: str, table: pd.DataFrame, of: str, results: Results) -> set[MetricId]:
         """Add metrics to a cell, in place of what the same (metric, version, settings) said before.
 
         Parameters
@@ -57,6 +67,8 @@ class Measures:
         of : str
             Mark of the cell's table that they were computed from. What was computed from an earlier table stays, and
             no longer counts as measured.
+        results : sequence of (int, int) or None
+            The search that found each point's result, in the order of the cell's summary.
 
         Returns
         -------
@@ -72,9 +84,9 @@ class Measures:
         if found is not None:
             old = found[0].to_pandas()
             counted |= _measured_in(found[1], of)
-            kept = [metric not in replaced for metric in old[_ID].itertuples(index=False, name=None)]
+            kept = [metric not in replaced for metric in old[ID_COLUMNS].itertuples(index=False, name=None)]
             added = pd.concat([old[kept], added]) if any(kept) else added
-        self._replace(key, added, of, counted)
+        self._replace(key, added, of, counted, results)
         return counted
 
     def drop(self, key: str, searches: Collection[SearchId]) -> None:
@@ -83,34 +95,61 @@ class Measures:
         if found is not None:
             frame = found[0].to_pandas()
             kept = [search not in searches for search in zip(frame["point"], frame["repetition"], strict=True)]
-            self._replace(key, frame[kept], "", set())
+            self._replace(key, frame[kept], "", set(), ())
 
     def measured(self, marks: Mapping[str, str]) -> dict[str, set[MetricId]]:
         """Return what was measured from the present table of each cell, by the cells' marks."""
-        lines = dict(self._index.contents())
+        return {key: _measured_in(line, marks[key]) for key, line in self._present(marks).items()}
+
+    def point_values(self, marks: Mapping[str, str], results: Callable[[str], Results]) -> PointValues:
+        """Return the values of points' results, of all that was measured from the present table of each cell.
+
+        Parameters
+        ----------
+        marks : mapping of str to str
+        results : callable
+            Key in, the cell's results out; asked for cells whose values the index lacks.
+        """
+
+        def read(key: str) -> dict[MetricId, FloatArray]:
+            return values_of_results(self.read(key), results(key))
+
+        return PointValues(self._present(marks), read)
+
+    def _present(self, marks: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
+        """Return the lines of the cells that were measured as they are now."""
+        lines: dict[str, Mapping[str, Any]] = dict(self._index.contents())
         stored = set(keys_of_tables(self._folder))
         for key in sorted(stored - lines.keys()):
             found = self._read(key)
             if found is not None:
                 lines[key] = found[1]
-        ids = {key: _measured_in(line, marks.get(key, "")) for key, line in lines.items() if key in stored}
-        return {key: metrics for key, metrics in ids.items() if metrics}
+        return {key: line for key, line in lines.items() if key in stored and _measured_in(line, marks.get(key, ""))}
 
     def measured_from(self, key: str, mark: str) -> set[MetricId]:
         """Return what was measured from the table with that mark, of one cell."""
         return _measured_in(self._index.get(key) or {}, mark)
 
-    def complete_index(self) -> None:
-        """Write the lines that the index lacks, and replace it where it is damaged."""
-        known = self._index.load()
+    def complete_index(self, results: Callable[[str], Results]) -> None:
+        """Write the lines that the index lacks, and replace it where it is damaged.
+
+        A line of an earlier version, without values, counts as lacking.
+
+        Parameters
+        ----------
+        results : callable
+            Key in, the cell's results out.
+        """
+        known = {key for key, payload in self._index.load().items() if b'"values":' in payload}
         if self._index.damaged:
             self._index.rewrite()
         for key in keys_of_tables(self._folder):
             found = self._read(key) if key not in known else None
             if found is not None:
-                self._index.put(key, found[1])
+                values = values_of_results(found[0].to_pandas(), results(key))
+                self._index.put(key, _with_values(found[1], values))
 
-    def _replace(self, key: str, frame: pd.DataFrame, of: str, counted: set[MetricId]) -> None:
+    def _replace(self, key: str, frame: pd.DataFrame, of: str, counted: set[MetricId], results: Results) -> None:
         import pyarrow as pa
 
         from cfbench.harness.store import tables
@@ -126,7 +165,7 @@ class Measures:
         path = table_path(self._folder, key)
         with explained(path, "written"):
             write_atomically(path, tables.encode_measures(table, about))
-        self._index.put(key, about)
+        self._index.put(key, _with_values(about, values_of_results(frame, results)))
 
     def _read(self, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
         from cfbench.harness.store import tables
@@ -142,7 +181,14 @@ class Measures:
 
 
 def _ids(frame: pd.DataFrame) -> set[MetricId]:
-    return set(frame[_ID].itertuples(index=False, name=None))
+    return set(frame[ID_COLUMNS].itertuples(index=False, name=None))
+
+
+def _with_values(about: Mapping[str, Any], values: Mapping[MetricId, FloatArray]) -> dict[str, Any]:
+    """Return the line for the index: what a file says of itself, and the values in the order of its metrics."""
+    texts = {metric: packed(of_metric) for metric, of_metric in values.items()}
+    measured = ((metric, version, settings) for metric, version, settings in about["measured"])
+    return {**about, "values": [texts.get(metric, "") for metric in measured]}
 
 
 def _measured_in(line: Mapping[str, Any], mark: str) -> set[MetricId]:

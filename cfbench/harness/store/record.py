@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
+from cfbench.harness.store.cell_line import CellLine, done_of, is_outdated, results_of, summary_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.disk import explained, make_directory
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.journal import Journals
 from cfbench.harness.store.layout import check_directory, checked_key, create_record, opened_path
 from cfbench.harness.store.lock import WriterLock
-from cfbench.harness.store.measure_tables import Measures, MetricId
+from cfbench.harness.store.measure_tables import Measures
+from cfbench.harness.store.point_values import MetricId, PointValues
 from cfbench.harness.store.recovery import complete_index, end_compactions
 from cfbench.harness.store.rows import Row, SearchId, checked_row
 from cfbench.harness.store.stored_summaries import stored_summaries
@@ -79,7 +81,7 @@ class Record:
                     create_record(path)
             complete_index(record._index, record._cells)
             end_compactions(record._index, record._cells, record._journals)
-            record._measures.complete_index()
+            record._measures.complete_index(record._results)
         except BaseException:
             record.close()
             raise
@@ -148,7 +150,7 @@ class Record:
         """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
         return self._measures.read(checked_key(key))
 
-    def measured(self) -> dict[str, set[MetricId]]:
+    def measured(self) -> Mapping[str, set[MetricId]]:
         """Return the (metric, version, settings) that were measured on the present searches of each cell.
 
         A cell that has grown since, or whose searches ran again, has to be measured again.
@@ -156,7 +158,12 @@ class Record:
         if self._lock is None or self._measured is None:
             marks = {key: line.get("mark", "") for key, line in self._index.contents()}
             self._measured = self._measures.measured(marks)
-        return dict(self._measured)
+        return MappingProxyType(self._measured)
+
+    def point_values(self) -> PointValues:
+        """Return what was measured of the points' results, in the order of the points in each cell's summary."""
+        marks = {key: line.get("mark", "") for key, line in self._index.contents()}
+        return self._measures.point_values(marks, self._results)
 
     # ---------------------------------------------------------------- writing
 
@@ -257,9 +264,17 @@ class Record:
         mark = (self._index.get(checked_key(key)) or {}).get("mark", "")
         if not mark:
             raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
-        counted = self._measures.write(key, table, mark)
+        counted = self._measures.write(key, table, mark, self._results(key))
         if self._measured is not None:
             self._measured[key] = counted
+
+    def _results(self, key: str) -> list[SearchId | None]:
+        """Return which search found each point's result."""
+        line = self._index.get(key)
+        if line is None or is_outdated(line):
+            found = self._cells.read(key)
+            return [] if found is None else results_of(self._cells.line_from(*found).content())
+        return results_of(line)
 
     def _merged(self, key: str, journal: Mapping[SearchId, Row]) -> dict[SearchId, Row]:
         """Return the rows of a cell's table with those of its journal, which is the later of the two."""

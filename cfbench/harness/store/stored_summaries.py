@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfbench.harness.store.cell_line import summary_of
+from cfbench.harness.store.cell_line import is_outdated, summary_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.summary import CellSummary
@@ -12,6 +12,9 @@ from cfbench.harness.store.summary import CellSummary
 
 def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) -> dict[str, CellSummary]:
     """Read the summaries; a cell whose table is gone is reported and left out.
+
+    A line of an earlier version, which lacks something that summaries hold today, is passed over for the cell's table;
+    whoever opens the record for writing brings it up to date.
 
     Parameters
     ----------
@@ -28,6 +31,8 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
     summaries: dict[str, CellSummary] = {}
     marked: list[str] = []
     for key, line in index.contents():
+        if is_outdated(line):
+            continue
         try:
             summaries[key] = summary_of(line)
             marked += [key] if line["mark"] else []
