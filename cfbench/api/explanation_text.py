@@ -7,8 +7,8 @@ from typing import Any
 
 from cfbench.analysis.hazards import Hazards, Setback
 from cfbench.api.explanation import Explanation, shown_value
-from cfbench.api.text_table import text_table
 from cfbench.leaderboard.safe import visible
+from cfbench.leaderboard.text_table import text_table
 from cfbench.random_perturbations import PerturbedPart
 from cfbench.space import Constraint
 

@@ -10,7 +10,9 @@ import click
 
 COMMANDS = {
     "run": "Run a study and show its leaderboard.",
+    "plan": "Show what a run would do, and how long it may take.",
     "leaderboard": "Show the leaderboard of a record.",
+    "compare": "Compare two searchers or two records point by point.",
     "explain": "Explain one case: what to change, and what could undo it.",
     "measure": "Add metrics to a record, without any search.",
     "verify": "Judge a record's results again, and run a sample of it again.",

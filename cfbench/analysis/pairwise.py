@@ -1,0 +1,253 @@
+"""Two searchers, or one searcher in two records, point by point.
+
+Decision: a point's loss is that of its best repetition. Who alone found a counterfactual wins the point; where neither
+did, it is a tie. The median difference is over the points that both solved. Its interval is from a bootstrap that draws
+points anew within each task, so it says what other points of these tasks would give.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cfbench.analysis.comparison import reference_of
+from cfbench.analysis.groups import Group, Task, bare_name, differences
+from cfbench.errors import UnknownNameError
+from cfbench.space import FloatArray
+
+RESAMPLES = 2000
+LEVEL = 0.95
+FEWEST = 6
+"""Points that both solved, below which there is no interval."""
+
+_AT_ONCE = 4_000_000
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Bout:
+    """One point that both were asked.
+
+    Parameters
+    ----------
+    first, second : float or None
+        Losses; None where nothing was found.
+    fold, row : int
+        Of the data set.
+    """
+
+    fold: int
+    row: int
+    first: float | None
+    second: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """First less second; None where not both solved it."""
+        return None if self.first is None or self.second is None else self.first - self.second
+
+    @property
+    def outcome(self) -> int:
+        """1: the first wins, -1: the second, 0: neither."""
+        first, second = (np.inf if loss is None else loss for loss in (self.first, self.second))
+        return int(first < second) - int(first > second)
+
+
+@dataclass(frozen=True, eq=False)
+class Encounter:
+    """All points of one task.
+
+    Parameters
+    ----------
+    task : Task
+    first, second : Group
+    """
+
+    task: Task
+    first: Group
+    second: Group
+
+    @property
+    def label(self) -> str:
+        """The task, with the searcher where both sides have the same, and the first's setup where it has several."""
+        if self.first.searcher == self.second.searcher:
+            return f"{self.task}, {self.first.label}"
+        return f"{self.task} ({self.first.setup})" if self.first.setup else str(self.task)
+
+    @cached_property
+    def bouts(self) -> tuple[Bout, ...]:
+        """The points that both were asked, in the order of folds and points."""
+        first, second = self.first.points, self.second.points
+        return tuple(Bout(*place, first[place].loss, second[place].loss) for place in first if place in second)
+
+    @property
+    def asked(self) -> int:
+        """Points that either was asked."""
+        return len({*self.first.points, *self.second.points})
+
+
+@dataclass(frozen=True)
+class Score:
+    """What encounters come to.
+
+    Parameters
+    ----------
+    points, asked : int
+        Points that both were asked, of those that either was.
+    wins, ties, losses : int
+        Of the first.
+    only_first, only_second, neither : int
+        Points where one alone found a counterfactual (they are among wins and losses), or neither (among the ties).
+    solved : int
+        Points that both solved: what `median` is over.
+    median : float or None
+        Of the first's loss less the second's; None without any.
+    interval : (float, float) or None
+        None under six points.
+    """
+
+    points: int
+    asked: int
+    wins: int
+    ties: int
+    losses: int
+    only_first: int
+    only_second: int
+    neither: int
+    solved: int
+    median: float | None
+    interval: tuple[float, float] | None
+
+
+def meet(first: Sequence[Group], second: Sequence[Group], opponent: str = "") -> list[Encounter]:
+    """Pair the groups of two sides that were given the same: data, model, objective, constraints.
+
+    Of several (seeds or budgets, say), those that are most alike meet. A group without its like, or without a point
+    that both were asked, meets nobody.
+
+    Parameters
+    ----------
+    first, second : sequence of Group
+    opponent : str
+        Label of the searcher that the first side meets; empty: everybody meets the searcher of the same label.
+    """
+    encounters = []
+    for group in first:
+        other = reference_of(group, opponent or group.searcher, second)
+        if other is not None and any(place in other.points for place in group.points):
+            encounters.append(Encounter(group.task, group, other))
+    return encounters
+
+
+def score(encounters: Sequence[Encounter]) -> Score:
+    """Count wins, ties and losses, and estimate the median difference."""
+    bouts = [bout for encounter in encounters for bout in encounter.bouts]
+    apart = [_differences(encounter) for encounter in encounters]
+    all_apart = np.concatenate(apart) if apart else np.empty(0)
+    outcomes = [bout.outcome for bout in bouts]
+    return Score(
+        points=len(bouts),
+        asked=sum(encounter.asked for encounter in encounters),
+        wins=outcomes.count(1),
+        ties=outcomes.count(0),
+        losses=outcomes.count(-1),
+        only_first=sum(bout.first is not None and bout.second is None for bout in bouts),
+        only_second=sum(bout.first is None and bout.second is not None for bout in bouts),
+        neither=sum(bout.first is None and bout.second is None for bout in bouts),
+        solved=len(all_apart),
+        median=float(np.median(all_apart)) if len(all_apart) else None,
+        interval=_interval(apart) if len(all_apart) >= FEWEST else None,
+    )
+
+
+def farthest(encounters: Iterable[Encounter], count: int) -> list[tuple[Encounter, Bout]]:
+    """Return the points that both solved and where they differ most, the greatest difference first."""
+    found = [
+        (encounter, bout)
+        for encounter in encounters
+        for bout in encounter.bouts
+        if bout.difference is not None and bout.difference != 0
+    ]
+    return sorted(found, key=lambda pair: -abs(pair[1].difference or 0.0))[:count]
+
+
+def one_sided(encounters: Iterable[Encounter], outcome: int) -> list[tuple[Encounter, Bout]]:
+    """Return the points that one side alone solved: the first (outcome 1) or the second (-1)."""
+    return [
+        (encounter, bout)
+        for encounter in encounters
+        for bout in encounter.bouts
+        if bout.difference is None and bout.outcome == outcome
+    ]
+
+
+def reservations(encounters: Iterable[Encounter]) -> list[str]:
+    """Return what was not the same for both sides, a sentence each, with the tasks where it was not."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for encounter in encounters:
+        for what in _unlike(encounter):
+            found[what].append(encounter.label)
+    sentences = []
+    for what, labels in found.items():
+        more = f"; and {len(labels) - 1} more" if len(labels) > 1 else ""
+        sentences.append(f"not given alike: {what} ({labels[0]}{more})")
+    return sentences
+
+
+def _unlike(encounter: Encounter) -> Iterator[str]:
+    one, other = encounter.first, encounter.second
+    marks = [{cell.info.fold: set(cell.fingerprints) for cell in group.ran} for group in (one, other)]
+    folds = sorted(fold for fold in marks[0] if fold in marks[1] and marks[0][fold] != marks[1][fold])
+    if folds:
+        yield f"differently fitted models of fold {', '.join(map(str, folds))}"
+    contents = [
+        {key: value for key, value in group.cells[0].content.items() if key != "searcher"} for group in (one, other)
+    ]
+    first, second = differences(contents)
+    if first != second:
+        yield f"{first} against {second}"
+    tries = [max((point.tries for point in group.points.values()), default=0) for group in (one, other)]
+    if tries[0] != tries[1]:
+        yield f"the best of {tries[0]} against the best of {tries[1]} repetitions"
+
+
+def side_of(groups: Iterable[Group], wanted: str) -> list[Group]:
+    """Return the groups of one searcher: of the label `wanted`, or of its only variant.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such searcher, or several variants of it and none by the bare name.
+    """
+    groups = list(groups)
+    labels = {group.searcher for group in groups}
+    label = wanted
+    if wanted not in labels:
+        variants = [one for one in labels if bare_name(one) == wanted]
+        if len(variants) != 1:
+            hint = "Name one variant, as it is listed here." if variants else ""
+            raise UnknownNameError("searcher of this record", wanted, labels, hint)
+        (label,) = variants
+    return [group for group in groups if group.searcher == label]
+
+
+def _differences(encounter: Encounter) -> FloatArray:
+    return np.array([bout.difference for bout in encounter.bouts if bout.difference is not None], dtype=np.float64)
+
+
+def _interval(apart: Sequence[FloatArray]) -> tuple[float, float]:
+    """Return the percentile interval of the median from a bootstrap that draws points anew within each task."""
+    rng = np.random.default_rng(_SEED)
+    tasks = [values for values in apart if len(values)]
+    at_once = max(1, _AT_ONCE // sum(map(len, tasks)))
+    medians = []
+    for start in range(0, RESAMPLES, at_once):
+        size = min(at_once, RESAMPLES - start)
+        drawn = [values[rng.integers(0, len(values), (size, len(values)))] for values in tasks]
+        medians.append(np.median(np.concatenate(drawn, axis=1), axis=1))
+    low, high = np.quantile(np.concatenate(medians), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

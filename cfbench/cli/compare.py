@@ -1,0 +1,189 @@
+"""``cfbench compare``: two searchers of a record, or two records, point by point. It reads and runs nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfbench.cli.options import results_option
+from cfbench.errors import RecordError, StudyError
+
+if TYPE_CHECKING:
+    from cfbench.analysis.groups import Group, Task
+    from cfbench.analysis.selection import Selection
+    from cfbench.leaderboard.pairwise import Comparison
+
+PIPED_WIDTH = 100
+"""Columns of the text that goes into a file or another program."""
+
+
+@click.command("compare", short_help="Compare two searchers or two records point by point.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@results_option
+@click.option("--searcher", "searchers", multiple=True, metavar="NAME", help="Of two records: this searcher alone.")
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="This data set alone. May be repeated.")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="This model alone. May be repeated.")
+@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="This objective alone. May be repeated.")
+@click.option("--constraints", type=click.Choice(["on", "off"]), help="Plausibility constraints.  [default: both]")
+@click.option(
+    "--points",
+    "shown",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="List so many points where the two differ most.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to write it; csv has a line a point, json everything.",
+)
+def command(
+    *,
+    first: str,
+    second: str,
+    results: Path,
+    searchers: Sequence[str],
+    datasets: Sequence[str],
+    models: Sequence[str],
+    objectives: Sequence[str],
+    constraints: str | None,
+    shown: int,
+    form: str,
+) -> None:
+    """Compare two searchers of a record, or two records, point by point.
+
+    A and B are searchers of the record at --results (cogs, "cogs[population_size=500]"), or the directories of two
+    records, whose like searchers are compared. Nothing is searched.
+    """
+    from cfbench.analysis.selection import Selection
+    from cfbench.leaderboard import pairwise
+
+    bound = None if constraints is None else constraints == "on"
+    selection = Selection(datasets, models, objectives, constraints=bound)
+    if _is_directory(first) and _is_directory(second):
+        comparison = _records(Path(first), Path(second), selection, searchers, shown)
+    elif _is_path(first) or _is_path(second):
+        raise StudyError(
+            f"{first!r} and {second!r} are not of one kind: name two searchers of the record at --results, or the "
+            "directories of two records"
+        )
+    elif searchers:
+        raise StudyError("--searcher chooses among the searchers of two records; here A and B are searchers themselves")
+    else:
+        comparison = _searchers(results, first, second, selection, shown)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+    text = {
+        "table": lambda: pairwise.render_table(comparison, width),
+        "markdown": lambda: pairwise.render_markdown(comparison),
+        "csv": lambda: pairwise.render_csv(comparison),
+        "json": lambda: pairwise.render_json(comparison),
+    }[form]()
+    click.echo(text, nl=False)
+
+
+def _is_path(text: str) -> bool:
+    """Whether a side is written as a path."""
+    return os.sep in text or "/" in text or text in (".", "..")
+
+
+def _is_directory(text: str) -> bool:
+    return _is_path(text) or Path(text).is_dir()
+
+
+def _searchers(results: Path, first: str, second: str, selection: Selection, shown: int) -> Comparison:
+    from cfbench.analysis.pairwise import meet, side_of
+    from cfbench.leaderboard.pairwise import Comparison
+
+    groups = _groups(results, selection)
+    one, other = side_of(groups, first), side_of(groups, second)
+    labels = [side[0].searcher for side in (one, other)]
+    if labels[0] == labels[1]:
+        raise StudyError(f"both are {labels[0]}: name two searchers, or the directories of two records")
+    encounters = meet(one, other, labels[1])
+    if not encounters:
+        raise RecordError(
+            f"{labels[0]} and {labels[1]} have no point in common in {results}: {_each(one, other, labels)}"
+        )
+    met = {encounter.task for encounter in encounters}
+    return Comparison(labels[0], labels[1], str(results), encounters, _unmet(one, other, met, labels), shown)
+
+
+def _records(first: Path, second: Path, selection: Selection, searchers: Sequence[str], shown: int) -> Comparison:
+    from cfbench.analysis.pairwise import meet, side_of
+    from cfbench.leaderboard.pairwise import Comparison
+
+    if first.resolve() == second.resolve():
+        raise StudyError(f"{first} and {second} are one directory: name two records, or two searchers")
+    one, other = _groups(first, selection), _groups(second, selection)
+    if searchers:
+        one, other = ([group for name in searchers for group in side_of(side, name)] for side in (one, other))
+    names = [str(first), str(second)]
+    _refuse_protocols(one, other, names)
+    encounters = meet(one, other)
+    if not encounters:
+        raise RecordError(f"{first} and {second} have no search in common: {_each(one, other, names)}")
+    met = {encounter.task for encounter in encounters}
+    return Comparison(names[0], names[1], "", encounters, _unmet(one, other, met, names), shown)
+
+
+def _groups(results: Path, selection: Selection) -> list[Group]:
+    """Read what a record has results of."""
+    from cfbench.analysis.groups import group_cells
+    from cfbench.harness.store.record import Record
+
+    with Record.open(results) as record:
+        summaries = record.summaries()
+        problems = list(record.problems)
+    for problem in problems:
+        click.echo(f"Warning: {problem}", err=True)
+    groups = [group for group in group_cells(selection.of(summaries.values())) if group.points]
+    if not groups:
+        raise RecordError(f"there is nothing to compare in {results}: no cell is finished; `cfbench run` finishes some")
+    return groups
+
+
+def _refuse_protocols(first: Sequence[Group], second: Sequence[Group], names: Sequence[str]) -> None:
+    from cfbench.analysis.selection import protocol_of
+
+    versions = [sorted({protocol_of(cell) for group in side for cell in group.cells}) for side in (first, second)]
+    if versions[0] != versions[1]:
+        held = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(names, versions, strict=True))
+        raise RecordError(
+            f"the two records follow different versions of the benchmark's protocol ({held}), and results of different "
+            "versions are never compared"
+        )
+
+
+def _each(first: Sequence[Group], second: Sequence[Group], names: Sequence[str]) -> str:
+    """Say what each side has, for an error."""
+    parts = []
+    for name, side in zip(names, (first, second), strict=True):
+        tasks = sorted({str(group.task) for group in side})
+        more = f"; and {len(tasks) - 3} more" if len(tasks) > 3 else ""
+        parts.append(f"{name} has {'; '.join(tasks[:3])}{more}")
+    same = {group.task for group in first} & {group.task for group in second}
+    why = ". Where the tasks bear the same names, their data, settings or points differ" if same else ""
+    return ". ".join(parts) + why
+
+
+def _unmet(first: Sequence[Group], second: Sequence[Group], met: set[Task], names: Sequence[str]) -> list[str]:
+    """Say which tasks one side alone was given."""
+    notes = []
+    for name, side in zip(names, (first, second), strict=True):
+        alone = sorted({str(group.task) for group in side if group.task not in met})
+        if alone:
+            more = f"; and {len(alone) - 3} more" if len(alone) > 3 else ""
+            notes.append(f"not compared, since {name} alone has points there: {'; '.join(alone[:3])}{more}")
+    return notes

@@ -1,0 +1,140 @@
+"""``cfbench compare`` on records of the toy plugin."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench import DataSource
+from cfbench.cli import cli
+from cfbench.errors import RecordError, StudyError, UnknownNameError
+from cfbench.harness.executors import SerialExecutor
+from cfbench.harness.plan import make_plan
+from cfbench.harness.runner import Run
+from cfbench.harness.store.record import Record
+from cfbench.harness.study import Study
+from cfbench.harness.worker import Worker, WorkerSetup
+from cfbench.registry import RegistryOptions, build_registry
+
+TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+
+Compare = Callable[..., Result]
+
+
+def put(results: Path, cache: Path, **changes: Any) -> None:
+    """Run a study of the toy plugin into `results`."""
+    options = RegistryOptions(plugins=(str(TOY),))
+    registry, source = build_registry(options), DataSource((), cache, download=False)
+    keys: dict[str, Any] = {
+        "datasets": ("toy",),
+        "models": ("threshold",),
+        "searchers": ("toy-dice", "toy-both"),
+        "metrics": ("success",),
+        "folds": (0, 1),
+        "points": 4,
+        "repetitions": 1,
+        "results": results,
+    }
+    study = Study(**{**keys, **changes})
+    executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
+    with Record.open(results, write=True) as record:
+        Run(make_plan(study, registry, source), record, registry, executor).go()
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three records: ``one``, ``more`` (three repetitions), ``other`` (with constraints)."""
+    folder = tmp_path_factory.mktemp("records")
+    cache = folder / "cache"
+    cache.mkdir(mode=0o700)
+    put(folder / "one", cache)
+    put(folder / "more", cache, repetitions=3, points=3, searchers=("toy-dice", "toy-talk"))
+    put(folder / "other", cache, constraints=(True,))
+    return folder
+
+
+@pytest.fixture
+def compare(records: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
+    monkeypatch.chdir(records)
+
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, ["compare", *arguments])
+
+    return invoke
+
+
+def test_two_searchers_of_a_record(compare: Compare) -> None:
+    result = compare("toy-both", "toy-dice", "--results", "one")
+    assert result.exit_code == 0, result.output
+    head, _, header, row, *rest = result.stdout.splitlines()
+    assert head.startswith("toy-both against toy-dice, point by point   ")
+    assert head.endswith("objective none, constraints off   record one")
+    assert header.split() == ["task", "points", "wins", "ties", "losses", "difference", "95", "%", "interval", "on"]
+    assert row.split()[:5] == ["toy,", "threshold", "8", "of", "8"]
+    assert any(line.startswith("  cfbench explain --dataset toy --model threshold --fold ") for line in rest)
+
+
+def test_json_and_csv_hold_every_point(compare: Compare) -> None:
+    content = json.loads(compare("toy-both", "toy-dice", "--results", "one", "--format", "json").stdout)
+    lines = list(
+        csv.DictReader(io.StringIO(compare("toy-both", "toy-dice", "--results", "one", "--format", "csv").stdout))
+    )
+    assert len(lines) == len(content["points"]) == content["all"]["points"] == 8
+    for line, point in zip(lines, content["points"], strict=True):
+        assert float(line["first_loss"]) == point["first_loss"]
+        assert point["outcome"] == ("win" if point["first_loss"] < point["second_loss"] else "loss")
+    assert content["all"]["wins"] == sum(point["outcome"] == "win" for point in content["points"])
+    reverse = json.loads(compare("toy-dice", "toy-both", "--results", "one", "--format", "json").stdout)["all"]
+    assert (reverse["wins"], reverse["losses"]) == (content["all"]["losses"], content["all"]["wins"])
+    assert reverse["median"] == pytest.approx(-content["all"]["median"])
+
+
+def test_two_records(compare: Compare) -> None:
+    result = compare("./one", "./more", "--format", "json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    (task,) = content["tasks"]
+    assert (task["first"], task["second"]) == ("toy-dice", "toy-dice")
+    # The first repetitions are the same searches, so the best of three is never worse.
+    assert (task["wins"], task["points"], task["asked"]) == (0, 6, 8)
+    assert any("the best of 1 against the best of 3 repetitions" in note for note in content["notes"])
+    markdown = compare("./one", "./more", "--searcher", "toy-dice", "--format", "markdown").stdout
+    assert markdown.startswith("**one against more, point by point")
+    assert "| :-- | --: |" in markdown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        (["toy-dice", "toy-bot", "--results", "one"], UnknownNameError, "Did you mean 'toy-both'"),
+        (["toy-dice", "toy-dice", "--results", "one"], StudyError, "both are toy-dice"),
+        (["toy-dice", "toy-both", "--results", "nowhere"], RecordError, "there is no record in nowhere"),
+        (["toy-dice", "toy-both", "--results", "one", "--dataset", "toys"], UnknownNameError, "Did you mean 'toy'"),
+        (["toy-dice", "toy-both", "--results", "one", "--constraints", "on"], UnknownNameError, "constraints"),
+        (["toy-dice", "toy-both", "--results", "one", "--searcher", "x"], StudyError, "--searcher chooses among"),
+        (["./one", "toy-dice"], StudyError, "are not of one kind"),
+        (["./one", "./one"], StudyError, "are one directory"),
+        (["./one", "./cache"], RecordError, "there is no record in cache"),
+        (["./one", "./other"], RecordError, "one and other have no search in common: one has toy, threshold, .*off"),
+        (["./one", "./more", "--searcher", "toy-talk"], UnknownNameError, "unknown searcher of this record 'toy-talk'"),
+    ],
+)
+def test_bad_requests(compare: Compare, arguments: list[str], kind: type[Exception], words: str) -> None:
+    result = compare(*arguments)
+    assert isinstance(result.exception, kind), result.output
+    with pytest.raises(kind, match=words):
+        raise result.exception
+
+
+def test_a_record_of_another_protocol_is_refused(compare: Compare, records: Path, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "record.json").write_text(json.dumps({"protocol": 0, "schema": 1}))
+    result = compare(str(records / "one"), str(tmp_path / "old"))
+    assert "was written by protocol version 0" in str(result.exception)
