@@ -4,55 +4,39 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfbench.cli.invocation import command_name
-from cfbench.cli.options import data_dir_option, plugin_option, strict_option
-from cfbench.cli.study_options import study_from_options, study_options
-from cfbench.harness.sources import data_source
+from cfbench.cli.run_options import run_options, session_from_options
 
 if TYPE_CHECKING:
     from cfbench.harness.runner import RunReport
 
 
 @click.command("run", short_help="Run a study and show its leaderboard.")
-@study_options
-@click.option(
-    "--retry",
-    "retry",
-    multiple=True,
-    metavar="STATUS",
-    help="Run searches again that ended with this status (crashed, timed_out, ...). May be repeated.",
-)
-@data_dir_option
-@plugin_option
-@strict_option
-def command(
-    retry: Sequence[str], data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **options: Any
-) -> None:
+@run_options
+def command(**options: Any) -> None:
     """Run a study and show its leaderboard.
 
     What the record already holds is not run again: the same command resumes an interrupted run, and more points or
-    repetitions run only what is missing.
+    repetitions run only what is missing. `cfbench plan` with the same options shows what that is.
     """
-    from cfbench.harness.session import Session, check_statuses
     from cfbench.harness.store.record import Record
     from cfbench.leaderboard.terminal import print_leaderboard
 
-    check_statuses(retry)
-    registry, study = study_from_options(options, plugins=plugins, strict=strict)
-    session = Session.prepare(study, registry, data_source(data_dirs))
-    with Record.open(study.results, write=True) as record:
-        report = session.run(record, retry=retry, resume=shlex.join([command_name(), *sys.argv[1:]]))
+    session = session_from_options(options)
+    results = session.plan.study.results
+    with Record.open(results, write=True) as record:
+        resume = shlex.join([command_name(), *sys.argv[1:]])
+        report = session.run(record, retry=options["retry"], resume=resume)
         for problem in record.problems:  # what was found damaged when it was read
             click.echo(f"Warning: {problem}", err=True)
         if not report.interrupted:
-            print_leaderboard(record, registry)
-    _epilogue(report, tracking=session.tracking, results=study.results)
+            print_leaderboard(record, session.registry)
+    _epilogue(report, tracking=session.tracking, results=results)
     if report.interrupted:
         sys.exit(130)
     if report.failures:

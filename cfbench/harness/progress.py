@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.harness.plan import Cell
+from cfbench.harness.standing import wanted_searches
 from cfbench.harness.worker import Prepared
 
 
@@ -39,17 +40,13 @@ class CellProgress:
     @property
     def total(self) -> int:
         """Searches that the study asks for, known when the cell has started."""
-        return len(self._wanted(self.eligible))
-
-    def complete_for(self, eligible: int) -> bool:
-        """Whether the record holds all that is asked for, where the fold has so many eligible points."""
-        return self._wanted(eligible) <= self.done
+        return len(wanted_searches(self.cell, self.eligible))
 
     def start(self, prepared: Prepared, recorded: pd.DataFrame) -> str:
         """Take note of the model, and say what speaks against adding to the recorded searches; empty: nothing."""
         self.eligible = len(prepared.row_ids)
         self.fingerprint = prepared.fingerprint
-        self.left = self._wanted(self.eligible) - self.done
+        self.left = wanted_searches(self.cell, self.eligible) - self.done
         others = sorted(set(recorded["model_fingerprint"]) - {prepared.fingerprint})
         if others and self.left:
             return (
@@ -58,7 +55,3 @@ class CellProgress:
                 "use another results directory"
             )
         return ""
-
-    def _wanted(self, eligible: int) -> set[tuple[int, int]]:
-        points = eligible if self.cell.points is None else min(self.cell.points, eligible)
-        return {(point, repetition) for point in range(points) for repetition in range(self.cell.repetitions)}

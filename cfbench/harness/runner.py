@@ -14,7 +14,7 @@ import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.events import CellFinished, CellStarted, RunFinished, SearchFinished
-from cfbench.harness.agenda import open_agenda, unmeasured
+from cfbench.harness.agenda import open_agenda
 from cfbench.harness.executors import Executor, WorkerDied
 from cfbench.harness.interrupt import Interrupt
 from cfbench.harness.measure import Measured
@@ -22,6 +22,7 @@ from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
 from cfbench.harness.schedule import Assignment, ModelKey, Purpose, Schedule, model_key
 from cfbench.harness.search import SearchTask, row_of
+from cfbench.harness.standing import Metrics
 from cfbench.harness.store.record import Record
 from cfbench.harness.variants import Variant
 from cfbench.harness.worker import Prepared, classes_differ
@@ -91,11 +92,11 @@ class Run:
         self._record = record
         self._registry = registry
         self._executor = executor
-        self._metrics = tuple(metrics)
+        self._metrics = Metrics(metrics, registry)
         self._tracking = tracking
         self._resume = resume
         self._report = RunReport()
-        agenda = open_agenda(plan, record, registry, self._metrics, frozenset(retry))
+        agenda = open_agenda(plan, record, self._metrics, frozenset(retry))
         self._report.cells_done, self._report.cells_skipped = agenda.done, agenda.skipped
         self._agenda = agenda
         self._progress = agenda.progress
@@ -253,7 +254,7 @@ class Run:
         """All searches are in: compact the cell, then measure what the study asks for."""
         progress = self._progress[cell.info.key]
         self._record.finish(cell.info, cell.content, progress.eligible)
-        wanted = unmeasured(self._record, self._registry, self._metrics, cell.info.key)
+        wanted = self._metrics.missing(self._record.measured().get(cell.info.key, set()))
         if wanted:
             searches = self._record.searches(cell.info.key)
             self._schedule.add_first(Assignment(Purpose.MEASURE, model_key(cell), cell, (cell, searches, wanted)))

@@ -12,11 +12,11 @@ from cfbench.dataset import Dataset
 from cfbench.entries import ModelEntry
 from cfbench.errors import CfbenchError, DataError, ModelError
 from cfbench.events import CellInfo
-from cfbench.harness.agenda import unmeasured
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
 from cfbench.harness.sources import load_dataset
+from cfbench.harness.standing import Metrics
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
@@ -103,6 +103,7 @@ def measure_record(
     """
     grounds = Grounds(registry, source, models)
     metrics = cell_metrics(metrics, registry)
+    wanted = Metrics(metrics, registry)
     pending = record.pending()
     ran = [cell for cell in record.summaries().values() if cell.has_results]
     whole = sorted((cell for cell in ran if cell.info.key not in pending), key=_nearness)
@@ -111,7 +112,7 @@ def measure_record(
         if progress is not None:
             progress(done, len(whole))
         key = cell.info.key
-        missing = unmeasured(record, registry, metrics, key)
+        missing = wanted.missing(record.measured().get(key, set()))
         if missing:
             measured = _measured(record, registry, grounds, cell, missing)
             stage.failures.update(measured.complaints)

@@ -11,6 +11,7 @@ from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
 from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.shard import Shard, shard_of
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.tracking import remember_tracking, tracking_address
@@ -38,8 +39,16 @@ class Session:
     tracking: str
 
     @classmethod
-    def prepare(cls, study: Study, registry: Registry, source: DataSource) -> Session:
+    def prepare(cls, study: Study, registry: Registry, source: DataSource, *, shard: Shard | None = None) -> Session:
         """Plan a study; nothing is written or run.
+
+        Parameters
+        ----------
+        study : Study
+        registry : Registry
+        source : DataSource
+        shard : Shard or None
+            Only this part of the cells.
 
         Raises
         ------
@@ -49,6 +58,8 @@ class Session:
             If the study asks for processes and a plugin lives in this one alone.
         """
         plan = make_plan(study, registry, source)
+        if shard is not None:
+            plan = shard_of(plan, shard)
         _refuse_plugins_of_this_process(plan, registry)
         return cls(plan, registry, source, tracking_address(study.tracking, study.results))
 

@@ -1,0 +1,116 @@
+"""``cfbench plan``: what a run would do and how long it may take, without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfbench.cli.run_options import run_options, session_from_options
+
+if TYPE_CHECKING:
+    from cfbench.harness.outlook import Outlook
+
+
+@click.command("plan", short_help="Show what a run would do, and how long it may take.")
+@run_options
+@click.option("--cells", "every_cell", is_flag=True, help="A line for every cell.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(*, every_cell: bool, form: str, **options: Any) -> None:
+    """Show what `cfbench run` would do with the same options, without running anything.
+
+    The record is only read, also while a run writes it. The estimate of time is taken from the searches that it holds.
+    """
+    from cfbench.harness.outlook import look_ahead
+
+    session = session_from_options(options)
+    outlook = look_ahead(session.plan, session.registry, options["retry"])
+    if form == "json":
+        click.echo(json.dumps(outlook.to_json(), indent=2))
+        return
+    for problem in outlook.problems:
+        click.echo(f"Warning: {problem}", err=True)
+    click.echo("\n".join(_text(outlook, every_cell=every_cell)))
+
+
+def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
+    from cfbench.harness.outlook import State
+    from cfbench.leaderboard.safe import visible
+
+    plan = outlook.plan
+    yield f"Study {visible(plan.study.name)}, record {visible(str(plan.study.results))}"
+    for note in plan.notes:
+        yield f"Note: {visible(note)}"
+    yield ""
+    yield from _table(outlook, every_cell=every_cell)
+    failed = [cell for cell in outlook.cells if cell.state is State.FAILED]
+    if failed:
+        yield ""
+        yield f"Failed before, and run again: {len(failed)}, the first because: {visible(failed[0].reason)}"
+    yield ""
+    states = ", ".join(f"{count:,} {state.value}" for state, count in outlook.states.items())
+    bound = "" if outlook.exact else "up to "
+    yield f"{len(outlook.cells):,} cells ({states}); {bound}{outlook.missing:,} of {outlook.searches:,} searches to run"
+    yield _time(outlook)
+
+
+def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
+    """Return the matrix: a line for each searcher, objective and constraints, or for every cell."""
+    from cfbench.leaderboard.safe import visible
+
+    groups: dict[tuple[str, ...], list[Any]] = {}
+    for cell in outlook.cells:
+        info = cell.cell.info
+        place: tuple[str, ...] = (info.searcher, info.objective, "on" if info.constraints else "off")
+        if every_cell:
+            place = (info.dataset, info.model, *place, str(info.fold), cell.state.value)
+        groups.setdefault(tuple(visible(part) for part in place), []).append(cell)
+    names = ["searcher", "objective", "constraints"]
+    if every_cell:
+        names = ["data set", "model", *names, "fold", "state"]
+    lines = [[*names, "cells", "skipped", "searches", "done", "missing", "time"]]
+    for place, cells in groups.items():
+        known = [cell.seconds for cell in cells if cell.missing and cell.seconds is not None]
+        unknown = any(cell.missing and cell.seconds is None for cell in cells)
+        bound = "" if all(cell.exact for cell in cells) else "<="
+        sums = [sum(getattr(cell, name) for cell in cells) for name in ("searches", "done", "missing")]
+        time = ("-" if not unknown else "?") if not known else f"{_duration(sum(known))}{' + ?' * unknown}"
+        skipped = sum(bool(cell.cell.skipped) for cell in cells)
+        numbers = [str(len(cells)), str(skipped or "-"), f"{bound}{sums[0]:,}", f"{sums[1]:,}", f"{bound}{sums[2]:,}"]
+        lines.append([*place, *numbers, time])
+    left = len(names)
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        padded = [
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join(padded).rstrip()
+
+
+def _time(outlook: Outlook) -> str:
+    workers = outlook.plan.study.workers
+    if not outlook.missing:
+        return "Time: nothing is left to search"
+    if outlook.unknown == outlook.missing:
+        return (
+            "Time: the record holds no search of these searchers, so nothing is known; run a few points "
+            "(`--points 1 --repetitions 1`) and ask again"
+        )
+    elapsed = max(outlook.seconds / workers, outlook.longest)
+    spread = f", about {_duration(elapsed)} with {workers} workers" if workers > 1 else ""
+    unknown = f", and so do {outlook.unknown:,} searches of which nothing is known" if outlook.unknown else ""
+    far = f"\n{outlook.far:,} searches are expected to take what other objectives took" if outlook.far else ""
+    return (
+        f"Time: about {_duration(outlook.seconds)} of searching{spread}, from what the record's searches took.\n"
+        f"Fitting models and measuring come on top{unknown}.{far}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 99.5:
+        return f"{seconds:.2g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60:,} h {minutes % 60} min"

@@ -1,0 +1,141 @@
+"""How the record stands to a plan: which searches and metrics of each cell it holds. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cfbench.harness.measure import cell_metrics, identity
+from cfbench.harness.plan import Cell, Plan
+from cfbench.harness.variants import Variant
+from cfbench.registry import Registry
+
+if TYPE_CHECKING:
+    from cfbench.harness.store.record import Record
+    from cfbench.harness.store.summary import CellSummary
+
+MetricId = tuple[str, str, str]
+SearchId = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A cell of the plan, held against the record.
+
+    Parameters
+    ----------
+    cell : Cell
+    known : CellSummary or None
+        What the record says of it.
+    done : frozenset of (int, int)
+        (point, repetition) of the searches that count as done; it may hold more than is asked for.
+    to_retry : int
+        Searches that the record holds and that are to run again.
+    eligible : int or None
+        Eligible points of the fold, where the record knows them from this cell or from another one of its model.
+    unmeasured : tuple of Variant
+        Metrics that the record lacks.
+    """
+
+    cell: Cell
+    known: CellSummary | None
+    done: frozenset[SearchId]
+    to_retry: int = 0
+    eligible: int | None = None
+    unmeasured: tuple[Variant, ...] = ()
+
+    @property
+    def all_searched(self) -> bool:
+        """Whether the record holds every search that is asked for, as a cell that was finished."""
+        if self.known is None or self.known.failure or not self.known.searches or self.to_retry:
+            return False
+        return wanted_searches(self.cell, self.known.eligible) <= self.done
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.all_searched and not self.unmeasured
+
+    @property
+    def searches(self) -> int:
+        """Searches that are asked for; an upper bound where the eligible points are not known."""
+        return self.cell.searches if self.eligible is None else len(wanted_searches(self.cell, self.eligible))
+
+    @property
+    def searches_done(self) -> int:
+        """Those among them that the record holds."""
+        if self.eligible is None:
+            return min(len(self.done), self.cell.searches)
+        return len(wanted_searches(self.cell, self.eligible) & self.done)
+
+
+def wanted_searches(cell: Cell, eligible: int) -> set[SearchId]:
+    """Return (point, repetition) of all searches that a cell asks for, where the fold has so many eligible points."""
+    points = eligible if cell.points is None else min(cell.points, eligible)
+    return {(point, repetition) for point in range(points) for repetition in range(cell.repetitions)}
+
+
+class Metrics:
+    """The metrics of a study that are about single cells, with what identifies their values in the record.
+
+    Parameters
+    ----------
+    metrics : iterable of Variant
+    registry : Registry
+    """
+
+    def __init__(self, metrics: Sequence[Variant], registry: Registry) -> None:
+        self._wanted = [(identity(metric, registry), metric) for metric in cell_metrics(metrics, registry)]
+
+    def missing(self, have: Collection[MetricId]) -> tuple[Variant, ...]:
+        """Return those whose present version and settings are not among `have`."""
+        return tuple(metric for its_identity, metric in self._wanted if its_identity not in have)
+
+
+def standings(plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str] = ()) -> Iterator[Standing]:
+    """Hold every cell of `plan` against the record, in the plan's order.
+
+    Parameters
+    ----------
+    plan : Plan
+    record : Record or None
+        None: there is none yet.
+    metrics : Metrics
+    retry : collection of str
+        Statuses whose searches count as not done.
+    """
+    summaries: Mapping[str, CellSummary] = record.summaries() if record is not None else {}
+    measured: Mapping[str, set[MetricId]] = record.measured() if record is not None else {}
+    done: Callable[[str], Mapping[SearchId, str]] = record.done if record is not None else _nothing
+    eligible = {
+        _model_of(summary.content): summary.eligible
+        for summary in summaries.values()
+        if summary.searches and not summary.failure
+    }
+    for cell in plan.cells:
+        key = cell.info.key
+        known = summaries.get(key)
+        if cell.skipped:
+            yield Standing(cell, known, frozenset())
+            continue
+        statuses = done(key)
+        kept = frozenset(search for search, status in statuses.items() if status not in retry)
+        yield Standing(
+            cell,
+            known,
+            kept,
+            to_retry=len(statuses) - len(kept),
+            eligible=eligible.get(_model_of(cell.content)),
+            unmeasured=metrics.missing(measured.get(key, set())),
+        )
+
+
+def _nothing(_: str) -> Mapping[SearchId, str]:
+    return {}
+
+
+def _model_of(content: Mapping[str, Any]) -> str:
+    """Return what decides which points of a fold are eligible, as text."""
+    return json.dumps([content.get("dataset"), content.get("model"), content.get("fold")], sort_keys=True)
