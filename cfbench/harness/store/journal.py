@@ -57,11 +57,11 @@ class Journals:
             self._report(f"{file.path}: {place} is damaged; the other lines stay, and what it held runs again")
         return rows
 
-    def append(self, key: str, row: Row) -> None:
-        """Write one row to the disk."""
+    def append(self, key: str, rows: Iterable[Row]) -> None:
+        """Write rows to the disk, which is waited for once."""
         file = self._files.setdefault(key, self._file(key))
         with explained(file.path, "written"):
-            file.append(pack(row))
+            file.append_all([pack(row) for row in rows])
 
     def rewrite(self, key: str, rows: Iterable[Row]) -> None:
         """Replace a cell's journal by `rows`, atomically."""

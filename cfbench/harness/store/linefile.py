@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cfbench.harness.store.disk import make_directory, sync_directory, write_all, write_atomically
@@ -35,10 +35,14 @@ class LineFile:
             return Scan()
 
     def append(self, payload: bytes) -> Line:
-        """Write one line to the disk.
+        """Write one line to the disk, as `append_all` does."""
+        return self.append_all([payload])[0]
+
+    def append_all(self, payloads: Sequence[bytes]) -> list[Line]:
+        """Write lines to the disk, which is waited for once: all of them are there when this returns.
 
         A torn line at the end, from an earlier kill, is cut off first. Where the disk refuses, what was written of
-        this line is cut off again, so that the next line stands on its own.
+        these lines is cut off again, so that the next line stands on its own.
 
         Raises
         ------
@@ -52,21 +56,26 @@ class LineFile:
             if size != self._sound_size and size > 0:
                 size = self.read().end
                 os.ftruncate(descriptor, size)
-            line = encode_line(payload)
+            lines: list[Line] = []
+            data = b""
+            for payload in payloads:
+                start = size + len(data)
+                data += encode_line(payload)
+                lines.append(Line(start, size + len(data), payload))
             self._sound_size = -1
             try:
-                write_all(descriptor, line)
+                write_all(descriptor, data)
                 os.fsync(descriptor)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, size)
                 raise
-            self._sound_size = size + len(line)
+            self._sound_size = size + len(data)
         finally:
             os.close(descriptor)
         if size == 0:
             sync_directory(self.path.parent)
-        return Line(size, size + len(line), payload)
+        return lines
 
     def rewrite(self, payloads: Iterable[bytes]) -> None:
         """Replace the whole file atomically."""

@@ -9,30 +9,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import CellLine, done_of, is_outdated, results_of, summary_of
-from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
 from cfbench.harness.store.disk import explained, make_directory
-from cfbench.harness.store.index import Index
-from cfbench.harness.store.journal import Journals
 from cfbench.harness.store.layout import check_directory, checked_key, create_record, opened_path
 from cfbench.harness.store.lock import WriterLock
-from cfbench.harness.store.measure_tables import Measures
-from cfbench.harness.store.point_values import MetricId, PointValues
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.recovery import complete_index, end_compactions
-from cfbench.harness.store.rows import Row, SearchId, checked_row
-from cfbench.harness.store.stored_summaries import stored_summaries
+from cfbench.harness.store.rows import Row, checked_row
 from cfbench.harness.store.summary import CellSummary
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Record:
+class Record(RecordReading):
     """A record, open for reading or for writing. Use :meth:`open`, and :meth:`close` or ``with``.
 
     Parameters
@@ -43,15 +37,8 @@ class Record:
     """
 
     def __init__(self, path: Path, lock: WriterLock | None) -> None:
-        self.path = path
-        self.problems: list[str] = []
-        """What could not be read, a sentence each; it grows while files are read, and what they held runs again."""
+        super().__init__(path, writing=lock is not None)
         self._lock = lock
-        self._journals = Journals(path / "journal", self._report)
-        self._cells = Cells(path / "cells", self._report)
-        self._index = Index(path / "index.log", self._report)
-        self._measures = Measures(path / "measures", Index(path / "measured.log", self._report), self._report)
-        self._measured: dict[str, set[MetricId]] | None = None  # kept by the writer, who alone knows of every change
 
     @classmethod
     def open(cls, path: Path, *, write: bool = False) -> Record:
@@ -99,74 +86,6 @@ class Record:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---------------------------------------------------------------- what is there
-
-    def summaries(self) -> dict[str, CellSummary]:
-        """Return the summaries of all cells that were finished, skipped or failed, by key, from the index.
-
-        A cell whose table the index does not know is read from its table; one whose table is gone is left out.
-        """
-        return stored_summaries(self._index, self._cells, self._report)
-
-    def pending(self) -> set[str]:
-        """Return the keys of the cells whose journal waits for `finish`."""
-        return set(self._journals.keys())
-
-    def done(self, key: str) -> dict[SearchId, str]:
-        """Return (point, repetition) and status of every search of a cell that the record holds."""
-        # The journal first: a writer may move its rows to the table between the two steps, never the other way.
-        journal = self._journals.read(checked_key(key))
-        done = self._cells.done(key, self._index.get(key))
-        return done | {search: row["status"] for search, row in journal.items()}
-
-    def searches(self, key: str) -> pd.DataFrame:
-        """Return the searches of a cell, those of its journal included, sorted by point and repetition.
-
-        Returns
-        -------
-        DataFrame
-            As :func:`~cfbench.harness.store.frames.search_frame` describes it.
-        """
-        from cfbench.harness.store import tables
-        from cfbench.harness.store.frames import search_frame
-
-        journal = self._journals.read(checked_key(key))
-        found = self._cells.read(key)
-        if found is not None and not journal:
-            return search_frame(found[0].table)
-        return search_frame(tables.search_table(self._merged(key, journal).values()))
-
-    def rows(self, key: str) -> list[Row]:
-        """Return the searches of a cell, those of its journal included, in the record's own form; in any order."""
-        return list(self._merged(key, self._journals.read(checked_key(key))).values())
-
-    def all_searches(self) -> pd.DataFrame:
-        """Return the searches of all cells that have a table; `load_record` describes the frame."""
-        from cfbench.harness.store.all_searches import all_searches
-
-        return all_searches(self._cells, self._journals)
-
-    def measures(self, key: str) -> pd.DataFrame:
-        """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
-        return self._measures.read(checked_key(key))
-
-    def measured(self) -> Mapping[str, set[MetricId]]:
-        """Return the (metric, version, settings) that were measured on the present searches of each cell.
-
-        A cell that has grown since, or whose searches ran again, has to be measured again.
-        """
-        if self._lock is None or self._measured is None:
-            marks = {key: line.get("mark", "") for key, line in self._index.contents()}
-            self._measured = self._measures.measured(marks)
-        return MappingProxyType(self._measured)
-
-    def point_values(self) -> PointValues:
-        """Return what was measured of the points' results, in the order of the points in each cell's summary."""
-        marks = {key: line.get("mark", "") for key, line in self._index.contents()}
-        return self._measures.point_values(marks, self._results)
-
-    # ---------------------------------------------------------------- writing
-
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one search to its cell's journal; it is on the disk when this returns.
 
@@ -175,9 +94,17 @@ class Record:
         RecordError
             If the row does not fit the schema, or the disk refuses; what was written before stays sound.
         """
+        self.append_all([row])
+
+    def append_all(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write searches as `append` does, those of one cell in one go: the disk is waited for once a cell."""
         self._check_writable()
-        checked = checked_row(row)
-        self._journals.append(checked_key(checked["cell_key"]), checked)
+        by_key: dict[str, list[Row]] = {}
+        for row in rows:
+            checked = checked_row(row)
+            by_key.setdefault(checked_key(checked["cell_key"]), []).append(checked)
+        for key, checked_rows in by_key.items():
+            self._journals.append(key, checked_rows)
 
     def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
         """Move a cell's journal into its table and summarise it.
@@ -198,7 +125,15 @@ class Record:
         self._journals.remove(key)
         return line.summary
 
-    def adopt(self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row]) -> CellSummary:
+    def adopt(
+        self,
+        info: CellInfo,
+        content: Mapping[str, Any],
+        eligible: int,
+        rows: Iterable[Row],
+        *,
+        keep_waiting: bool = False,
+    ) -> CellSummary:
         """Take a finished cell over from another record, whole; it replaces what this one holds of that cell.
 
         Parameters
@@ -210,12 +145,19 @@ class Record:
             Points of the test fold with another class than the target.
         rows : iterable of mapping
             The columns of ``SEARCH_SCHEMA``, a row a search; a row that does not fit is refused before any is written.
+        keep_waiting : bool
+            Whether searches of the journal that are not among `rows` stay there.
         """
         self._check_writable()
         key = checked_key(info.key)
         line = self._cells.write(info, content, eligible, [checked_row(row) for row in rows])
         self._note(key, line)
-        self._journals.remove(key)
+        journal = self._journals.read(key) if keep_waiting else {}
+        kept = [row for search, row in journal.items() if search not in line.done]
+        if kept:
+            self._journals.rewrite(key, kept)
+        else:
+            self._journals.remove(key)
         return line.summary
 
     def skip(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
@@ -261,30 +203,12 @@ class Record:
             Columns of ``MEASURE_SCHEMA``, for all searches of the finished cell.
         """
         self._check_writable()
-        mark = (self._index.get(checked_key(key)) or {}).get("mark", "")
+        mark = self.mark(key)
         if not mark:
             raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
         counted = self._measures.write(key, table, mark, self._results(key))
         if self._measured is not None:
             self._measured[key] = counted
-
-    def _results(self, key: str) -> list[SearchId | None]:
-        """Return which search found each point's result."""
-        line = self._index.get(key)
-        if line is None or is_outdated(line):
-            found = self._cells.read(key)
-            return [] if found is None else results_of(self._cells.line_from(*found).content())
-        return results_of(line)
-
-    def _merged(self, key: str, journal: Mapping[SearchId, Row]) -> dict[SearchId, Row]:
-        """Return the rows of a cell's table with those of its journal, which is the later of the two."""
-        found = self._cells.read(key)
-        if found is None:
-            return dict(journal)
-        from cfbench.harness.store import tables
-
-        rows = {(row["point"], row["repetition"]): row for row in tables.rows_of(found[0].table)}
-        return rows | dict(journal)
 
     def _note_without_searches(
         self, info: CellInfo, content: Mapping[str, Any], *, skipped: str = "", failure: str = ""
@@ -307,7 +231,3 @@ class Record:
     def _check_writable(self) -> None:
         if self._lock is None:
             raise RecordError(f"the record {self.path} is open for reading; open it with write=True")
-
-    def _report(self, problem: str) -> None:
-        if problem not in self.problems:
-            self.problems.append(problem)

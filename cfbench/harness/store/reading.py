@@ -1,0 +1,142 @@
+"""Reading a record, without locks and without repairs, also while another process writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from cfbench.harness.store.cell_line import is_outdated, results_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.held import Held
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.journal import Journals
+from cfbench.harness.store.layout import checked_key
+from cfbench.harness.store.measure_tables import Measures
+from cfbench.harness.store.point_values import MetricId, PointValues
+from cfbench.harness.store.rows import Row, SearchId
+from cfbench.harness.store.stored_summaries import stored_summaries
+from cfbench.harness.store.summary import CellSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RecordReading:
+    """What a record holds.
+
+    Parameters
+    ----------
+    path : Path
+    writing : bool
+        Whether this process writes it, too, and so knows of every change.
+    """
+
+    def __init__(self, path: Path, *, writing: bool) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        """What could not be read, a sentence each; it grows while files are read, and what they held runs again."""
+        self._writing = writing
+        self._journals = Journals(path / "journal", self._report)
+        self._cells = Cells(path / "cells", self._report, writing=writing)
+        self._index = Index(path / "index.log", self._report)
+        measured = Index(path / "measured.log", self._report)
+        self._measures = Measures(path / "measures", measured, self._report, writing=writing)
+        self._measured: dict[str, set[MetricId]] | None = None  # kept by the writer alone
+
+    def summaries(self) -> dict[str, CellSummary]:
+        """Return the summaries of all cells that were finished, skipped or failed, by key, from the index.
+
+        A cell whose table the index does not know is read from its table; one whose table is gone is left out.
+        """
+        return stored_summaries(self._index, self._cells, self._report)
+
+    def pending(self) -> set[str]:
+        """Return the keys of the cells whose journal waits for `finish`."""
+        return set(self._journals.keys())
+
+    def done(self, key: str) -> dict[SearchId, str]:
+        """Return (point, repetition) and status of every search of a cell that the record holds."""
+        # The journal first: a writer may move its rows to the table between the two steps, never the other way.
+        journal = self._journals.read(checked_key(key))
+        done = self._cells.done(key, self._index.get(key))
+        return done | {search: row["status"] for search, row in journal.items()}
+
+    def searches(self, key: str) -> pd.DataFrame:
+        """Return the searches of a cell, those of its journal included, sorted by point and repetition.
+
+        Returns
+        -------
+        DataFrame
+            As :func:`~cfbench.harness.store.frames.search_frame` describes it.
+        """
+        from cfbench.harness.store import tables
+        from cfbench.harness.store.frames import search_frame
+
+        journal = self._journals.read(checked_key(key))
+        found = self._cells.read(key)
+        if found is not None and not journal:
+            return search_frame(found[0].table)
+        return search_frame(tables.search_table(self._merged(key, journal).values()))
+
+    def rows(self, key: str) -> list[Row]:
+        """Return the searches of a cell, those of its journal included, in the record's own form; in any order."""
+        return list(self._merged(key, self._journals.read(checked_key(key))).values())
+
+    def held(self, key: str) -> Held:
+        """Return what the record holds of a cell, its table and its journal apart."""
+        waiting = self._journals.read(checked_key(key))
+        found = self._cells.read(key)
+        return Held(None if found is None else found[0], waiting, "" if found is None else found[1])
+
+    def mark(self, key: str) -> str:
+        """Return the index's mark of a cell's table, which tells it from any other; empty where there is none."""
+        return str((self._index.get(checked_key(key)) or {}).get("mark", ""))
+
+    def all_searches(self) -> pd.DataFrame:
+        """Return the searches of all cells that have a table; `load_record` describes the frame."""
+        from cfbench.harness.store.all_searches import all_searches
+
+        return all_searches(self._cells, self._journals)
+
+    def measures(self, key: str) -> pd.DataFrame:
+        """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
+        return self._measures.read(checked_key(key))
+
+    def measured(self) -> Mapping[str, set[MetricId]]:
+        """Return the (metric, version, settings) that were measured on the present searches of each cell.
+
+        A cell that has grown since, or whose searches ran again, has to be measured again.
+        """
+        if not self._writing or self._measured is None:
+            marks = {key: line.get("mark", "") for key, line in self._index.contents()}
+            self._measured = self._measures.measured(marks)
+        return MappingProxyType(self._measured)
+
+    def point_values(self) -> PointValues:
+        """Return what was measured of the points' results, in the order of the points in each cell's summary."""
+        marks = {key: line.get("mark", "") for key, line in self._index.contents()}
+        return self._measures.point_values(marks, self._results)
+
+    def _results(self, key: str) -> list[SearchId | None]:
+        """Return which search found each point's result."""
+        line = self._index.get(key)
+        if line is None or is_outdated(line):
+            found = self._cells.read(key)
+            return [] if found is None else results_of(self._cells.line_from(*found).content())
+        return results_of(line)
+
+    def _merged(self, key: str, journal: Mapping[SearchId, Row]) -> dict[SearchId, Row]:
+        """Return the rows of a cell's table with those of its journal, which is the later of the two."""
+        found = self._cells.read(key)
+        if found is None:
+            return dict(journal)
+        from cfbench.harness.store import tables
+
+        rows = {(row["point"], row["repetition"]): row for row in tables.rows_of(found[0].table)}
+        return rows | dict(journal)
+
+    def _report(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
