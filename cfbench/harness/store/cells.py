@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.events import CellInfo
 from cfbench.harness.store.cell_line import CellLine, done_of, mark_of
-from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.disk import explained, read_stored, set_aside, write_atomically
 from cfbench.harness.store.layout import keys_of_tables, table_path
 from cfbench.harness.store.rows import Row, SearchId
 from cfbench.harness.store.summarise import summarise
@@ -25,11 +26,14 @@ class Cells:
     folder : Path
     report : callable
         Receives a sentence about every file that cannot be read.
+    writing : bool
+        Whether the record is open for writing: then a file that the system refuses to read is an error.
     """
 
-    def __init__(self, folder: Path, report: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, report: Callable[[str], None], *, writing: bool = False) -> None:
         self._folder = folder
         self._report = report
+        self._writing = writing
 
     def keys(self) -> list[str]:
         """Keys of the cells that have a file, sorted."""
@@ -55,7 +59,7 @@ class Cells:
         """
         data = self._bytes(key)
         if data is None:
-            if line is not None and line.get("mark") and not self.path(key).exists():
+            if line is not None and line.get("mark") and not os.path.lexists(self.path(key)):
                 self._report(f"{self.path(key)} is missing; its cell runs again")
             return {}
         if line is not None and line.get("mark") == mark_of(data):
@@ -73,8 +77,8 @@ class Cells:
         old = self._bytes(info.key)
         if old != data:
             with explained(path, "written"):
-                if path.exists() and (old is None or self._decoded(info.key, old) is None):
-                    path.replace(path.with_name(f"{path.name}.damaged"))
+                if old is not None and self._decoded(info.key, old) is None:
+                    set_aside(path)
                 write_atomically(path, data)
         done = {(row["point"], row["repetition"]): row["status"] for row in rows}
         return CellLine(summarise(info, dict(content), eligible, rows), mark_of(data), done)
@@ -87,13 +91,7 @@ class Cells:
         return CellLine(summary, mark, done_in(stored))
 
     def _bytes(self, key: str) -> bytes | None:
-        try:
-            return self.path(key).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self._complain(key, str(error))
-            return None
+        return read_stored(self.path(key), self._report, writing=self._writing)
 
     def _decoded(self, key: str, data: bytes) -> tuple[StoredCell, str] | None:
         from cfbench.harness.store import tables
@@ -101,11 +99,8 @@ class Cells:
         try:
             return tables.decode_cell(data, key), mark_of(data)
         except tables.UnreadableTableError as error:
-            self._complain(key, str(error))
+            self._report(f"{self.path(key)} cannot be read ({error}); its cell runs again")
             return None
-
-    def _complain(self, key: str, reason: str) -> None:
-        self._report(f"{self.path(key)} cannot be read ({reason}); its cell runs again")
 
 
 def done_in(stored: StoredCell) -> dict[SearchId, str]:

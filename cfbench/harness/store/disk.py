@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cfbench.errors import RecordError
@@ -64,6 +64,54 @@ def sync_directory(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_stored(path: Path, report: Callable[[str], None], *, writing: bool) -> bytes | None:
+    """Return the content of one of the record's files; None where there is no file, or a reader may not have it.
+
+    What the system refuses to read is not damaged. A writer stops there: it would take for missing what it was only
+    refused, and put something else in its place.
+
+    Parameters
+    ----------
+    path : Path
+    report : callable
+        Receives a sentence about a file that is left out.
+    writing : bool
+        Whether the record is open for writing.
+
+    Raises
+    ------
+    RecordError
+        If the system refuses, and the record is open for writing.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        return b""  # damaged, as a file without content is
+    except OSError as error:
+        if writing:
+            raise RecordError(_sentence(error, path, "read")) from error
+        report(f"{path} cannot be read ({error.strerror or error}); what it holds is left out, and stays as it is")
+        return None
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, so that a sound one can take its place; no earlier copy is overwritten.
+
+    Returns
+    -------
+    Path
+        Where it is now.
+    """
+    copy, number = path.with_name(f"{path.name}.damaged"), 1
+    while os.path.lexists(copy):
+        number += 1
+        copy = path.with_name(f"{path.name}.damaged-{number}")
+    path.rename(copy)
+    return copy
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
-from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.disk import explained, read_stored, set_aside, write_atomically
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.layout import keys_of_tables, table_path
 from cfbench.harness.store.point_values import (
@@ -22,6 +22,7 @@ from cfbench.harness.store.point_values import (
     values_of_results,
 )
 from cfbench.harness.store.rows import SearchId
+from cfbench.harness.store.seal import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +42,16 @@ class Measures:
     index : Index
     report : callable
         Receives a sentence about every file that cannot be read.
+    writing : bool
+        Whether the record is open for writing: then a file that the system refuses to read is an error, and damage is
+        looked for before anything counts as measured.
     """
 
-    def __init__(self, folder: Path, index: Index, report: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, index: Index, report: Callable[[str], None], *, writing: bool = False) -> None:
         self._folder = folder
         self._index = index
         self._report = report
+        self._writing = writing
 
     def read(self, key: str) -> pd.DataFrame:
         """Return the measures of a cell; no rows where there are none."""
@@ -119,7 +124,7 @@ class Measures:
     def _present(self, marks: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """Return the lines of the cells that were measured as they are now."""
         lines: dict[str, Mapping[str, Any]] = dict(self._index.contents())
-        stored = set(keys_of_tables(self._folder))
+        stored = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
         for key in sorted(stored - lines.keys()):
             found = self._read(key)
             if found is not None:
@@ -164,6 +169,8 @@ class Measures:
         about = {"of": of, "measured": sorted(counted)}
         path = table_path(self._folder, key)
         with explained(path, "written"):
+            if path.exists() and not self._is_whole(key):
+                set_aside(path)
             write_atomically(path, tables.encode_measures(table, about))
         self._index.put(key, _with_values(about, values_of_results(frame, results)))
 
@@ -171,13 +178,21 @@ class Measures:
         from cfbench.harness.store import tables
 
         path = table_path(self._folder, key)
+        data = read_stored(path, self._report, writing=self._writing)
         try:
-            return tables.decode_measures(path.read_bytes(), key)
-        except FileNotFoundError:
+            return None if data is None else tables.decode_measures(data, key)
+        except tables.UnreadableTableError as error:
+            self._report(f"{path} cannot be read ({error}); `cfbench measure` writes it anew")
             return None
-        except (OSError, tables.UnreadableTableError) as error:
-            self._report(f"{path} cannot be read ({error}); delete it, and `cfbench measure` writes it anew")
-            return None
+
+    def _is_whole(self, key: str) -> bool:
+        """Whether the table of a cell is there and undamaged, so that what the index says of it can be had."""
+        path = table_path(self._folder, key)
+        data = read_stored(path, self._report, writing=self._writing)
+        if data is None or is_whole(data):
+            return data is not None
+        self._report(f"{path} is damaged; what it says is measured again")
+        return False
 
 
 def _ids(frame: pd.DataFrame) -> set[MetricId]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,13 +16,9 @@ from cfbench.events import CellInfo
 from cfbench.harness.store.lines import encode_line, pack, scan
 from cfbench.harness.store.rows import Row
 from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
+from cfbench.harness.store.seal import OPEN, SEAL, is_whole, sealed
 
 _ABOUT = b"cfbench_about"
-_SEAL = b"cfbench-crc32-"
-_OPEN = b"00000000"
-"""A file carries its own checksum behind its last `_SEAL`, computed with `_OPEN` in its place: parquet's checksums
-leave out headers and footer, and pyarrow reads some damaged ones without complaint.
-"""
 _VERSIONS = (b"cfbench_schema", b"cfbench_protocol")
 _TEXTS = ("cell_key", "status", "reason", "model_fingerprint", "metric", "version", "settings")
 """Columns whose values repeat: stored once each."""
@@ -116,7 +111,7 @@ def rows_of(table: pa.Table) -> list[Row]:
 
 def _encode(table: pa.Table, about: Mapping[str, Any]) -> bytes:
     line = encode_line(pack(_sorted(about))).decode("ascii")
-    metadata = {**table.schema.metadata, _ABOUT: line, "cfbench_seal": _SEAL + _OPEN}
+    metadata = {**table.schema.metadata, _ABOUT: line, "cfbench_seal": SEAL + OPEN}
     sink = io.BytesIO()
     # Every option that touches the bytes is given, so that another default of pyarrow's changes nothing.
     pq.write_table(
@@ -129,15 +124,11 @@ def _encode(table: pa.Table, about: Mapping[str, Any]) -> bytes:
         use_dictionary=[name for name in table.column_names if name in _TEXTS],
         write_statistics=False,
     )
-    data = sink.getvalue()
-    head, _, tail = data.rpartition(_SEAL + _OPEN)
-    return head + _SEAL + _checksum(data) + tail
+    return sealed(sink.getvalue())
 
 
 def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
-    head, _, rest = data.rpartition(_SEAL)
-    seal, tail = rest[: len(_OPEN)], rest[len(_OPEN) :]
-    if seal != _checksum(head + _SEAL + _OPEN + tail):
+    if not is_whole(data):
         raise UnreadableTableError("it is cut off, damaged, or not from a record")
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
@@ -151,10 +142,6 @@ def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
     if not table.schema.equals(schema, check_metadata=False) or not isinstance(about, dict):
         raise UnreadableTableError("its columns are not those of the schema")
     return table.replace_schema_metadata(schema.metadata), about
-
-
-def _checksum(data: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(data)
 
 
 def _sorted(value: Any) -> Any:

@@ -108,11 +108,31 @@ def test_a_damaged_table_is_reported_and_written_anew(path: Path, info: CellInfo
         assert record.measures(info.key).empty
         assert len(record.problems) == 1
         assert str(table) in record.problems[0]
-        table.unlink()
+    assert Record.open(path).measured() == {info.key: {SPARSITY}}, "the index holds the values that a board shows"
     with Record.open(path, write=True) as record:
-        assert record.measured() == {}
+        assert record.measured() == {}, "the table does not hold them any more"
+        assert record.problems == [f"{table} is damaged; what it says is measured again"]
         record.write_measures(info.key, measured(info, [1.0]))
         assert record.measured() == {info.key: {SPARSITY}}
+    assert list(Record.open(path).measures(info.key)["value"]) == [1.0]
+    assert table.with_name(f"{table.name}.damaged").exists()
+
+
+def test_a_table_that_may_not_be_read_is_not_replaced(path: Path, info: CellInfo) -> None:
+    with Record.open(path, write=True) as record:
+        record.write_measures(info.key, measured(info, [1.0]))
+    (table,) = path.glob("measures/*/*")
+    table.unlink()
+    table.symlink_to(table)  # refused to everybody, root included
+    reader = Record.open(path)
+    assert reader.measures(info.key).empty
+    assert "left out, and stays as it is" in reader.problems[0]
+    with Record.open(path, write=True) as record:
+        with pytest.raises(RecordError, match="cannot be read: Too many levels of symbolic links"):
+            record.measured()
+        with pytest.raises(RecordError, match="cannot be read"):
+            record.write_measures(info.key, measured(info, [1.0]))
+    assert table.is_symlink()
 
 
 def test_what_cannot_be_written_is_refused(path: Path, info: CellInfo) -> None:

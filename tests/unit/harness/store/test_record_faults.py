@@ -219,6 +219,45 @@ def test_a_damaged_table_runs_its_cell_again_and_nothing_else(
     assert table.with_name(f"{table.name}.damaged").exists() == (damage != "deleted")
 
 
+def test_a_table_that_may_not_be_read_is_neither_damaged_nor_run_again(
+    path: Path, info: CellInfo, make_row: MakeRow, two_cells: tuple[Path, Path]
+) -> None:
+    table, _ = two_cells
+    away = table.rename(path / "away")
+    table.symlink_to(table)  # refused to everybody, root included
+    reader = Record.open(path)
+    assert len(reader.searches(info.key)) == 0
+    assert reader.done(info.key) == {}
+    words = "cannot be read (Too many levels of symbolic links); what it holds is left out, and stays as it is"
+    assert reader.problems == [f"{table} {words}"]
+    with Record.open(path, write=True) as record:
+        for ask in (record.done, record.searches, lambda key: record.forget(key, {"found"})):
+            with pytest.raises(RecordError, match="cannot be read: Too many levels of symbolic links"):
+                ask(info.key)
+        record.append(make_row(0))
+        with pytest.raises(RecordError, match="cannot be read"):
+            record.finish(info, CONTENT, 9)
+        assert record.problems == []
+    table.unlink()
+    away.rename(table)
+    assert len(Record.open(path).done(info.key)) == 3
+    assert [one.name for one in table.parent.iterdir()] == [table.name]
+
+
+def test_copies_of_damaged_tables_are_all_kept(
+    path: Path, info: CellInfo, make_row: MakeRow, two_cells: tuple[Path, Path]
+) -> None:
+    table, _ = two_cells
+    for number in range(3):
+        table.write_bytes(b"damage %d" % number)
+        with Record.open(path, write=True) as record:
+            record.append(make_row(number))
+            record.finish(info, CONTENT, 9)
+    copies = [table.with_name(f"{table.name}.damaged{suffix}") for suffix in ("", "-2", "-3")]
+    assert [copy.read_bytes() for copy in copies] == [b"damage 0", b"damage 1", b"damage 2"]
+    assert Record.open(path).done(info.key).keys() == {(2, 0)}
+
+
 @pytest.mark.parametrize("damage", ["deleted", "emptied", "first line", "garbage", "torn"])
 def test_the_index_is_made_again_from_the_tables(
     path: Path, info: CellInfo, two_cells: tuple[Path, Path], damage: str
