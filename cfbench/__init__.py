@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from cfbench.forests.structure import forest_of as forest_of
     from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.harness.caches import cache_folder as cache_folder
+    from cfbench.harness.mirrored_record import MirroredCell as MirroredCell
+    from cfbench.harness.mirrored_record import MirrorListing as MirrorListing
     from cfbench.harness.runner import RunReport as RunReport
     from cfbench.harness.store.load import load_record as load_record
     from cfbench.harness.store.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
@@ -133,6 +135,7 @@ _HOME = {
     "forests.walks": ["class_of_cells"],
     "harness.caches": ["cache_folder"],
     "harness.store.load": ["load_record"],
+    "harness.mirrored_record": ["MirrorListing", "MirroredCell"],
     "harness.runner": ["RunReport"],
     "harness.store.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
     "harness.study": ["Study"],

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunStarted
+from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunStarted, digest_of
 from cfbench.harness.store.frames import search_frame
+from cfbench.harness.store.protocol import PROTOCOL_VERSION
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
 
@@ -81,6 +83,29 @@ def finished_cell() -> FinishedCell:
 
 
 @pytest.fixture(scope="session")
+def whole_cell(finished_cell: FinishedCell) -> FinishedCell:
+    """Return what makes the event of a finished cell whose key is the digest of its content, as a run sends it."""
+
+    def make(losses: Sequence[float | None] = (0.25, 0.5), *, dataset: str = "wine", **more: Any) -> CellFinished:
+        content = {
+            "protocol": PROTOCOL_VERSION,
+            "dataset": {"name": dataset, "digest": "d" * 32},
+            "model": {"name": "random-forest", "version": "1", "settings": {}},
+            "searcher": {"name": "cogs", "version": "1", "settings": {"population_size": 50}},
+            "objective": {"name": "none", "version": "1", "settings": {}},
+            "constraints": False,
+            "fold": 0,
+            "seed": 42,
+        }
+        info = CellInfo(
+            digest_of(content), dataset, "random-forest", "cogs[population_size=50]", "none", False, 0, {"cogs": "1"}
+        )
+        return replace(finished_cell(losses, info=info), content=content, eligible=20, **more)
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def put_cell() -> PutCell:
     """Return what writes a finished cell into a record, as a run would."""
 
@@ -90,7 +115,7 @@ def put_cell() -> PutCell:
         assert event.searches is not None
         for row in search_table(event.searches).to_pylist():
             record.append({**row, "figures": dict(row["figures"])})
-        record.finish(event.cell, {}, eligible=20)
+        record.finish(event.cell, event.content, eligible=20)
 
     return put
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cfbench import TrackingError, digest_of, shown_address, sqlite_path
 from cfbench_reporters.cell_files import CellTables
-from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, CellRun
+from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.store import open_client, talking_to
 
@@ -74,12 +74,15 @@ class Mirror:
     def _experiment(self, study: str, results: Path) -> str:
         experiment = self._client.get_experiment_by_name(study)
         if experiment is None:
-            return str(self._client.create_experiment(study, artifact_location=self._artifacts(results)))
+            place = self._artifacts(results)
+            return str(self._client.create_experiment(study, artifact_location=place, tags={STUDY_TAG: study}))
         if experiment.lifecycle_stage != "active":
             raise TrackingError(
                 f"the experiment {study!r} was deleted in {shown_address(self._address)}; restore it with `mlflow "
                 f"experiments restore --experiment-id {experiment.experiment_id}`, or give the study another name"
             )
+        if STUDY_TAG not in experiment.tags:
+            self._client.set_experiment_tag(experiment.experiment_id, STUDY_TAG, study)
         return str(experiment.experiment_id)
 
     def _artifacts(self, results: Path) -> str | None:

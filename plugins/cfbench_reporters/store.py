@@ -21,17 +21,29 @@ _WHILE_TALKING = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",  # a server may ask for a day
     # It prints two lines a run to stdout, where the leaderboard goes.
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
+_SYNC = "Nothing of the record is lost: `cfbench sync` logs what is missing when the store answers"
 _NOISY = ("mlflow", "alembic", "urllib3")  # migrations, retries and tracebacks; what matters is raised as well
 
 
+class ForeignAnswerError(Exception):
+    """An answer that is none of MLflow's, or an error's; its words are for the reader, whatever caused it."""
+
+
 @contextlib.contextmanager
-def talking_to(address: str) -> Iterator[None]:
+def talking_to(address: str, advice: str = _SYNC) -> Iterator[None]:
     """Use MLflow on the store at `address`: short timeouts, no log lines, one kind of error.
 
     What the user has set in the environment stays as it is. Everything is put back at the end.
+
+    Parameters
+    ----------
+    address : str
+    advice : str
+        How to go on, for the error.
 
     Raises
     ------
@@ -50,16 +62,22 @@ def talking_to(address: str) -> Iterator[None]:
     except TrackingError:
         raise
     except Exception as error:  # mlflow lets errors of requests, SQLAlchemy, drivers and its own through
-        raise TrackingError(_explained(error, address)) from error
+        raise TrackingError(_explained(error, address, advice)) from error
     finally:
         for name in added:
             os.environ.pop(name, None)
 
 
-def open_client(address: str) -> Any:
-    """Return an ``MlflowClient`` of the store at `address`, made on first use where it is an SQLite file.
+def open_client(address: str, *, make: bool = True) -> Any:
+    """Return an ``MlflowClient`` of the store at `address`; MLflow's global tracking address is left alone.
 
-    To be called inside :func:`talking_to`. MLflow's global tracking address is left alone.
+    To be called inside :func:`talking_to`.
+
+    Parameters
+    ----------
+    address : str
+    make : bool
+        Whether an SQLite file that is not there is made; otherwise it is an error.
     """
     from mlflow.tracking import MlflowClient
 
@@ -75,6 +93,8 @@ def open_client(address: str) -> Any:
             "(--tracking sqlite:///mlflow.db) or a server (--tracking http://...)"
         )
     if path is not None and not path.exists():
+        if not make:
+            raise TrackingError(f"there is no tracking store {address}: no such file")
         _make_sqlite_store(path)
     elif "://" in address and not address.startswith("http"):
         _try_database(address)
@@ -123,7 +143,7 @@ def _silenced() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _explained(error: BaseException, address: str) -> str:
+def _explained(error: BaseException, address: str, advice: str) -> str:
     shown = shown_address(address)
     if "out-of-date database schema" in str(error):
         return (
@@ -136,10 +156,7 @@ def _explained(error: BaseException, address: str) -> str:
             "another store with --tracking"
         )
     cause = error
-    while cause.__cause__ is not None or cause.__context__ is not None:
+    while not isinstance(cause, ForeignAnswerError) and (cause.__cause__ or cause.__context__) is not None:
         cause = cause.__cause__ or cause.__context__ or cause
     reason = " ".join(str(cause).replace(address, shown).split())[:300] or type(cause).__name__
-    return (
-        f"the tracking store {shown} cannot be used: {reason}. Nothing of the record is lost: `cfbench sync` logs "
-        "what is missing when the store answers"
-    )
+    return f"the tracking store {shown} cannot be used: {reason}. {advice}"

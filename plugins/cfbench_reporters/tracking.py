@@ -12,6 +12,7 @@ from cfbench import CellFinished, RunFinished, RunStarted, hookimpl
 
 if TYPE_CHECKING:
     from cfbench_reporters.mirror import Mirror
+    from cfbench_reporters.reading import TrackingReader
 
 
 class TrackingReporter:
@@ -26,6 +27,13 @@ class TrackingReporter:
     def __init__(self) -> None:
         self.logged = 0
         self._mirror: Mirror | None = None
+
+    @staticmethod
+    def reader(address: str) -> TrackingReader:
+        """Open a tracking store for reading cells back from it."""
+        from cfbench_reporters.reading import TrackingReader
+
+        return TrackingReader(address)
 
     @hookimpl
     def cfbench_run_started(self, event: RunStarted) -> None:
