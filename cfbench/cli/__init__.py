@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,7 @@ COMMANDS = {
     "leaderboard": "Show the leaderboard of a record.",
     "compare": "Compare two searchers or two records point by point.",
     "explain": "Explain one case: what to change, and what could undo it.",
+    "merge": "Merge records, such as the shards of a study, into one.",
     "measure": "Add metrics to a record, without any search.",
     "verify": "Judge a record's results again, and run a sample of it again.",
     "pack": "Pack a record into a few small files, to be published.",
@@ -71,6 +73,15 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
+    _open_what_is_closed()
+    try:
+        return _answered(arguments)
+    except SystemExit as end:
+        _leave_strays_behind(end)
+        raise
+
+
+def _answered(arguments: list[str] | None) -> Any:
     from cfbench.errors import CfbenchError
 
     try:
@@ -81,3 +92,31 @@ def main(arguments: list[str] | None = None) -> Any:
     except OSError as error:  # a path that the system refuses: no permission, a name too long, a full disk
         click.echo(f"Error: {error.strerror or error}: {error.filename or 'standard output'}", err=True)
         sys.exit(1)
+
+
+def _open_what_is_closed() -> None:
+    """Put the null device where the caller has closed a standard stream, as in ``cfbench leaderboard >&-``.
+
+    Python has None there, and the next file that is opened would get the stream's number: a library's message would go
+    into a record.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            mode = "r" if number == 0 else "w"
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process lives
+            setattr(sys, name, stream)
+
+
+def _leave_strays_behind(end: SystemExit) -> None:
+    """End the process here where a plugin has left threads running, since Python would wait for them."""
+    strays = sys.modules.get("cfbench.harness.strays")  # loaded only where something was run
+    running = strays.stray_threads() if strays is not None else []
+    if strays is not None and running:
+        click.echo(
+            f"Warning: a plugin left threads running, which end with this command: {', '.join(running)}", err=True
+        )
+        strays.end_now(end.code if isinstance(end.code, int) else int(end.code is not None))

@@ -20,6 +20,8 @@ import pebble
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
+from cfbench.harness.orphans import end_with_parent
+from cfbench.harness.strays import noticed_threads
 from cfbench.harness.worker import Worker, WorkerSetup
 
 THREAD_VARIABLES = (
@@ -97,7 +99,7 @@ class SerialExecutor:
         """Run `job` now and return its ended future."""
         future: Future[Any] = Future()
         try:
-            with _one_thread():
+            with _one_thread(), noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except KeyboardInterrupt:
             raise
@@ -199,6 +201,7 @@ _worker: Worker | None = None
 def _start_worker(setup: WorkerSetup) -> None:
     """Make the spawned process's worker; the terminal's Ctrl-C is for the main process alone."""
     global _worker  # noqa: PLW0603 - pebble hands a process's state to its jobs in no other way
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave = os._exit
     # The pool takes a worker that ends with code 0 for one that was told to end, and waits for its answer for ever.

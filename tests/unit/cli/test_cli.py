@@ -83,3 +83,20 @@ def test_help_imports_nothing_heavy() -> None:
     imported = set(finished.stderr.split())
     assert "cfbench.cli" in imported
     assert not imported & HEAVY
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- 2>&-"])
+def test_a_closed_stream_is_no_traceback(closed: str, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    command = f'"{sys.executable}" -c "from cfbench.cli import main; main()" datasets list --format csv'
+    done = subprocess.run(
+        f'{command} {closed} && echo over > "{said}"',
+        shell=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert ("data set,n," in done.stdout) == ("2>" in closed)
+    assert said.exists()
