@@ -1,0 +1,59 @@
+"""``cfbench merge`` as it is called after a study's shards have run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench.cli import cli
+from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.tracking import remembered_tracking
+
+TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
+STUDY = [
+    *("--plugin", TOY, "--dataset", "toy", "--model", "threshold", "--searcher", "toy-dice", "--metric", "success"),
+    *("--fold", "0", "--fold", "1", "--points", "1", "--repetitions", "1", "--tracking", "none", "--workers", "1"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*arguments])
+
+
+def test_shards_run_and_merge(tmp_path: Path) -> None:
+    for shard in ("1/2", "2/2"):
+        assert call("run", *STUDY, "--shard", shard).exit_code == 0
+    parts = ["results-shard-1-of-2", "results-shard-2-of-2"]
+    merged = call("merge", *parts, "--results", "all")
+    assert merged.exit_code == 0
+    assert merged.stdout.startswith("2 cells (2 new), 2 new searches: all\n")
+    assert "cfbench leaderboard --results all" in merged.stdout
+    assert call("run", *STUDY, "--results", "whole").exit_code == 0
+    assert record_digest(Path("all")) == record_digest(Path("whole"))
+    remembered = remembered_tracking(Path("all"))
+    assert remembered is not None
+    assert remembered.study == "command-line"
+    assert "2 there already" in call("merge", *parts, "--results", "all").stdout
+
+
+def test_damage_is_named_and_is_an_exit_code() -> None:
+    assert call("run", *STUDY).exit_code == 0
+    table = min(Path("results").glob("cells/*/*.parquet"))
+    table.write_bytes(b"nonsense")
+    merged = call("merge", "results", "--results", "all")
+    assert merged.exit_code == 1
+    assert "2 cells (1 new, 1 left out)" in merged.stdout
+    assert f"Damaged: {table}" in merged.stderr
+
+
+def test_directories_are_asked_for() -> None:
+    assert "Missing argument" in call("merge", "--results", "all").output
+    assert "Missing option '--results'" in call("merge", "somewhere").output
