@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cfbench.forests.certificate import Certificate as Certificate
     from cfbench.forests.certificate import Settled as Settled
     from cfbench.forests.certificate import k_certificate as k_certificate
-    from cfbench.forests.compiling import compiled as compiled
+    from cfbench.forests.compiling import compiled_or_plain as compiled_or_plain
     from cfbench.forests.probability import Interval as Interval
     from cfbench.forests.probability import k_probability as k_probability
     from cfbench.forests.structure import ForestStructure as ForestStructure
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from cfbench.problem import SearchBudget as SearchBudget
     from cfbench.problem import Term as Term
     from cfbench.problem import TrainingFold as TrainingFold
+    from cfbench.problem import SeparableTerm as SeparableTerm
     from cfbench.random_perturbations import PerturbedPart as PerturbedPart
     from cfbench.random_perturbations import RandomPerturbations as RandomPerturbations
     from cfbench.reach import Reach as Reach
@@ -129,7 +130,7 @@ _HOME = {
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
     "forests.certificate": ["Certificate", "Settled", "k_certificate"],
-    "forests.compiling": ["compiled"],
+    "forests.compiling": ["compiled_or_plain"],
     "forests.probability": ["Interval", "k_probability"],
     "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
     "forests.walks": ["class_of_cells"],
@@ -146,7 +147,7 @@ _HOME = {
     "oracle": ["NeighbourOracle", "Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],
-    "problem": ["Problem", "SearchBudget", "Term", "TrainingFold"],
+    "problem": ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold"],
     "random_perturbations": ["PerturbedPart", "RandomPerturbations"],
     "reach": ["Reach"],
     "setbacks": ["Setbacks"],

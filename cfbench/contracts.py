@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -128,6 +128,8 @@ class ObjectiveContext:
         for every candidate; its `stream` is the same for all searchers and repetitions.
     ask_neighbours : callable or None
         The model's own way to the classes of many K-neighbours, counted likewise; None: they are asked row by row.
+    model : object or None
+        The fitted model, for objectives that say so (`Objective.looks_into_model`).
     """
 
     x: FloatArray
@@ -137,6 +139,7 @@ class ObjectiveContext:
     stream: int
     judging: bool = False
     ask_neighbours: Callable[[FloatArray, KNeighbours], IntArray] | None = None
+    model: object | None = None
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
         """Ask for the classes of the K-neighbours of candidates; counted as robustness queries, m a candidate.
@@ -157,6 +160,9 @@ class ObjectiveContext:
 
 class Objective(Settings):
     """What a search minimises beside the base loss."""
+
+    looks_into_model: ClassVar[bool] = False
+    """Whether it needs the model's structure; cells of models that do not show theirs are skipped."""
 
     def bind(self, context: ObjectiveContext) -> Callable[[FloatArray, IntArray], FloatArray] | None:
         """Return the term for one search: candidates (n, d) and their classes (n,) in, values to add (n,) out.

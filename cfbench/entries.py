@@ -28,6 +28,8 @@ class Handles(StrEnum):
     CATEGORICAL = "categorical features"
     CONSTRAINTS = "constraints"
     OBJECTIVES = "custom objectives"
+    SEPARABLE = "objectives that are sums over the features"
+    """Of custom objectives, those whose term is a :class:`cfbench.SeparableTerm`; `OBJECTIVES` says more."""
 
 
 class Need(StrEnum):

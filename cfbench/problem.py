@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +18,30 @@ Term = Callable[[FloatArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
+@runtime_checkable
+class SeparableTerm(Protocol):
+    """A term that is a sum over the features, each part a function of that feature's value alone.
+
+    An objective whose `bind` returns one can be minimised exactly where the model can be read.
+    """
+
+    @property
+    def breaks(self) -> tuple[FloatArray, ...]:
+        """A feature each: values between which, and beyond which, the part of a number is concave.
+
+        The factual value is one of them, whether it is named or not. Of no meaning for categorical features.
+        """
+        ...
+
+    def parts(self, Z: FloatArray) -> FloatArray:
+        """Return the parts of candidates, shape (n, d): row sums are the term."""
+        ...
+
+    def __call__(self, Z: FloatArray, classes: IntArray) -> FloatArray:
+        """Return the term, shape (n,)."""
+        ...
+
+
 class SearchBudget:
     """What a search may spend.
 
@@ -181,6 +206,16 @@ class Problem:
                 "add Need.MODEL_STRUCTURE to its entry"
             )
         return self._model
+
+    @property
+    def has_term(self) -> bool:
+        """Whether the objective adds a term to the loss."""
+        return self._term is not None
+
+    @property
+    def separable_term(self) -> SeparableTerm | None:
+        """The objective's term where it is a sum over the features; None where it is not, or where there is none."""
+        return self._term if isinstance(self._term, SeparableTerm) else None
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """The box (two arrays of shape (d,)) of all plausible answers, narrowed by the constraints where they hold."""

@@ -66,6 +66,10 @@ class Setbacks:
         Gower's distance of ``z - w_max`` from `x` is that of `z` plus this: ``(1/d) sum_C |w_i| / range_i``. Decision:
         a changed category that a perturbation may turn into another costs one more mismatch, ``1/d``.
         """
-        again = np.abs(self.largest(Z)) / self._space.ranges + self.turned(Z)
-        total: FloatArray = again.sum(axis=1) / self._space.d
+        total: FloatArray = self.walked_again(Z).sum(axis=1) / self._space.d
         return total
+
+    def walked_again(self, Z: FloatArray) -> FloatArray:
+        """Return how much of each feature's range has to be walked again, shape (n, d); 1 for a turned category."""
+        again: FloatArray = np.abs(self.largest(Z)) / self._space.ranges + self.turned(Z)
+        return again

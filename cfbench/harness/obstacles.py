@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cfbench.contracts import Objective, ObjectiveContext
 from cfbench.dataset import Dataset
 from cfbench.entries import Handles, ModelEntry, Need, SearcherEntry
+from cfbench.problem import SeparableTerm
 
 
 def obstacle(
-    searcher: SearcherEntry, model: ModelEntry, dataset: Dataset, objective: str, *, has_term: bool, constraints: bool
+    searcher: SearcherEntry,
+    model: ModelEntry,
+    dataset: Dataset,
+    objective: str,
+    *,
+    has_term: bool,
+    constraints: bool,
+    separable: bool = False,
+    looks_into_model: bool = False,
 ) -> str:
     """Say in one sentence why `searcher` is not run on a cell; empty: it is.
 
@@ -25,6 +36,10 @@ def obstacle(
         Whether the objective adds anything to the loss.
     constraints : bool
         Whether the plausibility constraints hold.
+    separable : bool
+        Whether what it adds is a sum over the features.
+    looks_into_model : bool
+        Whether the objective needs the model's structure.
     """
     name = searcher.name
     if searcher.unavailable:
@@ -35,13 +50,41 @@ def obstacle(
         return f"{name} does not handle categorical features, and {dataset.name} has them"
     if Handles.CONSTRAINTS not in searcher.handles and constraints:
         return f"{name} does not handle constraints"
-    if Handles.OBJECTIVES not in searcher.handles and has_term:
-        return f"{name} minimises the loss alone, not objective {objective}"
+    if looks_into_model and not model.shows_structure:
+        return f"objective {objective} needs the model's structure, and {model.name} does not show it"
+    return _beyond_objective(searcher, objective, separable=separable) if has_term else ""
+
+
+def _beyond_objective(searcher: SearcherEntry, objective: str, *, separable: bool) -> str:
+    if Handles.OBJECTIVES in searcher.handles:
+        return ""
+    if Handles.SEPARABLE not in searcher.handles:
+        return f"{searcher.name} minimises the loss alone, not objective {objective}"
+    if not separable:
+        return f"{searcher.name} minimises sums over the features, and objective {objective} adds none"
     return ""
 
 
-def has_term(objective: Objective, dataset: Dataset) -> bool:
-    """Whether an objective adds a term to the loss on a data set, found out by binding it to the first row."""
+class Added(NamedTuple):
+    """What an objective adds to the loss on a data set, as far as it matters to who can take it.
+
+    Parameters
+    ----------
+    has_term : bool
+        Whether it adds anything.
+    separable : bool
+        Whether that is a sum over the features.
+    looks_into_model : bool
+        Whether it needs the model's structure.
+    """
+
+    has_term: bool
+    separable: bool
+    looks_into_model: bool
+
+
+def added_by(objective: Objective, dataset: Dataset) -> Added:
+    """Find out what an objective adds to the loss on a data set, by binding it to the first row."""
     context = ObjectiveContext(
         x=dataset.X[0],
         target=dataset.target,
@@ -50,6 +93,12 @@ def has_term(objective: Objective, dataset: Dataset) -> bool:
         stream=0,
     )
     try:
-        return objective.bind(context) is not None
-    except Exception:
-        return True  # a broken objective shows as such in its searches, where the record keeps the reason
+        term = objective.bind(context)
+    except Exception:  # a broken objective shows as such in its searches, where the record keeps the reason
+        return Added(has_term=True, separable=False, looks_into_model=objective.looks_into_model)
+    return Added(term is not None, isinstance(term, SeparableTerm), objective.looks_into_model)
+
+
+def has_term(objective: Objective, dataset: Dataset) -> bool:
+    """Whether an objective adds a term to the loss on a data set."""
+    return added_by(objective, dataset).has_term

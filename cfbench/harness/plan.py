@@ -15,7 +15,7 @@ from cfbench.entries import Entry
 from cfbench.errors import StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.folds import N_FOLDS
-from cfbench.harness.obstacles import has_term, obstacle
+from cfbench.harness.obstacles import Added, added_by, obstacle
 from cfbench.harness.resolution import Resolution, resolve
 from cfbench.harness.store.schema import PROTOCOL_VERSION
 from cfbench.harness.study import AXES, Part, Study
@@ -172,13 +172,13 @@ def _places(
             )
 
 
-def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], bool]:
-    """Find out which objectives (by label) add a term on which data set."""
-    found: dict[tuple[str, str], bool] = {}
+def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
+    """Find out what objectives (by label) add on each data set."""
+    found: dict[tuple[str, str], Added] = {}
     for (axis, _), variant in resolution.variants.items():
         if axis == "objectives":
             objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
-            found |= {(variant.label, name): has_term(objective, data) for name, data in resolution.datasets.items()}
+            found |= {(variant.label, name): added_by(objective, data) for name, data in resolution.datasets.items()}
     return found
 
 
@@ -195,7 +195,7 @@ def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) 
 
 
 def _cell(
-    place: _Place, study: Study, registry: Registry, dataset: Dataset, terms: Mapping[tuple[str, str], bool]
+    place: _Place, study: Study, registry: Registry, dataset: Dataset, terms: Mapping[tuple[str, str], Added]
 ) -> Cell:
     model = registry.model(place.model.name).entry
     searcher = registry.searcher(place.searcher.name).entry
@@ -232,7 +232,8 @@ def _cell(
         white_box=searcher.is_white_box,
     )
     term = terms[place.objective.label, place.dataset]
-    skipped = obstacle(searcher, model, dataset, place.objective.label, has_term=term, constraints=place.constraints)
+    constraints = place.constraints
+    skipped = obstacle(searcher, model, dataset, place.objective.label, constraints=constraints, **term._asdict())
     points, repetitions = _asked(study, place.searcher.name)
     in_fold = -(-dataset.n // N_FOLDS)
     return Cell(

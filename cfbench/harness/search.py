@@ -113,6 +113,7 @@ def run_search(
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
         ask_neighbours=meter.predict_neighbours_for_objective,
+        model=ground.model if objective.looks_into_model else None,
     )
     seed = seeds.searcher_seed()
     with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
@@ -144,6 +145,7 @@ def judge_of(task: SearchTask, ground: Ground, objective: Objective) -> Judge:
         stream=task.seeds().judge_stream(),
         judging=True,
         ask_neighbours=partial(predict_neighbours, ground.oracle),
+        model=ground.model if objective.looks_into_model else None,
     )
     return Judge(
         x=x,

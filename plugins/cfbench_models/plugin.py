@@ -20,6 +20,7 @@ def cfbench_register_models() -> Iterable[ModelEntry]:
         name="random-forest",
         family=RandomForest,
         tuned=TUNED,
+        shows_structure=True,
         summary="Random forest, tuned on the training fold (scikit-learn)",
     )
     yield ModelEntry(

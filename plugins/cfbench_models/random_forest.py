@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily, Oracle
+from cfbench import FeatureSpace, FloatArray, ForestStructure, IntArray, ModelFamily, Oracle
 from cfbench_models.encoding import fit_encoding
 from cfbench_models.scikit_model import ScikitModel, n_classes_of
 
@@ -75,6 +75,18 @@ class ForestModel(ScikitModel):
         from cfbench_models.forest_oracle import forest_oracle
 
         return forest_oracle(self)
+
+    def forest_structure(self) -> ForestStructure:
+        """Return the trees, laid open for white boxes.
+
+        Raises
+        ------
+        UnavailableError
+            If the forest has something that the structure cannot express; the message names it.
+        """
+        from cfbench_models.forest_structure import structure_of
+
+        return structure_of(self)
 
     def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Yield each tree's nodes: children, features and thresholds of the splits, class shares."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cfbench import FeatureSpace, FloatArray, IntArray, Objective, ObjectiveContext, Reach, Setbacks, Term
 from cfbench_objectives.remarks import nothing_to_fear
 
@@ -26,14 +28,40 @@ class SetbackAware(Objective):
         """Return the term ``(1/2) (1/d) sum_C |w_i| / range_i``; None where nothing is ever perturbed."""
         if not Reach.of(context.space).moves_anything:
             return None
-        setbacks = Setbacks(context.space, context.x)
-
-        def term(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
-            half: FloatArray = 0.5 * setbacks.detour(Z)
-            return half
-
-        return term
+        return SetbackTerm(context)
 
     def remark(self, space: FeatureSpace) -> str:
         """Say where there is nothing to be robust against."""
         return nothing_to_fear(space)
+
+
+class SetbackTerm:
+    """The term of one search: a sum over the features, since each is set back on its own.
+
+    Parameters
+    ----------
+    context : ObjectiveContext
+
+    Attributes
+    ----------
+    breaks : tuple of ndarray of float64
+        Between them the part of a feature, ``min(p_i, |z_i - x_i|)``, is the smaller of two linear functions.
+    """
+
+    def __init__(self, context: ObjectiveContext) -> None:
+        self._setbacks = Setbacks(context.space, context.x)
+        self._d = context.space.d
+        relative = Reach.of(context.space).relative
+        self.breaks = tuple(
+            np.array([x, 0.0] if scales else [x]) for x, scales in zip(context.x, relative, strict=True)
+        )
+
+    def parts(self, Z: FloatArray) -> FloatArray:
+        """Return each feature's part, ``(1/2) (1/d) |w_i| / range_i``, shape (n, d)."""
+        parts: FloatArray = 0.5 * self._setbacks.walked_again(Z) / self._d
+        return parts
+
+    def __call__(self, Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG002 - a term receives both
+        """Return the term, shape (n,)."""
+        half: FloatArray = 0.5 * self._setbacks.detour(Z)
+        return half

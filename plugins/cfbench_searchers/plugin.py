@@ -10,6 +10,7 @@ from cfbench import Handles, Need, SearcherEntry, hookimpl
 from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.dice import DiceA, DiceB
+from cfbench_searchers.exact_forest.searcher import ExactForest
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled
 from cfbench_searchers.lore import Lore
 from cfbench_searchers.nearest_unlike import NearestUnlike
@@ -102,6 +103,13 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         summary="the closest training point that the model puts into the target class: a floor",
         handles=_EVERYTHING,
         needs=[Need.TRAINING_DATA],
+    )
+    yield SearcherEntry(
+        name="exact-forest",
+        searcher=ExactForest,
+        summary="the provably cheapest counterfactual on a forest, by branch and bound",
+        handles=[*_LOSS_ALONE, Handles.SEPARABLE],
+        needs=[Need.MODEL_STRUCTURE],
     )
 
 

@@ -14,6 +14,9 @@ from cfbench.testing.cases import Case
 N_ROWS = 400
 """Training rows of a grown model: enough for it to follow the rule, few enough to be fitted at once."""
 
+OUTVOTED = 30
+"""Rows that hold against a single one that is labelled otherwise, so that no model follows it."""
+
 
 def structured_model(entry: SearcherEntry) -> ModelEntry:
     """Return the first registered model that shows its structure.
@@ -40,9 +43,14 @@ def grown(case: Case, entry: ModelEntry) -> Case:
     does not put into the target class.
     """
     X = case.training(N_ROWS).X
+    y = case.rule.predict(X)
+    if len(np.unique(y)) == 1:  # of which nothing can be learned: one row among many equals says otherwise
+        X = np.concatenate([X, np.repeat(X[:1], OUTVOTED, axis=0)])
+        y = np.append(y, np.full(OUTVOTED, y[0]))
+        y[0] = case.target
     family = entry.family()
     first = {name: values[0] for name, values in family.grid().items()}
-    model = family.fit(X, case.rule.predict(X), case.space, first)
+    model = family.fit(X, y, case.space, first)
     elsewhere = X[model.predict(X) != case.target]
     x = elsewhere[np.argmin(case.space.gower(elsewhere, np.array(case.x)))]
     return replace(case, model=model, x=tuple(float(value) for value in x), answer=None)

@@ -24,6 +24,7 @@ def test_names_are_permanent() -> None:
         "cma-es",
         "random-search",
         "nearest-unlike",
+        "exact-forest",
     ]
 
 

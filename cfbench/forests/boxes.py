@@ -1,0 +1,184 @@
+"""The box of all K-perturbations of a counterfactual, in the cells of a forest, with its uniform measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cfbench.forests.structure import ForestStructure
+from cfbench.forests.walks import vote_range
+from cfbench.perturbations import perturbed_value
+from cfbench.reach import Reach
+from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
+
+CLEAR = 1e-9
+"""How far apart two votes must be, a tree, for their order to be beyond rounding."""
+
+
+class Box(NamedTuple):
+    """A part of the box: the cells that its points may have.
+
+    Parameters
+    ----------
+    low, high : ndarray of int64, shape (d,)
+        The lowest and the highest cell of each feature.
+    allowed : ndarray of bool, shape (cells,)
+        Which cells belong to it, all features' cells numbered through; within a feature that is not coded, those
+        between `low` and `high` that hold any value of the perturbation.
+    """
+
+    low: IntArray
+    high: IntArray
+    allowed: BoolArray
+
+
+class Votes(NamedTuple):
+    """What is known of the votes of all points of a box.
+
+    Parameters
+    ----------
+    least, most : ndarray of float64, shape (K,)
+        Bounds on the target's votes less those of each class; infinite for the target itself.
+    pull : ndarray of float64, shape (cells,)
+        By cell, how much there is to gain from cutting the box; all 0 where no tree cuts it.
+    """
+
+    least: FloatArray
+    most: FloatArray
+    pull: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class KBox:
+    """All K-perturbations of a counterfactual: each feature that it keeps anywhere within its perturbation.
+
+    Decision: the box is closed, and holds the present category even where the perturbation set lacks it, since a
+    perturbation may leave a feature alone. The measure is that of the K-robustness score: numbers uniform within their
+    bounds and then clipped to their interval, categories uniform over the perturbation set; its uniform numbers are
+    taken for real ones.
+
+    Parameters
+    ----------
+    structure : ForestStructure
+    z : ndarray of float64, shape (d,)
+    lower, upper : ndarray of float64, shape (d,)
+        The sides; of no meaning for categorical features.
+    codes : tuple of ndarray of float64
+        The values of each categorical feature; empty for numerical ones.
+    whole : Box
+    mass : ndarray of float64, shape (cells,)
+        The probability of each cell; those of a feature add up to 1.
+
+    References
+    ----------
+    Virgolin and Fracaros, "On the robustness of sparse counterfactual explanations to adverse perturbations", section
+    "Robustness for K".
+    """
+
+    structure: ForestStructure
+    z: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    codes: tuple[FloatArray, ...]
+    whole: Box
+    mass: FloatArray
+
+    @classmethod
+    def of(cls, structure: ForestStructure, space: FeatureSpace, x: FloatArray, z: FloatArray) -> KBox:
+        """Make the box of a counterfactual `z`, shape (d,), of the factual point `x`."""
+        reach, own = Reach.of(space), structure.cells(z[np.newaxis])[0]
+        lowest, highest = (bound[0] for bound in reach.bounds(z[np.newaxis]))
+        ends = [perturbed_value(z, share, lowest, highest, space.lower, space.upper) for share in (0.0, 1.0)]
+        moves = (z == x) & ~space.is_categorical & ((reach.decrease > 0) | (reach.increase > 0))
+        lower, upper = (np.where(moves, end, z) for end in ends)
+        allowed, mass = np.zeros(structure.first_cell[-1], dtype=bool), np.zeros(structure.first_cell[-1])
+        codes: list[FloatArray] = []
+        for i, first in enumerate(structure.first_cell[:-1]):
+            drawn = reach.categories[i].astype(np.float64)
+            codes.append(np.empty(0))
+            if moves[i]:
+                start, stop = np.searchsorted(structure.boundaries[i], [lower[i], upper[i]])
+                shares = _shares_below(structure.boundaries[i], z[i] + lowest[i], highest[i] - lowest[i])
+                shares[structure.boundaries[i] >= upper[i]] = 1.0
+                shares[structure.boundaries[i] < lower[i]] = 0.0
+                allowed[first + start : first + stop + 1] = True
+                mass[first : first + len(shares) + 1] = np.diff(shares, prepend=0.0, append=1.0)
+            elif space.is_categorical[i] and z[i] == x[i] and len(drawn):
+                codes[i] = np.union1d(drawn, z[i])
+                allowed[first + _cells_of(structure, i, codes[i])] = True
+                np.add.at(mass, first + _cells_of(structure, i, drawn), 1 / len(drawn))
+            else:
+                allowed[first + own[i]], mass[first + own[i]] = True, 1.0
+        whole = tightened(structure, Box(np.zeros(structure.d, np.int64), structure.n_cells - 1, allowed))
+        return cls(structure, z, lower, upper, tuple(codes), whole, mass)
+
+    def votes(self, box: Box, target: int) -> Votes:
+        """Bound the votes of all points of a part; `target` is the place of a class."""
+        k, cells = len(self.structure.classes), len(self.mass)
+        votes = Votes(np.empty(k), np.empty(k), np.empty(cells))
+        structure = self.structure
+        vote_range(structure.walked, structure.depth, target, *box, structure.first_cell, *votes)
+        votes.least[target], votes.most[target] = np.inf, np.inf
+        return votes
+
+    def cut(self, box: Box, pull: FloatArray) -> tuple[Box, Box]:
+        """Cut a part in two where it pulls most: at a boundary, or one category off the others."""
+        first = self.structure.first_cell
+        i = int(np.argmax(np.add.reduceat(pull, first[:-1])))
+        own = pull[first[i] : first[i + 1]]
+        here, there = np.zeros(len(own), dtype=bool), box.allowed[first[i] : first[i + 1]].copy()
+        if self.structure.is_coded[i]:
+            here[np.argmax(own)] = True
+        else:
+            middle = round(float(own @ np.arange(len(own)) / own.sum()))
+            here[: min(max(middle, int(box.low[i])), int(box.high[i]) - 1) + 1] = True
+        return self._with(box, i, there & here), self._with(box, i, there & ~here)
+
+    def probability(self, box: Box) -> float:
+        """Return the probability of a part."""
+        # Of ordered features `allowed` names all cells of a part, too.
+        per_feature = np.add.reduceat(np.where(box.allowed, self.mass, 0.0), self.structure.first_cell[:-1])
+        return float(np.prod(per_feature))
+
+    def point(self, cells: IntArray) -> FloatArray:
+        """Return a point of the box with the given cells, shape (d,): each feature as near to `z` as it can be."""
+        point = self.z.copy()
+        for i in np.flatnonzero(cells != self.structure.cells(self.z[np.newaxis])[0]).tolist():
+            if len(self.codes[i]):
+                point[i] = self.codes[i][np.flatnonzero(_cells_of(self.structure, i, self.codes[i]) == cells[i])[0]]
+                continue
+            ends, cell = self.structure.boundaries[i], cells[i]
+            first_value = np.nextafter(ends[cell - 1], np.inf) if cell > 0 else -np.inf
+            last_value = ends[cell] if cell < len(ends) else np.inf
+            point[i] = np.clip(self.z[i], max(first_value, self.lower[i]), min(last_value, self.upper[i]))
+        return point
+
+    def _with(self, box: Box, i: int, allowed: BoolArray) -> Box:
+        """Return a part of which feature `i` has the cells allowed."""
+        low, high, everywhere = box.low.copy(), box.high.copy(), box.allowed.copy()
+        everywhere[self.structure.first_cell[i] : self.structure.first_cell[i + 1]] = allowed
+        places = np.flatnonzero(allowed)
+        low[i], high[i] = places[0], places[-1]
+        return Box(low, high, everywhere)
+
+
+def tightened(structure: ForestStructure, box: Box) -> Box:
+    """Return a box whose sides are the outermost cells that are allowed."""
+    parts = [np.flatnonzero(part) for part in np.split(box.allowed, structure.first_cell[1:-1])]
+    return Box(np.array([part[0] for part in parts]), np.array([part[-1] for part in parts]), box.allowed)
+
+
+def _shares_below(ends: FloatArray, start: float, width: float) -> FloatArray:
+    """Return the share of a uniform number that lies at or below each of `ends`, before it is clipped."""
+    if width == 0:
+        return (ends >= start).astype(np.float64)
+    return np.clip((ends - start) / width, 0.0, 1.0)
+
+
+def _cells_of(structure: ForestStructure, i: int, values: FloatArray) -> IntArray:
+    """Return the cells of some values of one feature."""
+    if structure.is_coded[i]:
+        return structure.cell_of_code[i][values.astype(np.intp)]
+    return np.searchsorted(structure.boundaries[i], values, side="left").astype(np.int64)

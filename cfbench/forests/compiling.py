@@ -1,0 +1,41 @@
+"""Compiled loops: by numba where it is installed (the extra `fast`), else plain Python with the same answers."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from cfbench.harness.caches import cache_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CALLED_BY_OTHERS = Path(__file__).with_name("walks.py")
+
+
+def compiled_or_plain(function: F) -> F:
+    """Compile a function when it is first called, or take it from the user's cache.
+
+    numba tells by a function's own file alone whether compiled code in the cache is out of date. So kernels that call
+    each other stand in one file; they may also call those that cfbench exports.
+    """
+    try:
+        numba: Any = importlib.import_module("numba")
+    except ImportError:
+        return function
+    if numba.config.DISABLE_JIT:
+        return function
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder("kernels") / _state_of_called())
+    try:
+        return cast("F", numba.njit(cache=True)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _state_of_called() -> str:
+    return hashlib.blake2b(_CALLED_BY_OTHERS.read_bytes(), digest_size=16).hexdigest()

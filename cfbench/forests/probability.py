@@ -1,0 +1,95 @@
+"""The exact probability that a random K-perturbation keeps the class of a counterfactual, as an interval."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from typing import NamedTuple
+
+from cfbench.forests.boxes import CLEAR, KBox
+from cfbench.forests.structure import ForestStructure
+from cfbench.space import FeatureSpace, FloatArray
+
+
+class Interval(NamedTuple):
+    """What encloses a probability.
+
+    Parameters
+    ----------
+    lower, upper : float
+    """
+
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """How much is left open."""
+        return self.upper - self.lower
+
+    @property
+    def middle(self) -> float:
+        """The number that is nowhere further than half of the width from the truth."""
+        return (self.lower + self.upper) / 2
+
+
+def k_probability(
+    structure: ForestStructure,
+    space: FeatureSpace,
+    x: FloatArray,
+    z: FloatArray,
+    target: int,
+    *,
+    width: float = 0.01,
+    seconds: float | None = None,
+) -> Interval:
+    """Enclose the probability that a uniform K-perturbation of `z` has the class `target`.
+
+    Best-first splitting: the likeliest part of the box that is not settled is bounded as for a certificate
+    (:func:`cfbench.forests.certificate.k_certificate`). Where the class leads on all of it, its probability is added
+    below; where another one does, taken off above; else it is cut in two. The K-robustness score is a sample of this.
+
+    Parameters
+    ----------
+    structure : ForestStructure
+    space : FeatureSpace
+    x, z : ndarray of float64, shape (d,)
+        The factual point and its counterfactual.
+    target : int
+    width : float
+        At most so wide the interval shall be.
+    seconds : float or None
+        Wall-clock limit, after which it is as wide as it is; None: no limit.
+    """
+    place = structure.place_of(target)
+    if place is None:
+        return Interval(0.0, 0.0)
+    box = KBox.of(structure, space, x, z)
+    unclear = CLEAR * len(structure.roots)
+    end = None if seconds is None else time.perf_counter() + seconds
+    kept, lost, made = 0.0, 0.0, 1
+    waiting = [(-1.0, 0, box.whole)]
+    while waiting and 1 - kept - lost > width:
+        share, _, part = heapq.heappop(waiting)
+        votes = box.votes(part, place)
+        if (votes.least > unclear).all():
+            kept -= share
+        elif (votes.most < -unclear).any():
+            lost -= share
+        elif not votes.pull.any():
+            if structure.predict_cells(part.low[None])[0] == target:
+                kept -= share
+            else:
+                lost -= share
+        else:
+            for half in box.cut(part, votes.pull):
+                of_half = box.probability(half)
+                if of_half > 0:
+                    heapq.heappush(waiting, (-of_half, made, half))
+                    made += 1
+        if end is not None and time.perf_counter() > end:
+            break
+    if not waiting:  # what is left between the sums is rounding
+        middle = kept / (kept + lost)
+        return Interval(middle, middle)
+    return Interval(max(0.0, kept), min(1.0, 1 - lost))

@@ -1,0 +1,140 @@
+"""Walks through a forest's trees: the class of a point, and how votes can turn out within a box.
+
+Their argument `forest` is a :class:`cfbench.forests.structure.ForestNodes`. They run compiled where numba is installed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfbench.forests.compiling import compiled_or_plain
+
+
+@compiled_or_plain
+def goes_right(cut: Any, cell: Any) -> Any:
+    """Whether a split sends a cell to the right."""
+    return cell > cut if cut >= 0 else cell == -1 - cut
+
+
+@compiled_or_plain
+def class_of_cells(forest: Any, cells: Any) -> Any:
+    """Return the place of the class with the largest vote of one point, shape (d,), given by its cells.
+
+    Shares are added in the order of the trees and divided by their number, and the first of equal votes wins: so it is
+    in scikit-learn, down to the last bit.
+    """
+    nodes, shares = forest.nodes, forest.shares
+    votes = np.zeros(shares.shape[1])
+    for root in forest.roots:
+        node = root
+        while nodes[node, 0] >= 0:
+            right = goes_right(nodes[node, 1], cells[nodes[node, 0]])
+            node = nodes[node, 3] if right else nodes[node, 2]
+        for k in range(len(votes)):
+            votes[k] += shares[nodes[node, 2], k]
+    best = 0
+    for k in range(1, len(votes)):
+        if votes[k] / len(forest.roots) > votes[best] / len(forest.roots):
+            best = k
+    return best
+
+
+@compiled_or_plain
+def classes_of_cells(forest: Any, cells: Any) -> Any:
+    """Return the places of the classes of points, shape (n, d), given by their cells."""
+    places = np.empty(len(cells), dtype=np.int64)
+    for i in range(len(cells)):
+        places[i] = class_of_cells(forest, cells[i])
+    return places
+
+
+@compiled_or_plain
+def depth_of(nodes: Any, roots: Any) -> Any:
+    """Return the largest number of splits on a way from a root to a leaf."""
+    waiting, levels = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
+    deepest = 0
+    for root in roots:
+        waiting[0], levels[0], count = root, 0, 1
+        while count > 0:
+            count -= 1
+            node, level = waiting[count], levels[count]
+            deepest = max(deepest, level)
+            if nodes[node, 0] >= 0:
+                for side in (2, 3):
+                    waiting[count], levels[count] = nodes[node, side], level + 1
+                    count += 1
+    return deepest
+
+
+@compiled_or_plain
+def vote_range(
+    forest: Any,
+    depth: int,
+    target: int,
+    low: Any,
+    high: Any,
+    allowed: Any,
+    first: Any,
+    least: Any,
+    most: Any,
+    pull: Any,
+) -> None:
+    """Bound the votes of all points of a box.
+
+    A tree's vote lies between those of the leaves that the box reaches, whatever the other trees say. So the sums over
+    the trees of the least and of the largest lead bound the lead of every point: interval arithmetic on the trees.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    depth : int
+        Of its deepest tree.
+    target : int
+        Place of a class.
+    low, high : ndarray of int64, shape (d,)
+        The lowest and the highest cell of each feature.
+    allowed : ndarray of bool
+        By cell, features one after the other: which cells of coded features belong to the box.
+    first : ndarray of int64, shape (d + 1,)
+        Where each feature's cells start.
+    least, most : ndarray of float64, shape (K,)
+        Filled with the bounds on the target's votes less those of each class.
+    pull : ndarray of float64, shape (cells,)
+        Filled, by cell: how much leads differ below the first cut of each tree that goes through the box there.
+    """
+    nodes, shares = forest.nodes, forest.shares
+    n_classes = shares.shape[1]
+    least[:], most[:], pull[:] = 0.0, 0.0, 0.0
+    waiting = np.empty(depth + 2, dtype=np.int64)
+    lowest, highest = np.empty(n_classes), np.empty(n_classes)
+    for root in forest.roots:
+        lowest[:], highest[:] = np.inf, -np.inf
+        waiting[0], count, cut_first = root, 1, -1
+        while count > 0:
+            count -= 1
+            node = waiting[count]
+            while nodes[node, 0] >= 0:
+                f, cut = nodes[node, 0], nodes[node, 1]
+                if cut >= 0:
+                    left, right = low[f] <= cut, high[f] > cut
+                else:
+                    cut = -1 - cut
+                    right = allowed[first[f] + cut]
+                    left = not (right and low[f] == high[f])
+                if left and right:
+                    if cut_first < 0:
+                        cut_first = first[f] + cut
+                    waiting[count] = nodes[node, 3]
+                    count += 1
+                node = nodes[node, 2] if left else nodes[node, 3]
+            leaf = nodes[node, 2]
+            for k in range(n_classes):
+                lead = shares[leaf, target] - shares[leaf, k]
+                lowest[k], highest[k] = min(lowest[k], lead), max(highest[k], lead)
+        for k in range(n_classes):
+            least[k] += lowest[k]
+            most[k] += highest[k]
+            if cut_first >= 0:
+                pull[cut_first] += highest[k] - lowest[k]

@@ -1,0 +1,118 @@
+"""Step 4: best-first branch and bound over boxes of cells."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfbench import FloatArray, IntArray
+from cfbench_searchers.exact_forest.bound import budget_bound, settle
+from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
+
+
+@dataclass(eq=False)
+class BranchAndBound:
+    """The search for a cheaper counterfactual than the task's best, and for the proof that there is none.
+
+    The box with the lowest bound is looked at first, so this bound is at any time one on the cost of every
+    counterfactual that is cheaper than the best known one.
+
+    Parameters
+    ----------
+    task : ForestTask
+    lower_bound : float
+        A bound that is known already; raised on the way. Infinite in the end, where there is proven to be none.
+
+    Attributes
+    ----------
+    boxes : int
+        Looked at so far.
+
+    References
+    ----------
+    Land and Doig, "An automatic method of solving discrete programming problems", Econometrica 28(3), 1960. Optimal
+    counterfactuals on tree ensembles by a mixed-integer model: Parmentier and Vidal, "Optimal counterfactual
+    explanations in tree ensembles", ICML 2021 (OCEAN).
+    """
+
+    task: ForestTask
+    lower_bound: float
+    boxes: int = field(default=0, init=False)
+
+    def run(self) -> None:
+        """Search until the proof is there.
+
+        Raises
+        ------
+        OutOfTime
+            Before; the task's best and `lower_bound` are what they are by then.
+        """
+        task, numbers = self.task, count()
+        alive = np.zeros(len(task.structure.nodes), dtype=bool)
+        whole = (np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1)
+        waiting = [(self.lower_bound, next(numbers), *whole)]
+        while waiting and waiting[0][0] < self._limit:
+            self.lower_bound = waiting[0][0]
+            task.check_time()
+            bound, _, low, high = heapq.heappop(waiting)
+            for part in self._look_at(bound, low, high, alive):
+                heapq.heappush(waiting, (part[0], next(numbers), *part[1:]))
+        self.lower_bound = np.inf if task.best is None else task.best.cost
+
+    @cached_property
+    def _dearest(self) -> float:
+        """More than any point costs."""
+        parts = np.split(self.task.costs.cost, self.task.costs.first[1:-1])
+        return float(sum(part[np.isfinite(part)].max() for part in parts)) + 1e-9
+
+    @property
+    def _limit(self) -> float:
+        """What a point has to cost less than to be of interest; finite."""
+        return min(self.task.limit, self._dearest)
+
+    def _look_at(
+        self, bound: float, low: IntArray, high: IntArray, alive: NDArray[np.bool_]
+    ) -> list[tuple[float, IntArray, IntArray]]:
+        """Bound a box and cut it; return its parts with their bounds."""
+        task, costs = self.task, self.task.costs
+        price, cells, pull = np.empty(task.d), np.empty(task.d, dtype=np.int64), np.empty(task.d)
+        spent = settle(costs, low, high, self._limit, price, cells)
+        is_whole, self.boxes = self.boxes == 0, self.boxes + 1
+        if not spent < self._limit:
+            return []
+        if task.is_target(cells):
+            found = Best(costs.total(cells), cells)
+            task.offer(found)
+            if found.cost <= spent + SLACK:
+                return []
+        if not spent < self._limit:
+            return []
+        walked, depth, box = task.structure.walked, task.structure.depth, (low, high, price)
+        budget = (spent, self._limit, task.rounding)
+        needed = budget_bound(walked, depth, task.target, costs, box, *budget, alive, is_whole, pull)
+        if not needed < self._limit:
+            return []
+        return [(max(bound, needed), *part) for part in self._parts(low, high, pull)]
+
+    def _parts(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
+        """Cut a box where most leads hang: into the cheapest cell and what lies on its sides, or else in two."""
+        wide = high > low
+        if not wide.any():
+            return []
+        # Where no lead hangs on any feature, the widest one.
+        f = int(np.argmax(np.where(wide, pull + 1e-9 * (high - low), -1.0)))
+        a, b, rest = int(low[f]), int(high[f]), int(self.task.costs.rest[f])
+        middle = (a + b) // 2
+        spans = [(rest, rest), (a, rest - 1), (rest + 1, b)] if a <= rest <= b else [(a, middle), (middle + 1, b)]
+        parts = []
+        for start, stop in spans:
+            if start <= stop:
+                part = (low.copy(), high.copy())
+                part[0][f], part[1][f] = start, stop
+                parts.append(part)
+        return parts

@@ -1,0 +1,206 @@
+"""Votes in all cells of one or of two features at once, all others held: difference arrays.
+
+A leaf adds its shares to an interval of cells, or to a rectangle of them: that is two or four changes of an array whose
+running sum then has the votes of every cell. One walk through the trees serves all cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfbench import class_of_cells, compiled_or_plain
+
+
+@compiled_or_plain
+def _next(node: Any, cells: Any) -> Any:
+    """Return the child that a split sends a point to."""
+    cut, cell = node[1], cells[node[0]]
+    right = cell > cut if cut >= 0 else cell == -1 - cut
+    return node[3] if right else node[2]
+
+
+@compiled_or_plain
+def leads_of(forest: Any, rows: Any, target: int) -> Any:
+    """Return the target's lead over its strongest rival for points, shape (n, d), given by their cells."""
+    nodes, shares = forest.nodes, forest.shares
+    n_classes = shares.shape[1]
+    leads, votes = np.empty(len(rows)), np.empty(n_classes)
+    for i in range(len(rows)):
+        votes[:] = 0.0
+        for root in forest.roots:
+            node = root
+            while nodes[node, 0] >= 0:
+                node = _next(nodes[node], rows[i])
+            for k in range(n_classes):
+                votes[k] += shares[nodes[node, 2], k]
+        leads[i] = np.inf
+        for k in range(n_classes):
+            if k != target:
+                leads[i] = min(leads[i], votes[target] - votes[k])
+    return leads
+
+
+@compiled_or_plain
+def leads_along(forest: Any, depth: int, cells: Any, feature: int, target: int, low: int, high: int) -> Any:
+    """Return the target's lead over its strongest rival in the cells `low` to `high` of one ordered feature.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    depth : int
+    cells : ndarray of int64, shape (d,)
+        The point that is moved along the feature.
+    feature, target, low, high : int
+
+    Returns
+    -------
+    ndarray of float64, shape (high - low + 1,)
+        Sums in another order than the forest's own: right but for rounding.
+    """
+    nodes, shares = forest.nodes, forest.shares
+    n_classes = shares.shape[1]
+    change = np.zeros((high - low + 2, n_classes))
+    waiting = np.empty((depth + 2, 3), dtype=np.int64)
+    for root in forest.roots:
+        waiting[0, 0], waiting[0, 1], waiting[0, 2], count = root, low, high, 1
+        while count > 0:
+            count -= 1
+            node, a, b = waiting[count, 0], waiting[count, 1], waiting[count, 2]
+            while nodes[node, 0] >= 0:
+                if nodes[node, 0] != feature:
+                    node = _next(nodes[node], cells)
+                    continue
+                cut = nodes[node, 1]
+                if a <= cut < b:
+                    waiting[count, 0], waiting[count, 1], waiting[count, 2] = nodes[node, 3], cut + 1, b
+                    count += 1
+                    b = cut
+                node = nodes[node, 2] if a <= cut else nodes[node, 3]
+            leaf = nodes[node, 2]
+            for k in range(n_classes):
+                lead = shares[leaf, target] - shares[leaf, k]
+                change[a - low, k] += lead
+                change[b + 1 - low, k] -= lead
+    least = np.empty(high - low + 1)
+    lead = np.zeros(n_classes)
+    for c in range(high - low + 1):
+        least[c] = np.inf
+        for k in range(n_classes):
+            lead[k] += change[c, k]
+            if k != target:
+                least[c] = min(least[c], lead[k])
+    return least
+
+
+@compiled_or_plain
+def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, spans: Any) -> Any:
+    """Return the target's lead over its strongest rival in all pairs of cells of two ordered features.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    depth : int
+    cells : ndarray of int64, shape (d,)
+        The point that is moved along both.
+    pair : (int, int)
+        The features.
+    target : int
+    spans : (int, int, int, int)
+        Lowest and highest cell of the first feature, then of the second.
+
+    Returns
+    -------
+    ndarray of float64, shape (cells of the first, cells of the second)
+        Right but for rounding.
+    """
+    nodes, shares = forest.nodes, forest.shares
+    n_classes, (a0, b0, c0, d0) = shares.shape[1], spans
+    change = np.zeros((n_classes, b0 - a0 + 2, d0 - c0 + 2))
+    waiting = np.empty((depth + 2, 5), dtype=np.int64)
+    for root in forest.roots:
+        put_aside(waiting[0], root, a0, b0, c0, d0)
+        count = 1
+        while count > 0:
+            count -= 1
+            node, a, b = waiting[count, 0], waiting[count, 1], waiting[count, 2]
+            c, d = waiting[count, 3], waiting[count, 4]
+            while nodes[node, 0] >= 0:
+                f, cut = nodes[node, 0], nodes[node, 1]
+                if f == pair[0]:
+                    if a <= cut < b:
+                        put_aside(waiting[count], nodes[node, 3], cut + 1, b, c, d)
+                        count, b = count + 1, cut
+                    node = nodes[node, 2] if a <= cut else nodes[node, 3]
+                elif f == pair[1]:
+                    if c <= cut < d:
+                        put_aside(waiting[count], nodes[node, 3], a, b, cut + 1, d)
+                        count, d = count + 1, cut
+                    node = nodes[node, 2] if c <= cut else nodes[node, 3]
+                else:
+                    node = _next(nodes[node], cells)
+            leaf = shares[nodes[node, 2]]
+            for k in range(n_classes):
+                lead = leaf[target] - leaf[k]
+                change[k, a - a0, c - c0] += lead
+                change[k, b + 1 - a0, c - c0] -= lead
+                change[k, a - a0, d + 1 - c0] -= lead
+                change[k, b + 1 - a0, d + 1 - c0] += lead
+    return least_of_sums(change, target)
+
+
+@compiled_or_plain
+def least_of_sums(change: Any, target: int) -> Any:
+    """Add up changes, shape (K, n + 1, m + 1), along both axes; return the least over the rivals, shape (n, m)."""
+    n, m = change.shape[1] - 1, change.shape[2] - 1
+    least = np.full((n, m), np.inf)
+    for k in range(len(change)):
+        if k == target:
+            continue
+        above = np.zeros(m)
+        for i in range(n):
+            row = 0.0
+            for j in range(m):
+                row += change[k, i, j]
+                above[j] += row
+                least[i, j] = min(least[i, j], above[j])
+    return least
+
+
+@compiled_or_plain
+def cheapest_pair(
+    forest: Any, cells: Any, pair: Any, target: int, spans: Any, costs: Any, below: float, rounding: float, leads: Any
+) -> Any:
+    """Return the cheapest pair of cells with the target class, whose leads :func:`leads_of_pair` has found.
+
+    Parameters
+    ----------
+    costs : (ndarray, ndarray)
+        Of all cells of each feature.
+    below : float
+        Dearer pairs are of no interest.
+    rounding : float
+        A lead that is not below minus this is looked at exactly.
+
+    Returns
+    -------
+    cost, first cell, second cell : float, int, int
+        The cost is `below` where no pair is cheaper.
+    """
+    moved, best = cells.copy(), below
+    best_one, best_two = cells[pair[0]], cells[pair[1]]
+    for i in range(leads.shape[0]):
+        for j in range(leads.shape[1]):
+            cost = costs[0][spans[0] + i] + costs[1][spans[2] + j]
+            if cost < best and leads[i, j] >= -rounding:
+                moved[pair[0]], moved[pair[1]] = spans[0] + i, spans[2] + j
+                if class_of_cells(forest, moved) == target:
+                    best, best_one, best_two = cost, moved[pair[0]], moved[pair[1]]
+    return best, best_one, best_two
+
+
+@compiled_or_plain
+def put_aside(place: Any, node: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Keep a node and the rectangle that reaches it for later."""
+    place[0], place[1], place[2], place[3], place[4] = node, a, b, c, d
