@@ -8,6 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_NAME = 200
+"""Characters of an unknown name that are compared with the known ones and repeated."""
+
 
 class CfbenchError(Exception):
     """Root of every error that cfbench raises on purpose; the command line prints its message without a traceback."""
@@ -70,9 +73,10 @@ class UnknownNameError(CfbenchError):
         self.known = tuple(nearest_first(name, known))
         self.hint = hint
         listing = ", ".join(self.known) if self.known else "none"
-        close = difflib.get_close_matches(name, self.known, n=1)
+        close = difflib.get_close_matches(name[:LONGEST_NAME], self.known, n=1)
         question = f" Did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"unknown {kind} {name!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+        super().__init__(f"unknown {kind} {shown!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...], str]]:
         return type(self), (self.kind, self.name, self.known, self.hint)
@@ -80,8 +84,9 @@ class UnknownNameError(CfbenchError):
 
 def nearest_first(name: str, known: Iterable[str]) -> list[str]:
     """Sort `known` by likeness to `name`, the most alike first, then by the alphabet."""
+    start = name[:LONGEST_NAME].lower()
 
     def unlikeness(candidate: str) -> tuple[float, str]:
-        return -difflib.SequenceMatcher(None, name.lower(), candidate.lower()).ratio(), candidate
+        return -difflib.SequenceMatcher(None, start, candidate.lower()).ratio(), candidate
 
     return sorted(set(known), key=unlikeness)

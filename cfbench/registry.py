@@ -15,6 +15,7 @@ from cfbench.discovery import given, installed, is_file_name, named
 from cfbench.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.loading import Candidate, PluginProblem, guarded, load
+from cfbench.paths import at_home
 from cfbench.plugin import REGISTERING, REPORTING, LoadedPlugin
 
 __all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOptions", "build_registry"]
@@ -114,7 +115,7 @@ class Registry:
             As all look-ups do, naming the known ones, the nearest first.
         """
         if name not in self.datasets:
-            path = Path(name).resolve()
+            path = at_home(Path(name)).resolve()
             for registered in self.datasets.values():
                 if registered.entry.folder is not None and registered.entry.folder.resolve() == path:
                     return registered
@@ -191,8 +192,8 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
     """
     options = replace(
         options,
-        plugins=tuple(str(Path(name).resolve()) if is_file_name(name) else name for name in options.plugins),
-        folders=tuple(folder.resolve() for folder in options.folders),
+        plugins=tuple(str(at_home(Path(name)).resolve()) if is_file_name(name) else name for name in options.plugins),
+        folders=tuple(at_home(folder).resolve() for folder in options.folders),
     )
     candidates, problems = installed()
     plugins: list[LoadedPlugin] = []

@@ -72,7 +72,7 @@ def list_datasets(
             print_table(COLUMNS, lines)
         for fact in found:
             if "unavailable" in fact:
-                click.echo(f"\n{fact['data set']}: {fact['unavailable']}")
+                click.echo(f"\n{fact['data set']}: {shown_lines(fact['unavailable'])}")
 
 
 @command.command("show")
@@ -88,19 +88,30 @@ def show_dataset(
 
     A folder of your own is given by its path (./my-folder) and is checked on the way.
     """
+    from cfbench.leaderboard.safe import visible
+    from cfbench.loading import guarded
+
     registry = open_registry(plugins, [Path(name)] if is_path(name) else [], strict=strict)
     entry = registry.dataset(name).entry
     dataset = load_dataset(entry, data_source(data_dirs, download=not offline))
-    click.echo(f"{dataset.name}: {entry.summary}\n" if entry.summary else f"{dataset.name}\n")
+    click.echo(visible(f"{dataset.name}: {entry.summary}" if entry.summary else dataset.name) + "\n")
     shown = facts(dataset.name, dataset)
-    click.echo(f"{dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical; user: {dataset.user}")
+    user = visible(dataset.user)
+    click.echo(f"{dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical; user: {user}")
     for code, (label, count) in enumerate(zip(dataset.class_labels, dataset.class_counts, strict=True)):
         target = ", the target" if code == dataset.target else ""
-        click.echo(f"class {code}, {label}: {count} rows ({count / dataset.n:.1%}){target}")
+        click.echo(f"class {code}, {visible(label)}: {count} rows ({count / dataset.n:.1%}){target}")
     click.echo()
     print_table(["feature", "kind", "values", "constraint", "perturbation", "description"], feature_lines(dataset))
-    card = entry.card() if entry.card is not None else ""
-    click.echo(f"\n{card.strip()}" if card else "\nIt has no card.")
+    card = guarded(entry.card) if entry.card is not None else ""
+    click.echo(f"\n{shown_lines(card.strip())}" if card else "\nIt has no card.")
+
+
+def shown_lines(text: str) -> str:
+    """Return a text of several lines without signs that could move a terminal's cursor or hide something."""
+    from cfbench.leaderboard.safe import visible
+
+    return "\n".join(visible(line) for line in text.splitlines())
 
 
 def is_path(name: str) -> bool:
@@ -142,6 +153,8 @@ def as_line(fact: dict[str, Any]) -> list[str]:
 
 def as_csv(found: Sequence[dict[str, Any]]) -> str:
     """Return the table with one number a column."""
+    from cfbench.leaderboard.safe import spreadsheet_cell
+
     flat = []
     for fact in found:
         counts = {f"{key} {kind}": count for key in COLUMNS[-2:] for kind, count in fact.get(key, {}).items()}
@@ -151,14 +164,16 @@ def as_csv(found: Sequence[dict[str, Any]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows({name: spreadsheet_cell(value) for name, value in fact.items()} for fact in flat)
     return text.getvalue()
 
 
 def as_markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     rows = [header, ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    from cfbench.leaderboard.safe import markdown_cell
+
+    return "\n".join("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in rows)
 
 
 def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -167,11 +182,13 @@ def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from cfbench.leaderboard.safe import visible
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in header:
         table.add_column(name, no_wrap=name in UNBROKEN, min_width=min(len(name), 8))
     for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
+        table.add_row(*(Text(visible(cell)) for cell in line))
     console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(table)

@@ -13,6 +13,7 @@ import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
 from cfbench.harness.sources import data_source, folders_among
+from cfbench.paths import at_home
 
 PIPED_WIDTH = 100
 """Columns of the text that goes into a file or another program."""
@@ -78,7 +79,7 @@ def command(
         _study(dataset, model, chosen),
         registry,
         data_source(data_dirs),
-        results=results or _record_here(),
+        results=_record_here() if results is None else at_home(results),
         remark=lambda note: click.echo(f"Note: {note}", err=True),
     )
     if form == "json":

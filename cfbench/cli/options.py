@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfbench.paths import at_home
+
 if TYPE_CHECKING:
     from cfbench.registry import Registry
 
 results_option = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=lambda _context, _option, path: at_home(path),
     default=Path("results"),
     show_default=True,
     help="The record's directory.",

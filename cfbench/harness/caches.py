@@ -124,19 +124,23 @@ def load_object(path: Path) -> Any:
 def read_trusted(path: Path) -> bytes | None:
     """Return the content of a cached file; None where it is missing, unreadable, or not this user's alone to write."""
     try:
-        # No symbolic links: what is checked must be what is read.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        # No symbolic links: what is checked must be what is read. No waiting: a named pipe has no end.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
         return None
     except OSError as error:
         _log.warning("the cached file %s cannot be read (%s); it is made again", path, error.strerror)
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        objection = _objection(os.fstat(file.fileno()))
+    try:
+        status = os.fstat(descriptor)
+        objection = _objection(status) if stat.S_ISREG(status.st_mode) else "is no file"
         if objection:
             _log.warning("the cached file %s %s; it is not used but made again", path, objection)
             return None
-        return file.read()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def _made(path: Path) -> Path:

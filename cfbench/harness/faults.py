@@ -14,6 +14,9 @@ from pydantic_core import ErrorDetails
 LONGEST_VALUE = 80
 """Characters of a received value that a message repeats."""
 
+MOST_FAULTS = 20
+"""So many are told; more have one cause, and to word a million of them would take minutes."""
+
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TYPES = {
     "int": "a whole number",
@@ -55,11 +58,11 @@ class Fault:
     path : tuple of str or int
         Where it stands: keys and positions in lists; empty for the whole.
     kind : str
-        "missing", "unknown" or "value".
+        "missing", "unknown", "value", or "further" for what is counted and not told.
     sentence : str
         What is allowed, after "PATH = VALUE: ".
     value : object
-        What was received.
+        What was received; how many there are of what is not told.
     """
 
     path: tuple[str | int, ...]
@@ -69,17 +72,17 @@ class Fault:
 
     def text(self) -> str:
         """The fault in one line."""
-        if self.kind != "value":
-            return f"{dotted(self.path)}: {self.sentence}"
         if not self.path:
             return self.sentence
+        if self.kind != "value":
+            return f"{dotted(self.path)}: {self.sentence}"
         return f"{dotted(self.path)} = {shown(self.value)}: {self.sentence}"
 
 
 def faults_of(
     error: ValidationError, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]
 ) -> list[Fault]:
-    """Translate all that `error` holds.
+    """Translate what `error` holds, of very many faults the first.
 
     Parameters
     ----------
@@ -95,7 +98,11 @@ def faults_of(
         One a key, in pydantic's order. Where a value may be of several kinds, one fault names them all.
     """
     merged: dict[tuple[str | int, ...], Fault] = {}
-    for details in error.errors(include_url=False):
+    every = error.errors(include_url=False)
+    for number, details in enumerate(every):
+        if len(merged) == MOST_FAULTS:
+            left = len(every) - number
+            return [*merged.values(), Fault((), "further", f"and {left:,} more; mend these first", left)]
         fault = _fault(details, given, unknown)
         if details["type"] == "too_short" and _long_enough(fault.value, details):
             continue  # pydantic counts the good items alone; each bad one has a fault of its own
@@ -108,11 +115,12 @@ def faults_of(
     return list(merged.values())
 
 
-def listing(where: str, faults: Sequence[str]) -> str:
+def listing(where: str, faults: Sequence[Fault]) -> str:
     """Put faults into one message: one on the line of `where`, several below it."""
     if len(faults) == 1:
-        return f"{where}: {faults[0]}"
-    return f"{where}: {len(faults)} things are wrong:" + "".join(f"\n  {fault}" for fault in faults)
+        return f"{where}: {faults[0].text()}"
+    count = sum(fault.value if fault.kind == "further" and isinstance(fault.value, int) else 1 for fault in faults)
+    return f"{where}: {count:,} things are wrong:" + "".join(f"\n  {fault.text()}" for fault in faults)
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -123,6 +131,7 @@ def dotted(path: Iterable[str | int]) -> str:
             text += f"[{step}]"
         else:
             key = step if _BARE_KEY.fullmatch(step) else json.dumps(step)
+            key = key if len(key) <= LONGEST_VALUE else f"{key[: LONGEST_VALUE - 3]}..."
             text += f".{key}" if text else key
     return text
 

@@ -74,6 +74,10 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
             variants["objectives", text] = simpler
     for name in study.at_most:
         registry.searcher(name)
+    for name in study.optional_datasets:
+        if name not in (*axes["datasets"], *study.datasets):
+            hint = "Optional is what the study names among its datasets."
+            raise UnknownNameError("optional data set", name, axes["datasets"], hint)
     metrics = _metrics(study, registry, notes)
     names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
     return Resolution(names, datasets, variants, metrics, tuple(notes))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfbench.paths import at_home
+
 if TYPE_CHECKING:
     from cfbench.contracts import DataSource
     from cfbench.dataset import Dataset
@@ -24,7 +26,9 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
 
     from_environment = os.environ.get(DATA_VARIABLE, "")
     named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
-    return DataSource(data_dirs=tuple(path.resolve() for path in named), cache_dir=cache_dir(), download=download)
+    return DataSource(
+        data_dirs=tuple(at_home(path).resolve() for path in named), cache_dir=cache_dir(), download=download
+    )
 
 
 def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
@@ -58,7 +62,7 @@ def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
     """Return the data sets that are written as paths: with a separator, or beginning with a dot."""
     separators = {os.sep, "/"}
     paths = [text for text in datasets if text.startswith(".") or separators & set(text)]
-    return tuple(dict.fromkeys(Path(text).resolve() for text in paths))
+    return tuple(dict.fromkeys(at_home(Path(text)).resolve() for text in paths))
 
 
 def datasets_of(study: Study) -> list[str]:

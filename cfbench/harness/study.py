@@ -57,6 +57,15 @@ def _json_like(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _folder(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("must hold no NUL character, which no path can have")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError("begins with ~ and the name of nobody who has a home here; write the path in full") from None
+
+
 Text = Annotated[str, Strict(), AfterValidator(_printable)]
 Word = Annotated[Text, Field(min_length=1)]
 Count = Annotated[int, Strict(), Field(ge=1)]
@@ -152,7 +161,7 @@ class Study(_Table):
     query_budget: Count | None = None
     respect_steps: Annotated[bool, Strict()] = False
     workers: Count = 1
-    results: Path = Path("results")
+    results: Annotated[Path, AfterValidator(_folder)] = Path("results")
     tracking: Text = ""
     settings: dict[str, EntrySettings] = Field(default_factory=dict)
     parts: tuple[Part, ...] = ()
@@ -180,7 +189,7 @@ def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
         return Study.model_validate(dict(keys))
     except ValidationError as error:
         faults = faults_of(error, keys, _unknown_key)
-        raise StudyError(listing(where, [fault.text() for fault in faults])) from None
+        raise StudyError(listing(where, faults)) from None
 
 
 def read_study(path: Path) -> Study:

@@ -174,7 +174,7 @@ def build_settings(owner: type[S], settings: Mapping[str, Any], name: str = "") 
         return owner.model_validate_json(_as_json(settings, name), strict=True)
     except ValidationError as error:
         faults = faults_of(error, settings, lambda path: f"unknown key {path[-1]!r}")
-        raise StudyError(listing(f"settings of {name}", [fault.text() for fault in faults])) from None
+        raise StudyError(listing(f"settings of {name}", faults)) from None
 
 
 def is_json_like(value: Any, depth: int = 0) -> bool:

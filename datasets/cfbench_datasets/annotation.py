@@ -116,6 +116,8 @@ def _parse(path: Path) -> AnnotationTable:
         raise DataError(f"{path} cannot be read: {error}. It must be a readable text file in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is not valid TOML: {error}. Correct that place, see docs/add-a-dataset.md") from error
+    except (RecursionError, ValueError) as error:  # tables nested past Python's limit, numbers of thousands of digits
+        raise DataError(f"{path} cannot be read as TOML: {error}. Correct that, see docs/add-a-dataset.md") from None
     try:
         return AnnotationTable.model_validate(content)
     except ValidationError as error:

@@ -43,6 +43,17 @@ def make_dataset(name: str, annotation: Annotation, table: Table) -> Dataset:
 
 
 def read_card(folder: Path) -> str:
-    """Return the text of the folder's CARD.md, or nothing where it has none."""
+    """Return the text of the folder's CARD.md, or nothing where it has none.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read as text.
+    """
     card = folder / "CARD.md"
-    return card.read_text(encoding="utf-8") if card.is_file() else ""
+    try:
+        return card.read_text(encoding="utf-8") if card.is_file() else ""
+    except UnicodeDecodeError as error:
+        raise DataError(f"{card}: byte {error.start} is not UTF-8 text; save the card as UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{card} cannot be read: {error.strerror or error}; make it readable, or remove it") from None

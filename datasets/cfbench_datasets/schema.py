@@ -26,6 +26,12 @@ def _reachable(content: Any) -> Any:
     raise ValueError('a list of categories, or "all"')
 
 
+MOST_COMPLAINTS = 100
+"""So many are worded: to look for the name that is most like each of a million unknown ones would take minutes."""
+
+LONGEST_VALUE = 80
+"""Characters of a received value that a complaint repeats."""
+
 Value = Annotated[str, BeforeValidator(_value)]
 """A category or a class as data.csv spells it; 3 and "3" are the same."""
 
@@ -79,8 +85,11 @@ class AnnotationTable(_Table):
 
 
 def complaints(error: ValidationError, content: Mapping[str, Any]) -> list[str]:
-    """Word each complaint of pydantic with the key, the value received and what is allowed."""
-    return list(dict.fromkeys(_complaint(detail, content) for detail in error.errors()))
+    """Word each complaint of pydantic with the key, the value received and what is allowed; of very many the first."""
+    details = error.errors(include_url=False)
+    worded = list(dict.fromkeys(_complaint(detail, content) for detail in details[:MOST_COMPLAINTS]))
+    rest = len(details) - MOST_COMPLAINTS
+    return [*worded, f"{rest:,} further problems, which are not worded"] if rest > 0 else worded
 
 
 _ALLOWED = {
@@ -113,7 +122,15 @@ def _complaint(detail: Any, content: Mapping[str, Any]) -> str:
         allowed = _ALLOWED.get(kind, detail["msg"])
     shown = f"key {key!r}" if isinstance(key, str) else f"entry {key + 1} of {loc[-2]!r}"
     where = where if isinstance(key, str) else _place(loc[:-2], content)
-    return f"{where}{shown} is {detail['input']!r}; allowed: {allowed}"
+    return f"{where}{shown} is {_shown(detail['input'])}; allowed: {allowed}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "nested too deeply to be shown"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
 def _place(loc: list[Any], content: Mapping[str, Any]) -> str:

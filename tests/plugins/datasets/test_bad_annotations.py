@@ -20,6 +20,18 @@ def swap(old: str, new: str) -> Edit:
 
 
 BAD_ANNOTATIONS: dict[str, tuple[Edit, list[str]]] = {
+    "nested past Python's limit": (
+        swap("user =", "user = " + "[" * 5000 + "]" * 5000 + " #"),
+        ["cannot be read as TOML", "recursion"],
+    ),
+    "nested": (
+        swap("user =", "user = " + "[" * 200 + "]" * 200 + " #"),
+        ["key 'user' is [[[[", "...; allowed: a string"],
+    ),
+    "very many unknown keys": (
+        lambda text: "".join(f"key{number} = 1\n" for number in range(20_000)) + text,
+        ["unknown key 'key0'", "101 problems"],
+    ),
     "broken TOML": (swap("[label]", "[label"), ["is not valid TOML", "line 4"]),
     "unknown key": (swap("user =", "usr ="), ["unknown key 'usr'. Did you mean 'user'?"]),
     "unknown key of a feature": (

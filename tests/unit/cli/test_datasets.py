@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench.cli import cli
-from cfbench.errors import DataError, UnknownNameError
+from cfbench.errors import DataError, PluginError, UnknownNameError
 
 PLUGIN = """
 import numpy as np
@@ -116,6 +116,54 @@ def test_show_takes_a_folder_and_says_what_is_wrong_with_it(tmp_path: Path) -> N
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"annotations\.toml does not exist"):
         stdout("show", str(tmp_path / "empty"))
+
+
+ODD = r"""
+title = "odd"
+user = "some\u001b[2Jbody"
+
+[label]
+column = "label"
+classes = ["no", "yes"]
+meanings = ["no\u001b]0;x\u0007", "yes"]
+target = "yes"
+
+[[features]]
+name = "height"
+kind = "numerical"
+interval = [0, 10]
+unit = "cm\u001b[31m"
+description = "how\nhigh"
+"""
+
+
+def test_show_passes_no_control_characters(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "annotations.toml").write_text(ODD)
+    rows = "".join(f"{number},{'no' if number < 5 else 'yes'}\n" for number in range(10))
+    (folder / "data.csv").write_text(f"height,label\n{rows}")
+    (folder / "CARD.md").write_text("# Odd\n\nA \x1b[31mcard\x1b[0m,\tin two lines\n")
+    text = stdout("show", str(folder))
+    assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
+    assert "# Odd\n\nA \N{REPLACEMENT CHARACTER}[31mcard" in text
+    assert "how high" in text
+
+
+def test_a_card_that_is_no_text_is_an_error_that_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "annotations.toml").write_text(ODD)
+    (folder / "data.csv").write_text("height,label\n" + "1,no\n" * 5 + "2,yes\n" * 5)
+    (folder / "CARD.md").write_bytes(b"caf\xe9")
+    with pytest.raises(PluginError, match=r"CARD\.md: byte 3 is not UTF-8 text; save the card as UTF-8"):
+        stdout("show", str(folder))
+
+
+def test_a_folder_at_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(DataError, match=f"{tmp_path}/mine is not a folder"):
+        stdout("show", "~/mine")
 
 
 def test_show_suggests_names() -> None:

@@ -7,6 +7,7 @@ import pickle
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,18 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path, caplog: pytest.LogCaptu
     assert "cannot be read" in caplog.text
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["directory", "named pipe"])
+def test_what_is_no_file_is_reported_and_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "object"
+    make(path)
+    path.chmod(0o700)
+    assert load_object(path) is None
+    assert "is no file; it is not used but made again" in caplog.text
+    store_object(path, 1)  # over a directory it cannot be kept, which is no error
+
+
 def test_an_object_of_a_class_that_is_gone_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "object"
     store_object(path, Vanishing())
@@ -165,6 +178,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_rest(tmp_path: Path) -
 
 WRITER = """
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from cfbench.harness.caches import write_atomically
 for _ in range(30):

@@ -291,6 +291,11 @@ def test_searches_are_bounded_by_points_by_the_fold_and_by_caps() -> None:
     assert [(c.points, c.repetitions, c.searches) for c in everything.cells] == [(9, 2, 10)]
 
 
+def test_an_optional_data_set_that_the_study_does_not_name_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown optional data set 'nmbers'\. Did you mean 'numbers'"):
+        plan_of(datasets=["numbers"], optional_datasets=["nmbers"])
+
+
 def test_an_optional_data_set_that_cannot_be_had_is_left_out_with_a_note() -> None:
     plan = plan_of(datasets=["absent", "numbers"], optional_datasets=["absent"], notes=["first"])
     assert plan.notes == ("first", "data set absent is left out: download it, or name its folder")

@@ -233,3 +233,26 @@ def test_override_complains_as_a_file_does() -> None:
         override(make_study(SMALL), fold=[0])
     with pytest.raises(StudyError, match=r"settings\.cogs = 3: must be a table"):
         override(make_study(SMALL), settings={"cogs": 3})
+
+
+def test_a_folder_at_home_is_meant_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert make_study({**SMALL, "results": "~/x"}).results == Path("/home/somebody/x")
+    assert make_study({**SMALL, "results": "x/~"}).results == Path("x/~")
+    assert 'results = "~nobody-here/x": begins with ~ and the name of nobody' in refusal(results="~nobody-here/x")
+
+
+def test_a_path_with_a_nul_is_refused() -> None:
+    assert (
+        refusal(results="a\0b")
+        == r'mine.toml: results = "a\u0000b": must hold no NUL character, which no path can have'
+    )
+
+
+def test_of_very_many_faults_the_first_are_told() -> None:
+    many = {f"key{number}": number for number in range(200_000)}
+    lines = refusal(**many).splitlines()
+    assert lines[0] == "mine.toml: 200,000 things are wrong:"
+    assert lines[1].startswith("  key0: unknown key 'key0'. Known: ")
+    assert lines[-1] == "  and 199,980 more; mend these first"
+    assert len(refusal(**{"x" * 1_000_000: 1})) < 1_000
