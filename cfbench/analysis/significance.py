@@ -161,7 +161,7 @@ def compare_over_blocks(names: Sequence[str], values: ArrayLike) -> Differences:
     """
     from scipy import stats
 
-    table = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
+    table = np.asarray(values, dtype=np.float64).reshape(np.shape(values)[0], len(names))
     table = table[np.isfinite(table).all(axis=1)]
     blocks, k = table.shape
     reason = ""

@@ -17,6 +17,7 @@ COMMANDS = {
     "explain": "Explain one case: what to change, and what could undo it.",
     "merge": "Merge records, such as the shards of a study, into one.",
     "measure": "Add metrics to a record, without any search.",
+    "report": "Show a record beside the paper: tables, figures, one page.",
     "verify": "Judge a record's results again, and run a sample of it again.",
     "pack": "Pack a record into a few small files, to be published.",
     "plugins": "List everything that is registered, and what failed to load.",

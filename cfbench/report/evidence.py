@@ -1,0 +1,186 @@
+"""All numbers of a record that the paper's tables and figures are made of, in two frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cfbench.analysis.objectives import compare_with_none
+from cfbench.analysis.point_results import PointResults
+from cfbench.dataset import Dataset
+from cfbench.harness.measure import cell_metrics, identity
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.summary import CellSummary
+from cfbench.harness.variants import Variant, resolve_variant
+from cfbench.registry import Registry
+from cfbench.report.names import DISTRIBUTIONS, PARTS, TOLERANCES
+from cfbench.report.selection import Selection, select
+from cfbench.space import FloatArray
+
+MEASURED: Mapping[str, str] = {
+    "k-robustness": "k-robustness",
+    **{
+        f"{name}/{part}/{distribution}": f"{name}[part={part},distribution={distribution}]"
+        for name in ("invalidity", "fixability")
+        for part in PARTS
+        for distribution in DISTRIBUTIONS
+    },
+}
+"""Columns of values about single results, with the metrics that they come from."""
+
+COMPARED: Mapping[str, str] = {
+    "cost-of-robustness": "cost-of-robustness",
+    "time-of-robustness": "time-of-robustness",
+    **{f"accidental/{percent}": f"accidental-robustness[tolerance={percent / 100}]" for percent in TOLERANCES},
+    **{
+        f"accidental-text/{percent}": f"accidental-robustness[tolerance={percent / 100},same_changes=false]"
+        for percent in TOLERANCES
+    },
+    **{
+        f"{name}/{part}/{distribution}": f"{name}[part={part},distribution={distribution}]"
+        for name in ("relative-cost", "relative-cost-raw")
+        for part in PARTS
+        for distribution in DISTRIBUTIONS
+    },
+}
+"""Columns of values beside the result under objective ``none``, with the metrics that they come from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a record says.
+
+    Parameters
+    ----------
+    selection : Selection
+    robust : DataFrame
+        A row for each point of a cell with constraints on: `dataset`, `model`, `objective` (label), `robustness`
+        (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, and the columns of ``MEASURED`` and
+        ``COMPARED``, NaN where there is no value.
+    searching : DataFrame
+        A row for each point of a cell with constraints off: `dataset`, `model`, `searcher`, `fold`, `row_id`, `found`,
+        `loss`.
+    seconds : mapping of (str, str, str) to ndarray of float64
+        Wall-clock seconds of every search with constraints off, by data set, model and searcher.
+    unmeasured : Counter of str
+        Metrics that cells with constraints on lack, with the number of these cells.
+    complaints : Counter of str
+        What could not be compared.
+    """
+
+    selection: Selection
+    robust: pd.DataFrame
+    searching: pd.DataFrame
+    seconds: Mapping[tuple[str, str, str], FloatArray]
+    unmeasured: Counter[str]
+    complaints: Counter[str]
+
+
+def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) -> Evidence:
+    """Read a record.
+
+    Parameters
+    ----------
+    record : Record
+    registry : Registry
+    datasets : mapping of str to Dataset
+        Those at hand, by name: distances are measured in their spaces.
+    """
+    selection = select(record.summaries().values())
+    results = PointResults(record, registry)
+    robust = selection.robust
+    frames = [_robust_rows(cell, results) for cell in robust]
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_robust_columns())
+    compared, complaints = _compared(record, registry, datasets, robust, results)
+    seconds: dict[tuple[str, str, str], list[FloatArray]] = {}
+    for cell in selection.searching:
+        place = (cell.info.dataset, cell.info.model, cell.info.searcher)
+        seconds.setdefault(place, []).append(results.seconds(cell.info.key))
+    points = [_rows(cell, results).assign(searcher=cell.info.searcher) for cell in selection.searching]
+    columns = ["dataset", "model", "searcher", "fold", "row_id", "found", "loss"]
+    return Evidence(
+        selection=selection,
+        robust=table.merge(compared, on=["cell_key", "row_id"], how="left", validate="one_to_one"),
+        searching=(pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=columns))[columns],
+        seconds={place: np.concatenate(parts) for place, parts in seconds.items()},
+        unmeasured=_unmeasured(record, registry, robust),
+        complaints=complaints,
+    )
+
+
+def needed_metrics(registry: Registry) -> tuple[Variant, ...]:
+    """Return what has to be measured about each cell with constraints on."""
+    texts = (*MEASURED.values(), *COMPARED.values())
+    return cell_metrics([resolve_variant(registry, "metric", text) for text in texts], registry)
+
+
+def _rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
+    """Return the results of a cell with its coordinates."""
+    info = cell.info
+    best = results.best(info.key).reset_index(drop=True)[["row_id", "found", "loss", "seconds"]]
+    return best.assign(cell_key=info.key, dataset=info.dataset, model=info.model, fold=info.fold)
+
+
+def _robust_rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
+    rows = _rows(cell, results)
+    objective = cell.content["objective"]
+    values = {column: results.measured(cell.info.key, metric) for column, metric in MEASURED.items()}
+    return rows.assign(
+        objective=cell.info.objective,
+        robustness=objective["name"],
+        m=int(objective["settings"].get("m", 0)),
+        **{column: np.nan if found is None else found for column, found in values.items()},
+    )
+
+
+def _robust_columns() -> list[str]:
+    own = ["row_id", "found", "loss", "seconds", "cell_key", "dataset", "model", "fold", "objective", "robustness", "m"]
+    return [*own, *MEASURED]
+
+
+def _compared(
+    record: Record,
+    registry: Registry,
+    datasets: Mapping[str, Dataset],
+    cells: Iterable[CellSummary],
+    results: PointResults,
+) -> tuple[pd.DataFrame, Counter[str]]:
+    """Return the values beside objective none, a column a metric."""
+    variants = {column: resolve_variant(registry, "metric", text) for column, text in COMPARED.items()}
+    at_hand, complaints = _with_their_data(cells, datasets)
+    spaces = {name: dataset.space for name, dataset in datasets.items()}
+    found = compare_with_none(record, registry, spaces, list(variants.values()), cells=at_hand, results=results)
+    wide = found.table.pivot_table(index=["cell_key", "row_id"], columns="metric", values="value", aggfunc="first")
+    wide = wide.reindex(columns=[variant.label for variant in variants.values()]).astype("float64")
+    wide.columns = pd.Index(list(variants))
+    return wide.reset_index(), complaints + found.complaints
+
+
+def _with_their_data(
+    cells: Iterable[CellSummary], datasets: Mapping[str, Dataset]
+) -> tuple[list[CellSummary], Counter[str]]:
+    """Return the cells whose data set is at hand as it was searched."""
+    kept, complaints = [], Counter[str]()
+    for cell in cells:
+        name = cell.info.dataset
+        if name in datasets and cell.content["dataset"]["digest"] != datasets[name].digest:
+            complaints[f"data set {name} has changed since the searches: nothing is compared on it"] += 1
+        else:
+            kept.append(cell)
+    return kept, complaints
+
+
+def _unmeasured(record: Record, registry: Registry, cells: Iterable[CellSummary]) -> Counter[str]:
+    measured = record.measured()
+    wanted = {variant.label: identity(variant, registry) for variant in needed_metrics(registry)}
+
+    def lacking() -> Iterator[str]:
+        for cell in cells:
+            present = measured.get(cell.info.key, set())
+            yield from (label for label, one in wanted.items() if one not in present)
+
+    return Counter(lacking())

@@ -1,0 +1,73 @@
+"""The comparison as files: a page, and every table and figure by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cfbench.errors import CfbenchError
+from cfbench.harness.store.disk import write_atomically
+from cfbench.report.canvas import Figure
+from cfbench.report.page import render_page
+from cfbench.report.paper_report import Report
+
+PAGE = "paper.html"
+
+
+def write_report(report: Report, output: Path) -> list[Path]:
+    """Write the page, tables and figures, replacing those of an earlier report.
+
+    Returns
+    -------
+    list of Path
+        The files, the page first.
+
+    Raises
+    ------
+    CfbenchError
+        If the folder cannot be written.
+    """
+    written = []
+    for name, content in _contents(report):
+        path = output / name
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            raise CfbenchError(
+                f"{path} cannot be written: {error.strerror or error}; name a folder that you may write to with "
+                "--output"
+            ) from error
+        written.append(path)
+    return written
+
+
+def check_output(output: Path) -> None:
+    """Refuse a folder that cannot be written before work is done for it.
+
+    Raises
+    ------
+    CfbenchError
+        If it is a file, or cannot be made.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        probe = output / f".{PAGE}.probe"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise CfbenchError(
+            f"{output} cannot be written: {error.strerror or error}; name a folder that you may write to with --output"
+        ) from error
+
+
+def _contents(report: Report) -> Iterator[tuple[str, bytes]]:
+    yield PAGE, render_page(report).encode()
+    for section in report.sections:
+        for item in section.items:
+            if isinstance(item, Figure):
+                yield f"figures/{item.name}.svg", item.svg.encode()
+                yield f"figures/{item.name}.png", item.png
+                yield f"figures/{item.name}.csv", item.numbers.csv().encode()
+            else:
+                yield f"tables/{item.name}.md", item.markdown().encode()
+                yield f"tables/{item.name}.csv", item.csv().encode()

@@ -1,0 +1,195 @@
+"""What a record lacks of the paper's experiments, and the commands that add it."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cfbench.harness.folds import N_FOLDS
+from cfbench.harness.presets import PAPER_OBJECTIVES, PAPER_SAMPLES
+from cfbench.harness.store.summary import CellSummary
+from cfbench.report.evidence import Evidence
+from cfbench.report.names import DATASETS, MODELS, SEARCHER, SEARCHERS
+from cfbench.report.selection import Place, Selection
+
+POINTS = 10
+"""Points a fold that a first comparison takes."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What is missing.
+
+    Parameters
+    ----------
+    coverage : tuple of str
+        What the record has, in sentences.
+    missing : tuple of str
+        The cells that it lacks on its own folds, grouped.
+    cells : int
+        How many these are.
+    run : tuple of str
+        Commands that run them.
+    unmeasured : tuple of str
+        Metrics that some cells lack, with the number of these cells.
+    measure : str
+        The command that measures them, and what the missing cells will lack; empty where nothing is missing.
+    whole : str
+        The command that runs everything as the paper did.
+    """
+
+    coverage: tuple[str, ...]
+    missing: tuple[str, ...]
+    cells: int
+    run: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+    measure: str
+    whole: str
+
+
+def gaps(evidence: Evidence, results: Path, command: str = "cfbench") -> Gaps:
+    """Return what a record lacks.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    results : Path
+        The record's directory.
+    command : str
+        How the user calls cfbench.
+    """
+    selection = evidence.selection
+    absent = [place for place in matrix(selection.folds) if place not in selection.cells]
+    where = ["--results", str(results)]
+    measure = shlex.join([command, "measure", "--preset", "paper", *where])
+    unmeasured = tuple(f"{label} (in {count} cells)" for label, count in sorted(evidence.unmeasured.items()))
+    return Gaps(
+        coverage=tuple(_coverage(selection)),
+        missing=tuple(_grouped(absent, selection)),
+        cells=len(absent),
+        run=tuple(shlex.join([command, *options, *where]) for options in _runs(absent, selection)),
+        unmeasured=unmeasured,
+        measure=measure if unmeasured or absent else "",
+        whole=shlex.join([command, "run", "--preset", "paper", *where]),
+    )
+
+
+def first_commands(results: Path, command: str = "cfbench") -> str:
+    """Say how to make a record for a first comparison (one fold, a few points, a search each), and a whole one."""
+    chosen = [place for place in matrix((0,)) if place[4] and place[3] in PAPER_OBJECTIVES]
+    where = ["--results", str(results)]
+    options = [*_axes(chosen), "--points", str(POINTS), "--repetitions", "1"]
+    return (
+        "For a first comparison, in minutes, run\n"
+        f"  {shlex.join([command, 'run', *options, *where])}\n"
+        f"  {shlex.join([command, 'measure', '--preset', 'paper', *where])}\n"
+        "or everything as in the paper, in days, with\n"
+        f"  {shlex.join([command, 'run', '--preset', 'paper', *where])}"
+    )
+
+
+def matrix(folds: Iterable[int]) -> list[Place]:
+    """Return all cells of the paper's experiments on some folds: robustness first, then the searchers."""
+    robust = [
+        (dataset, model, SEARCHER, objective, True, fold)
+        for objective in (*PAPER_OBJECTIVES, *PAPER_SAMPLES)
+        for dataset in DATASETS
+        for model in MODELS
+        for fold in folds
+    ]
+    searching = [
+        (dataset, model, searcher, "none", False, fold)
+        for searcher in SEARCHERS
+        for dataset in DATASETS
+        for model in MODELS
+        for fold in folds
+    ]
+    return [*robust, *searching]
+
+
+def _coverage(selection: Selection) -> Iterator[str]:
+    for what, cells in (("robustness", selection.robust), ("the searchers", selection.searching)):
+        if not cells:
+            yield f"Nothing on {what}: no cell with constraints {'on' if what == 'robustness' else 'off'}."
+            continue
+        folds = sorted({cell.info.fold for cell in cells})
+        points = _span(len(cell.row_ids) for cell in cells)
+        eligible = _span(cell.eligible for cell in cells)
+        repetitions = _span(cell.repetitions for cell in cells)
+        yield (
+            f"On {what}: {len(cells)} cells; fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))} of 0 to "
+            f"{N_FOLDS - 1}; {points} points a cell, of {eligible} eligible ones; {repetitions} of the "
+            "paper's 5 repetitions a point."
+        )
+    if selection.other_setups:
+        yield (
+            f"{selection.other_setups} cells of the same kind have another seed, budget or version than most and are "
+            "in no number."
+        )
+    if selection.passed_over:
+        yield (
+            f"{selection.passed_over} cells are none of the paper's (other data sets, models, searchers or settings): "
+            "`cfbench leaderboard` shows them."
+        )
+
+
+def _grouped(absent: Sequence[Place], selection: Selection) -> Iterator[str]:
+    """Name the missing cells, those of one searcher and objective together."""
+    groups: dict[tuple[str, str, bool, str], dict[str, list[tuple[str, int]]]] = {}
+    for place in absent:
+        dataset, model, searcher, objective, constraints, fold = place
+        group = searcher, objective, constraints, selection.without_results.get(place, "")
+        groups.setdefault(group, {}).setdefault(dataset, []).append((model, fold))
+    for (searcher, objective, constraints, reason), by_dataset in groups.items():
+        alike: dict[str, list[str]] = defaultdict(list)
+        for dataset, cells in by_dataset.items():
+            models = " and ".join(MODELS[name] for name in dict.fromkeys(model for model, _ in cells))
+            folds = sorted({fold for _, fold in cells})
+            alike[f"{models}, fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))}"].append(dataset)
+        where = "; ".join(f"{', '.join(DATASETS[name] for name in names)} ({what})" for what, names in alike.items())
+        task = f"objective {objective}, constraints {'on' if constraints else 'off'}"
+        yield f"{SEARCHERS[searcher]}, {task}{f', {reason}' if reason else ''}: {where}"
+
+
+def _runs(absent: Sequence[Place], selection: Selection) -> Iterator[list[str]]:
+    """Yield the options of runs that cover the missing cells; cells inside that are there already cost nothing."""
+    for constraints in (True, False):
+        block = [place for place in absent if place[4] is constraints]
+        if block:
+            like = (selection.robust if constraints else selection.searching) or [*selection.cells.values()]
+            yield ["run", *_axes(block), *_extent(like)]
+
+
+def _axes(places: Sequence[Place]) -> list[str]:
+    names = ("--dataset", "--model", "--searcher", "--objective")
+    options = [
+        part
+        for axis, name in enumerate(names)
+        for value in dict.fromkeys(place[axis] for place in places)
+        for part in (name, str(value))
+    ]
+    folds = [part for fold in sorted({place[5] for place in places}) for part in ("--fold", str(fold))]
+    return [*options, "--constraints", "on" if places[0][4] else "off", *folds]
+
+
+def _extent(cells: Sequence[CellSummary]) -> list[str]:
+    """Return the options that make further cells comparable with those of the record."""
+    content = cells[0].content
+    options = ["--points", str(max(len(cell.row_ids) for cell in cells))]
+    options += ["--repetitions", str(max(cell.repetitions for cell in cells)), "--seed", str(content["seed"])]
+    if content["time_limit"] is not None:
+        options += ["--time-limit", str(content["time_limit"])]
+    budgets = {cell.info.searcher: cell.content["query_budget"] for cell in cells}
+    if budgets.get(SEARCHER) is not None:  # it has none of its own, others have
+        options += ["--query-budget", str(budgets[SEARCHER])]
+    if content["respect_steps"]:
+        options.append("--respect-steps")
+    return options
+
+
+def _span(numbers: Iterable[int]) -> str:
+    ordered = sorted(set(numbers))
+    return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

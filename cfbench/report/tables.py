@@ -1,0 +1,137 @@
+"""A table with ours and the paper's number in each cell, as markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cfbench.leaderboard.safe import markdown_cell, spreadsheet_cell, visible
+
+ABSENT = "-"
+"""Stands where the record says nothing."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table.
+
+    Parameters
+    ----------
+    ours : str
+        What the record says, as people read it.
+    n : str
+        What it is counted over.
+    paper : str
+        What the paper prints; empty where it prints nothing.
+    points : tuple of int
+        The numbered ways in which the published experiments differ from the paper's text that bear on `paper`.
+    numbers : mapping of str to float, int or None
+        The same unrounded, for the CSV file.
+    """
+
+    ours: str = ABSENT
+    n: str = ""
+    paper: str = ""
+    points: tuple[int, ...] = ()
+    numbers: Mapping[str, float | int | None] = field(default_factory=dict)
+
+    @property
+    def differs(self) -> tuple[int, ...]:
+        """The points that may be why `ours` is another number than `paper`; none where they read the same."""
+        ours, paper = (text.partition(" ±")[0] for text in (self.ours, self.paper))
+        return self.points if paper and ours not in (ABSENT, paper) else ()
+
+    @property
+    def text(self) -> str:
+        """The cell on one line."""
+        counted = f" ({self.n})" if self.n else ""
+        beside = f"; paper {self.paper}" if self.paper else ""
+        marks = f" [{', '.join(map(str, self.differs))}]" if self.differs else ""
+        return f"{self.ours}{counted}{beside}{marks}"
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row: what it is about, and its cells in the order of the columns."""
+
+    heads: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    name : str
+        Of its files, without the ending.
+    title, caption : str
+    heads : tuple of str
+        What the first columns, which say what a row is about, are called.
+    columns : tuple of str
+    rows : tuple of TableRow
+    notes : tuple of str
+        Sentences below the table.
+    """
+
+    name: str
+    title: str
+    caption: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The differences of the published experiments that any of its cells names."""
+        return tuple(sorted({point for row in self.rows for entry in row.entries for point in entry.differs}))
+
+    def markdown(self) -> str:
+        """Return the table in markdown, its caption and notes included."""
+        lines = [(*self.heads, *self.columns), tuple("---" for _ in (*self.heads, *self.columns))]
+        lines += [(*row.heads, *(entry.text for entry in row.entries)) for row in self.rows]
+        body = ["| " + " | ".join(markdown_cell(cell) for cell in line) + " |" for line in lines]
+        notes = [f"- {note}" for note in self.notes]
+        parts = [f"### {self.title}", self.caption, "\n".join(body), "\n".join(notes)]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def csv(self) -> str:
+        """Return a line a cell: what it is about, as it reads, and its numbers unrounded."""
+        numbers = list(dict.fromkeys(name for row in self.rows for entry in row.entries for name in entry.numbers))
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*self.heads, "column", "ours", "counted over", "paper", "differences", *numbers])
+        for row in self.rows:
+            for column, entry in zip(self.columns, row.entries, strict=True):
+                marks = " ".join(map(str, entry.differs))
+                texts = (*row.heads, column, entry.ours, entry.n, entry.paper, marks)
+                cells = [spreadsheet_cell(visible(text)) for text in texts]
+                writer.writerow(cells + [_unrounded(entry.numbers.get(name)) for name in numbers])
+        return out.getvalue()
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """Write a number with a fixed number of digits, from 1,000 on without any."""
+    if value is None or math.isnan(value):
+        return ABSENT
+    text = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text  # no sign on what rounds to nothing
+
+
+def mean_and_sd(mean: float | None, sd: float | None) -> str:
+    """Write a mean with its standard deviation, where it has one."""
+    return decimal(mean) if mean is None or sd is None else f"{decimal(mean)} ± {decimal(sd)}"
+
+
+def printed(pair: Sequence[float] | None) -> str:
+    """Write a mean and a standard deviation that the paper prints."""
+    return mean_and_sd(pair[0], pair[1]) if pair else ""
+
+
+def _unrounded(value: float | int | None) -> str:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else repr(value)
