@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from cfbench.forests.structure import forest_of as forest_of
     from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.harness.caches import cache_folder as cache_folder
+    from cfbench.harness.kernels import Kernels as Kernels
+    from cfbench.harness.kernels import compiled as compiled
     from cfbench.harness.mirrored_record import MirroredCell as MirroredCell
     from cfbench.harness.mirrored_record import MirrorListing as MirrorListing
     from cfbench.harness.runner import RunReport as RunReport
@@ -135,6 +137,7 @@ _HOME = {
     "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
     "forests.walks": ["class_of_cells"],
     "harness.caches": ["cache_folder"],
+    "harness.kernels": ["Kernels", "compiled"],
     "harness.store.load": ["load_record"],
     "harness.mirrored_record": ["MirrorListing", "MirroredCell"],
     "harness.runner": ["RunReport"],

@@ -43,6 +43,8 @@ class NeighbourOracle(Protocol):
 def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
     """Ask for the classes of K-neighbours, in the oracle's own way where it has one, row by row otherwise.
 
+    Nothing is asked where there are no neighbours, ``m = 0``.
+
     Parameters
     ----------
     oracle : Oracle
@@ -53,6 +55,8 @@ def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -
     -------
     ndarray of int64, shape (n, m)
     """
+    if neighbours.m == 0 or len(Z) == 0:
+        return np.empty((len(Z), neighbours.m), dtype=np.int64)
     if isinstance(oracle, NeighbourOracle):
         return oracle.predict_neighbours(Z, neighbours)
     classes = np.empty((len(Z), neighbours.m), dtype=np.int64)

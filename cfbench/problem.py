@@ -12,12 +12,12 @@ from cfbench.errors import CfbenchError
 from cfbench.oracle import Meter
 from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
 from cfbench.trace import Trace
+from cfbench.yardstick import Yardstick
 
 Term = Callable[[FloatArray, IntArray], FloatArray]
 """An objective bound to one problem: candidates (n, d) and their classes (n,) in, a term on the loss (n,) out."""
 
 
-@dataclass(frozen=True)
 @runtime_checkable
 class SeparableTerm(Protocol):
     """A term that is a sum over the features, each part a function of that feature's value alone.
@@ -42,6 +42,7 @@ class SeparableTerm(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class SearchBudget:
     """What a search may spend.
 
@@ -99,6 +100,8 @@ class Problem:
         Present for searchers that declared that they use training data.
     model : object or None
         The fitted model, for searchers that declared themselves white boxes.
+    yardstick : type of Yardstick
+        What measures candidates.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class Problem:
         probabilities: bool = False,
         training: TrainingFold | None = None,
         model: object | None = None,
+        yardstick: type[Yardstick] = Yardstick,
     ) -> None:
         self._x = np.array(x, dtype=np.float64)
         self._x.setflags(write=False)
@@ -130,6 +134,7 @@ class Problem:
         self._probabilities = probabilities
         self._training = training
         self._model = model
+        self._yardstick = yardstick(space, self._x, constraints=constraints, respect_steps=respect_steps)
         self._trace = Trace()
 
     @property
@@ -186,9 +191,7 @@ class Problem:
             If the searcher's entry does not declare ``Need.TRAINING_DATA``.
         """
         if self._training is None:
-            raise CfbenchError(
-                "this searcher did not declare that it uses training data; add Need.TRAINING_DATA to its entry"
-            )
+            raise _undeclared("training data", "TRAINING_DATA")
         return self._training
 
     @property
@@ -201,10 +204,7 @@ class Problem:
             If the searcher's entry does not declare ``Need.MODEL_STRUCTURE``.
         """
         if self._model is None:
-            raise CfbenchError(
-                "this searcher did not declare that it uses the model's structure; "
-                "add Need.MODEL_STRUCTURE to its entry"
-            )
+            raise _undeclared("the model's structure", "MODEL_STRUCTURE")
         return self._model
 
     @property
@@ -228,11 +228,11 @@ class Problem:
 
         Asks nothing of the model.
         """
-        return self._space.cost(Z, self._x)
+        return self._yardstick.cost(Z)
 
     def is_plausible(self, Z: FloatArray) -> BoolArray:
         """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
-        return self._space.is_plausible(Z, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
+        return self._yardstick.is_plausible(Z)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Ask the model for the classes of the rows of `Z`, shape (n, d). Every row counts.
@@ -300,9 +300,7 @@ class Problem:
             Before any row is answered, if the question would pass the query budget.
         """
         if not self._probabilities:
-            raise CfbenchError(
-                "this searcher did not declare that it uses probabilities; add Need.PROBABILITIES to its entry"
-            )
+            raise _undeclared("probabilities", "PROBABILITIES")
         Z = np.array(Z, dtype=np.float64, copy=True)
         before = self._meter.search_queries
         probabilities = self._meter.predict_proba(Z)
@@ -322,11 +320,14 @@ class Problem:
 
     def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
         """Take note of rows that were asked; return each row's cost and whether it is plausible and of the target."""
-        cost = self.distance(Z)
-        good = is_target.copy()
-        good[good] = self.is_plausible(Z[good])
+        cost, good = self._yardstick.measure(Z)
+        good &= is_target
         self._trace.note_classes(Z, good, cost, before)
         return cost, good
+
+
+def _undeclared(what: str, need: str) -> CfbenchError:
+    return CfbenchError(f"this searcher did not declare that it uses {what}; add Need.{need} to its entry")
 
 
 def trace_of(problem: Problem) -> Trace:

@@ -7,7 +7,6 @@ units, categories as codes ``0 .. k-1``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -15,141 +14,23 @@ from numpy.typing import NDArray
 
 from cfbench.digests import digest_of
 from cfbench.errors import DataError
+from cfbench.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
+
+__all__ = [
+    "BoolArray",
+    "CategoricalPerturbation",
+    "Constraint",
+    "FeatureSpace",
+    "FeatureSpec",
+    "FloatArray",
+    "IntArray",
+    "Kind",
+    "NumericalPerturbation",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-
-
-class Kind(StrEnum):
-    """Whether a feature's values are numbers or categories."""
-
-    NUMERICAL = "numerical"
-    CATEGORICAL = "categorical"
-
-
-class Constraint(StrEnum):
-    """What an intervention may do to a feature, relative to the factual value (the paper's P, Eq. 1)."""
-
-    FREE = "none"
-    FIXED = "="
-    ONLY_UP = ">="
-    ONLY_DOWN = "<="
-
-
-@dataclass(frozen=True)
-class NumericalPerturbation:
-    """The largest perturbations of a numerical feature (the paper's p, Sec. "Perturbations & robustness").
-
-    Parameters
-    ----------
-    decrease, increase : float
-        Magnitudes >= 0, in the feature's unit; with `relative`, as a share of the magnitude of the value to achieve.
-    relative : bool
-        Whether the magnitudes scale with ``|z_i|``.
-    """
-
-    decrease: float
-    increase: float
-    relative: bool = False
-
-
-@dataclass(frozen=True)
-class CategoricalPerturbation:
-    """The categories that a perturbation may lead to, as codes, whatever the present one."""
-
-    codes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class FeatureSpec:
-    """The annotation of one feature.
-
-    Parameters
-    ----------
-    name : str
-    kind : Kind
-    lower, upper : float
-        The closed interval of a numerical feature, in its unit; ``0`` and ``k - 1`` for a categorical one.
-    categories : tuple of str
-        The labels of the codes ``0 .. k-1``; empty for a numerical feature.
-    constraint : Constraint
-        Categorical features know only ``FIXED`` and ``FREE``.
-    perturbation : NumericalPerturbation, CategoricalPerturbation or None
-        None: the feature is never perturbed.
-    step : float or None
-        1 for an integer-valued feature. The paper searches those as reals; a study with ``respect_steps = true`` calls
-        a value off the multiples of the step invalid.
-    unit : str
-        For readers; empty where the feature has none.
-    description : str
-        What the feature is, in a sentence for readers; it changes no result and no digest.
-
-    Raises
-    ------
-    DataError
-        If the annotation contradicts itself.
-    """
-
-    name: str
-    kind: Kind
-    lower: float
-    upper: float
-    categories: tuple[str, ...] = ()
-    constraint: Constraint = Constraint.FREE
-    perturbation: NumericalPerturbation | CategoricalPerturbation | None = None
-    step: float | None = None
-    unit: str = ""
-    description: str = ""
-
-    def __post_init__(self) -> None:
-        refuse = self._error
-        if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
-            raise refuse(f"its interval [{self.lower}, {self.upper}] is not finite; give two finite numbers")
-        if self.kind is Kind.CATEGORICAL:
-            self._check_categories()
-            return
-        if self.lower >= self.upper:
-            raise refuse(f"its interval [{self.lower}, {self.upper}] needs a minimum below its maximum")
-        if self.categories:
-            raise refuse("a numerical feature has no categories; give an interval alone")
-        if self.step is not None and not (np.isfinite(self.step) and self.step > 0):
-            raise refuse(f"its step is {self.step}; it must be a positive number")
-        if isinstance(self.perturbation, CategoricalPerturbation):
-            raise refuse("a numerical feature is perturbed by a decrease and an increase, not by categories")
-        if self.perturbation is not None:
-            for side in (self.perturbation.decrease, self.perturbation.increase):
-                if not (np.isfinite(side) and side >= 0):
-                    raise refuse(f"its perturbation has a magnitude of {side}; magnitudes are finite and >= 0")
-
-    def _error(self, what: str) -> DataError:
-        return DataError(f"feature {self.name!r}: {what}")
-
-    def _check_categories(self) -> None:
-        refuse = self._error
-        count = len(self.categories)
-        if count < 1:
-            raise refuse("a categorical feature needs at least one category")
-        repeated = sorted({label for label in self.categories if self.categories.count(label) > 1})
-        if repeated:
-            raise refuse(f"category {repeated[0]!r} is listed more than once")
-        if (self.lower, self.upper) != (0, count - 1):
-            raise refuse(f"codes run from 0 to {count - 1}, not from {self.lower} to {self.upper}")
-        if self.constraint not in (Constraint.FREE, Constraint.FIXED):
-            raise refuse(f"constraint {self.constraint.value!r} needs an order; categories know only '=' and 'none'")
-        if self.step is not None:
-            raise refuse("a categorical feature has no step")
-        if isinstance(self.perturbation, NumericalPerturbation):
-            raise refuse("a categorical feature is perturbed to categories, not by a decrease and an increase")
-        if self.perturbation is not None:
-            unknown = [code for code in self.perturbation.codes if not 0 <= code < count]
-            if unknown:
-                raise refuse(f"its perturbation names code {unknown[0]}; codes run from 0 to {count - 1}")
-
-    @property
-    def n_categories(self) -> int:
-        """Number of categories; 0 for a numerical feature."""
-        return len(self.categories)
 
 
 @dataclass(frozen=True)
@@ -222,9 +103,14 @@ class FeatureSpace:
         return counts
 
     @cached_property
+    def steps(self) -> FloatArray:
+        """The features' steps, shape (d,); NaN where a feature has none."""
+        return _frozen([feature.step or np.nan for feature in self.features])
+
+    @cached_property
     def digest(self) -> str:
         """Digest of everything in the annotation that can change a result."""
-        return digest_of([_content(feature) for feature in self.features])
+        return digest_of([feature.content() for feature in self.features])
 
     def changed(self, Z: FloatArray, x: FloatArray) -> BoolArray:
         """Which features of each row differ from `x` exactly (the paper's C), shape (n, d)."""
@@ -244,10 +130,7 @@ class FeatureSpace:
         ndarray of float64, shape (n,)
             In [0, 1] for rows inside the intervals; the range of a numerical feature is that of its annotated interval.
         """
-        apart = np.abs(Z - x) / self.ranges
-        apart = np.where(self.is_categorical, Z != x, apart)
-        total: FloatArray = apart.sum(axis=1) / self.d
-        return total
+        return self._gower(Z, x, self.changed(Z, x))
 
     def l0(self, Z: FloatArray, x: FloatArray) -> IntArray:
         """How many features of each row differ from `x`, shape (n,)."""
@@ -256,8 +139,17 @@ class FeatureSpace:
 
     def cost(self, Z: FloatArray, x: FloatArray) -> FloatArray:
         """Half of Gower's distance plus half of the share of changed features (Eq. 9 without its last term)."""
-        value: FloatArray = 0.5 * self.gower(Z, x) + 0.5 * self.l0(Z, x) / self.d
+        changed = self.changed(Z, x)
+        value: FloatArray = 0.5 * self._gower(Z, x, changed) + 0.5 * changed.sum(axis=1) / self.d
         return value
+
+    def _gower(self, Z: FloatArray, x: FloatArray, changed: BoolArray) -> FloatArray:
+        apart = Z - x
+        np.abs(apart, out=apart)
+        apart /= self.ranges
+        np.copyto(apart, changed, where=self.is_categorical)
+        total: FloatArray = apart.sum(axis=1) / self.d
+        return total
 
     def plausible_bounds(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The part of the intervals that the constraints leave to an intervention that starts at `x`.
@@ -292,7 +184,20 @@ class FeatureSpace:
             False for rows with a NaN or an infinity, too.
         """
         lower, upper = self.plausible_bounds(x) if constraints else (self.lower, self.upper)
-        allowed = (lower <= Z) & (upper >= Z)
+        return self.is_within(Z, lower, upper, respect_steps=respect_steps)
+
+    def is_within(self, Z: FloatArray, lower: FloatArray, upper: FloatArray, *, respect_steps: bool) -> BoolArray:
+        """Which rows lie in a box, on category codes and, with `respect_steps`, on multiples of the steps, shape (n,).
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        lower, upper : ndarray of float64, shape (d,)
+            What the intervals, and maybe the constraints, leave.
+        respect_steps : bool
+        """
+        allowed = lower <= Z
+        allowed &= upper >= Z
         if self.is_categorical.any():
             codes = Z[:, self.is_categorical]
             allowed[:, self.is_categorical] &= codes == np.floor(codes)
@@ -319,9 +224,8 @@ class FeatureSpace:
         return "a value is off the multiples of its feature's step"
 
     def _on_grid(self, Z: FloatArray) -> BoolArray:
-        steps = np.array([feature.step if feature.step else np.nan for feature in self.features])
-        count = Z / steps
-        free = np.isnan(steps)
+        count = Z / self.steps
+        free = np.isnan(self.steps)
         rounding = 4 * np.finfo(np.float64).eps * np.abs(count)  # of the division: 0.3 / 0.1 is not 3
         with np.errstate(invalid="ignore"):  # an infinity is on no grid
             on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
@@ -332,21 +236,3 @@ def _frozen(values: list[float]) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
-
-
-def _content(feature: FeatureSpec) -> dict[str, object]:
-    perturbation: object = None
-    if isinstance(feature.perturbation, CategoricalPerturbation):
-        perturbation = list(feature.perturbation.codes)
-    elif feature.perturbation is not None:
-        kind = "relative" if feature.perturbation.relative else "absolute"
-        perturbation = [kind, feature.perturbation.decrease, feature.perturbation.increase]
-    return {
-        "name": feature.name,
-        "kind": feature.kind.value,
-        "interval": [feature.lower, feature.upper],
-        "categories": list(feature.categories),
-        "constraint": feature.constraint.value,
-        "perturbation": perturbation,
-        "step": feature.step,
-    }

@@ -51,7 +51,10 @@ class Trace:
         hits = np.flatnonzero(good)
         if len(hits) == 0:
             return
-        running = np.minimum.accumulate(np.concatenate(([self._lowest_loss], cost[hits])))
+        costs = cost[hits]
+        if not costs.min() < self._lowest_loss:
+            return
+        running = np.minimum.accumulate(np.concatenate(([self._lowest_loss], costs)))
         improved = np.flatnonzero(running[1:] < running[:-1])
         self.anytime += [(int(asked_before + hits[i] + 1), float(running[i + 1])) for i in improved]
         self._lowest_loss = float(running[-1])

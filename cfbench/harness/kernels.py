@@ -1,0 +1,158 @@
+"""Compiled kernels: there where numba is installed (the extra `fast`), compiled once a user and kept in the cache.
+
+To compile takes a hundred megabytes, which would stay with a worker for hours. So a process of its own does it, and
+whoever needs the same code meanwhile waits.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from cfbench.errors import UnavailableError
+from cfbench.harness.caches import cache_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REHEARSING = "CFBENCH_REHEARSING"
+"""Environment variable of a process that compiles for others."""
+
+_COMPLETE = "complete"
+_log = logging.getLogger(__name__)
+
+
+def compiled(function: F) -> F:
+    """Have numba compile a function when it is first called, or take it from the cache; for modules of kernels."""
+    from numba import njit
+
+    return cast("F", njit(cache=True, error_model="numpy")(function))
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Modules of functions that numba compiles, and what they are made of.
+
+    Parameters
+    ----------
+    modules : tuple of str
+        Their functions are decorated with `compiled`. They need numba, so nothing else imports them.
+    rehearsal : str
+        A module whose function ``rehearse()`` calls every kernel as it is going to be called.
+    sources : tuple of str
+        Further modules whose code is a part of the kernels.
+    """
+
+    modules: tuple[str, ...]
+    rehearsal: str
+    sources: tuple[str, ...] = ()
+
+    def load(self) -> tuple[ModuleType, ...] | None:
+        """Import the modules; None where numba is missing or switched off.
+
+        Raises
+        ------
+        UnavailableError
+            If there is no cache folder for compiled code.
+        """
+        config = _numba_config()
+        return None if config is None else _imported(self)
+
+    def load_beside_others(self) -> tuple[ModuleType, ...] | None:
+        """Import the modules if numba is loaded already; None where it is not, or there is no cache folder.
+
+        For code that is a little faster when compiled: numba takes longer to load than one search would win.
+        """
+        numba: Any = sys.modules.get("numba")
+        if numba is None or numba.config.DISABLE_JIT:
+            return None
+        try:
+            return _imported(self)
+        except UnavailableError:
+            return None
+
+    def folder(self) -> Path:
+        """Return where the compiled code is kept.
+
+        numba compares a kernel's own file alone before it takes compiled code from the cache, but a kernel holds the
+        code of all kernels that it calls. So the folder is named by what all of them are.
+        """
+        return cache_folder("kernels") / self._digest()
+
+    def compile_once(self) -> None:
+        """Compile everything, unless another process did; for a process that ends with it."""
+        folder = self.folder()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until this process ends, however it does
+            if not (folder / _COMPLETE).exists():
+                importlib.import_module(self.rehearsal).rehearse()
+                (folder / _COMPLETE).touch()
+
+    def _digest(self) -> str:
+        state = hashlib.blake2b(_compiler().encode(), digest_size=16)
+        for name in (*self.modules, *self.sources):
+            specification = importlib.util.find_spec(name)
+            assert specification is not None
+            state.update(Path(str(specification.origin)).read_bytes())
+        return state.hexdigest()
+
+
+def _numba_config() -> Any:
+    """Return numba's settings; None where it is missing or switched off."""
+    try:
+        config: Any = importlib.import_module("numba").config
+    except ImportError:
+        return None
+    return None if config.DISABLE_JIT else config
+
+
+def _compiler() -> str:
+    """Name what decides about the code beside its source; numba compiles again where any of it differs."""
+    target = importlib.import_module("llvmlite.binding")
+    numba = importlib.import_module("numba")
+    return f"{sys.version} {numba.__version__} {target.get_host_cpu_name()} {target.get_host_cpu_features().flatten()}"
+
+
+@cache
+def _imported(kernels: Kernels) -> tuple[ModuleType, ...]:
+    folder = kernels.folder()
+    if not (folder / _COMPLETE).exists() and REHEARSING not in os.environ:
+        _compile_apart(kernels)
+    config = _numba_config()
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+    try:
+        return tuple(map(importlib.import_module, kernels.modules))
+    finally:
+        config.CACHE_DIR = before
+
+
+def _compile_apart(kernels: Kernels) -> None:
+    """Compile in a process of its own. Where that does not work out, this one compiles what it calls."""
+    code = f"from cfbench.harness.kernels import Kernels; {kernels!r}.compile_once()"
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    try:
+        ended = subprocess.run(  # noqa: S603 - this interpreter, our own code
+            [sys.executable, "-c", code],
+            env={**os.environ, REHEARSING: "1", "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        _log.info("kernels are not compiled in a process of their own: %s", error)
+        return
+    if ended.returncode:
+        _log.info("the process that compiles kernels ended with code %d: %s", ended.returncode, ended.stderr[-2000:])
