@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cfbench import compiled
 from cfbench import perturbed_value as core_perturbed_value
 from cfbench_models.cell_kernels import cell_of_category, cell_of_number, codes_of, index_of
 from cfbench_models.forest_kernels import (
@@ -24,7 +25,6 @@ from cfbench_models.forest_kernels import (
     TREES_AT_ONCE,
     ZERO,
     add_shares,
-    compiled,
     set_by_cells,
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench_models.forest_kernels import compiled
+from cfbench import compiled
 from cfbench_models.forest_tables import KEY_BITS
 
 EMPTY = -1

@@ -1,22 +1,26 @@
-"""Compiled kernels: there where numba is installed (the extra `fast`), compiled once a user and kept in the cache."""
+"""What of the models is compiled, where numba is installed (the extra `fast`)."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray, cache_folder, descended_key, perturbed_value
+from cfbench import FloatArray, IntArray, Kernels, descended_key, perturbed_value
 
-KERNELS = ("forest_kernels", "cell_kernels", "forest_questions", "candidate_kernels", "neighbour_kernels")
+FOREST = Kernels(
+    modules=tuple(
+        f"cfbench_models.{name}"
+        for name in ("forest_kernels", "cell_kernels", "forest_questions", "candidate_kernels", "neighbour_kernels")
+    ),
+    rehearsal="cfbench_models.rehearsal_of_forests",
+    sources=("cfbench_models.forest_tables", descended_key.__module__, perturbed_value.__module__),
+)
+NETWORK = Kernels(modules=("cfbench_models.network_kernels",), rehearsal="cfbench_models.rehearsal_of_networks")
 
 
 class CompiledQuestions(NamedTuple):
@@ -52,45 +56,21 @@ class NeighbourReach(NamedTuple):
 
 @cache
 def compiled_questions() -> CompiledQuestions | None:
-    """Return the compiled questions; None where numba is missing or switched off.
+    """Return the compiled questions about forests; None where numba is missing or switched off.
 
     Raises
     ------
     UnavailableError
         If there is no cache folder for compiled code.
     """
-    try:
-        config: Any = importlib.import_module("numba").config
-    except ImportError:
+    modules = FOREST.load()
+    if modules is None:
         return None
-    if config.DISABLE_JIT:
-        return None
-    with _cache_of(config):
-        rows = importlib.import_module("cfbench_models.forest_questions")
-        neighbours = importlib.import_module("cfbench_models.neighbour_kernels")
+    rows, neighbours = modules[2], modules[4]
     return CompiledQuestions(rows.classes_of_rows, rows.shares_of_rows, neighbours.classes_of_neighbours)
 
 
-@contextmanager
-def _cache_of(config: Any) -> Iterator[None]:
-    """Have functions that are decorated inside the block kept in this user's cache.
-
-    numba compares a kernel's own file alone before it takes compiled code from the cache, but a kernel holds the code
-    of all kernels that it calls. So the folder is named by what all of them are.
-    """
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder("kernels") / _digest_of_sources())
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
-
-
-def _digest_of_sources() -> str:
-    folder = Path(__file__).parent
-    files = [*(folder / f"{name}.py" for name in KERNELS), folder / "forest_tables.py"]
-    files += [Path(inspect.getfile(function)) for function in (descended_key, perturbed_value)]
-    state = hashlib.blake2b(digest_size=16)
-    for file in files:
-        state.update(file.read_bytes())
-    return state.hexdigest()
+def compiled_network() -> ModuleType | None:
+    """Return the compiled question about networks, a module; None where numba is missing or switched off."""
+    modules = NETWORK.load()
+    return None if modules is None else modules[0]

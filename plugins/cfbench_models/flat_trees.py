@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import IntArray, UnavailableError
+from cfbench import UnavailableError
+
+Numbers = NDArray[np.int32]
 
 MOST_NODES = 2**30 - 2
 """Compiled walks number the questions that splits ask in 30 bits."""
 
 
 class FlatTrees:
-    """All nodes of a forest of T trees, N in all.
+    """All nodes of a forest of T trees, N in all, numbered in 32 bits: what is made on the way to the tables is large.
 
     Parameters
     ----------
@@ -22,12 +24,12 @@ class FlatTrees:
 
     Attributes
     ----------
-    roots : ndarray of int64, shape (T,)
+    roots : ndarray of int32, shape (T,)
     is_split : ndarray of bool, shape (N,)
         Which nodes have children.
-    left, right : ndarray of int64, shape (N,)
+    left, right : ndarray of int32, shape (N,)
         Children; -1 for leaves.
-    column : ndarray of int64, shape (N,)
+    column : ndarray of int32, shape (N,)
         What a split looks at.
     threshold : ndarray of float32, shape (N,)
         A value up to this one goes left.
@@ -46,33 +48,34 @@ class FlatTrees:
         require_plain(classifier)
         members = [member.tree_ for member in classifier.estimators_]
         sizes = np.array([tree.node_count for tree in members])
-        self.roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self.roots: Numbers = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
         offsets = np.repeat(self.roots, sizes)
 
-        def gathered(name: str) -> Any:
-            return np.concatenate([getattr(tree, name) for tree in members])
+        def gathered(name: str, dtype: type[np.generic] = np.float64) -> Any:
+            return np.concatenate([getattr(tree, name) for tree in members], dtype=dtype, casting="same_kind")
 
-        left, right = gathered("children_left"), gathered("children_right")
-        self.is_split = left >= 0
-        self.left = np.where(self.is_split, left + offsets, -1)
-        self.right = np.where(self.is_split, right + offsets, -1)
-        self.column = gathered("feature")
+        self.left: Numbers = gathered("children_left", np.int32)
+        self.right: Numbers = gathered("children_right", np.int32)
+        self.is_split = self.left >= 0
+        for children in (self.left, self.right):
+            np.add(children, offsets, out=children, where=self.is_split)
+        self.column: Numbers = gathered("feature", np.int32)
         self.threshold = rounded_down(gathered("threshold"))
         self.shares = gathered("value")[:, 0, :]
-        rows = gathered("weighted_n_node_samples")
-        self.weight = rows / rows[offsets]
+        self.weight = gathered("weighted_n_node_samples")
+        self.weight /= self.weight[offsets]
 
-    def siblings_adjacent(self) -> tuple[IntArray, IntArray]:
+    def siblings_adjacent(self) -> tuple[Numbers, Numbers]:
         """Order the nodes of each tree by depth, siblings side by side.
 
         Returns
         -------
-        order : ndarray of int64, shape (N,)
+        order : ndarray of int32, shape (N,)
             The node that comes to each place; roots keep theirs.
-        child : ndarray of int64, shape (N,)
+        child : ndarray of int32, shape (N,)
             By place: the place of the left child, or the place itself for a leaf.
         """
-        tree = np.zeros(len(self.left), dtype=np.int64)
+        tree = np.zeros(len(self.left), dtype=np.int32)
         tree[self.roots] = np.arange(len(self.roots))
         level, levels = self.roots, []
         while len(level):
@@ -85,7 +88,7 @@ class FlatTrees:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         splits = self.is_split[order]
-        child = np.arange(len(order))
+        child = np.arange(len(order), dtype=np.int32)
         child[splits] = place[self.left[order[splits]]]
         return order, child
 

@@ -12,11 +12,11 @@ is a :class:`cfbench_models.forest_tables.ForestTables`; see there for the words
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from cfbench import compiled
 
 TREES_AT_ONCE = 16
 """Trees that share a queue."""
@@ -32,13 +32,6 @@ BITS = ONE << np.arange(ROWS, dtype=np.uint64)
 LEFT_CHILD, GOES_RIGHT, GOES_LEFT = np.uint64(32), np.uint64(31), np.uint64(30)
 SLOT, GOES_ON = np.uint64(2**30 - 1), np.uint64(3 * 2**30)
 _NEXT = np.uint32(1)
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile a function when it is first called, or take it from the cache."""
-    return cast("F", njit(cache=True)(function))
 
 
 @compiled

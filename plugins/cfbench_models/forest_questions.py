@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cfbench import compiled
 from cfbench_models.cell_kernels import alike_order, are_single, find_cells, recall, remember
-from cfbench_models.forest_kernels import ALL, ROWS, compiled, mean_shares, room_for_walks, set_by_cells, vote
+from cfbench_models.forest_kernels import ALL, ROWS, mean_shares, room_for_walks, set_by_cells, vote
 
 
 @compiled

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cfbench import FloatArray, IntArray, UnavailableError
 from cfbench_models.encoding import Encoding
-from cfbench_models.flat_trees import FlatTrees
+from cfbench_models.flat_trees import FlatTrees, Numbers
 from cfbench_models.threshold_bins import ThresholdBins
 
 LEVELS = 4
@@ -123,7 +123,7 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
     if encoding.mean is not None:
         raise UnavailableError("the forest's columns are standardised")
     trees = FlatTrees(classifier)
-    slots = np.zeros(len(trees.left), dtype=np.int64)
+    slots: Numbers = np.zeros(len(trees.left), dtype=np.int32)
     used, first_slot = [], [0]
     for feature, splits, places in _used_features(trees, encoding):
         slots[splits] = first_slot[-1] + places
@@ -131,17 +131,21 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
         used.append(feature)
     slots[~trees.is_split] = first_slot[-1]
     order, child = trees.siblings_adjacent()
-    is_split, shares = trees.is_split[order], trees.shares[order].T
-    is_leaf = ~is_split & (shares[0] != 1)
-    leaves_before = np.cumsum(is_leaf) - is_leaf
-    number = np.where(is_leaf, leaves_before, is_leaf.sum())
+    is_split, slots = trees.is_split[order], slots[order]
+    of_leaves, roots = trees.shares[order[~is_split]], trees.roots
+    del trees, order  # what is made from here on is as large again
+    is_leaf = ~is_split
+    is_leaf[is_leaf] = of_leaves[:, 0] != 1
+    leaves_before = np.cumsum(is_leaf, dtype=np.int32) - is_leaf
+    number = np.where(is_leaf, leaves_before, leaves_before[-1] + is_leaf[-1])
+    shares = of_leaves[of_leaves[:, 0] != 1].T
     bins = [ThresholdBins.of(feature.thresholds) for feature in used]
     return ForestTables(
-        nodes=_packed(np.where(is_split, child, number), slots[order], is_split, is_split | is_leaf),
-        roots=trees.roots.astype(np.uint32),
-        first_leaf=leaves_before[trees.roots].astype(np.uint32),
-        shares=np.append(shares[:, is_leaf], np.eye(len(shares))[:, :1], axis=1),
-        exact=_sums_are_exact(shares[:, ~is_split]),
+        nodes=_packed(np.where(is_split, child, number), slots, is_split, is_split | is_leaf),
+        roots=roots.astype(np.uint32),
+        first_leaf=leaves_before[roots].astype(np.uint32),
+        shares=np.append(shares, np.eye(len(shares))[:, :1], axis=1),
+        exact=_sums_are_exact(of_leaves.T),
         features=np.array([feature.position for feature in used], dtype=np.int64),
         is_coded=np.array([feature.is_coded for feature in used], dtype=bool),
         first_slot=np.array(first_slot, dtype=np.int64),
@@ -155,7 +159,7 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
     )
 
 
-def _used_features(trees: FlatTrees, encoding: Encoding) -> Iterator[tuple[_Feature, IntArray, IntArray]]:
+def _used_features(trees: FlatTrees, encoding: Encoding) -> Iterator[tuple[_Feature, Any, Any]]:
     """Yield each feature that splits look at, with these splits and the places of their slots among its own."""
     for position, columns, table in _columns(encoding):
         splits = np.flatnonzero(trees.is_split & (trees.column >= columns.start) & (trees.column < columns.stop))
@@ -183,7 +187,7 @@ def _columns(encoding: Encoding) -> Iterator[tuple[int, range, FloatArray | None
 
 
 def _packed(
-    first: IntArray, slots: IntArray, is_split: NDArray[np.bool_], matters: NDArray[np.bool_]
+    first: Numbers, slots: Numbers, is_split: NDArray[np.bool_], matters: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Pack nodes: left children or leaves' numbers, slots, which nodes are splits, which ones walks go on to."""
     goes_left, goes_right = np.zeros_like(is_split), np.zeros_like(is_split)

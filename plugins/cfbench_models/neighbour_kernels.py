@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from cfbench import compiled
 from cfbench import descended_key as core_descended_key
 from cfbench import uniform_share as core_uniform_share
 from cfbench_models.candidate_kernels import NOWHERE, find_common, moves_number, number_between, set_boxes
 from cfbench_models.cell_kernels import are_single, cell_of_category, cell_of_number, codes_of, index_of
-from cfbench_models.forest_kernels import ALL, ROWS, compiled, room_for_walks, set_by_cells, set_constant, vote
+from cfbench_models.forest_kernels import ALL, ROWS, room_for_walks, set_by_cells, set_constant, vote
 
 # The core's own definitions, compiled: the draws have the same bits with and without numba.
 descended_key = compiled(core_descended_key)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfbench import Distribution, FloatArray, IntArray, KNeighbours
+from cfbench_models.compilation import compiled_network
+from cfbench_models.compiled_pass import CompiledPass
 from cfbench_models.forward_pass import ForwardPass
 from cfbench_models.network_neighbours import NetworkNeighbours
 
@@ -38,6 +40,8 @@ class NetworkOracle:
         self._model = model
         self._classes: IntArray = np.asarray(model.classifier.classes_, dtype=np.int64)
         self._single = ForwardPass(model.encoding, model.classifier, np.float32)
+        kernels = compiled_network()
+        self._first = self._single if kernels is None else CompiledPass(self._single, kernels)
         self._double = ForwardPass(model.encoding, model.classifier, np.float64)
         self._neighbours: NetworkNeighbours | None = None
 
@@ -46,7 +50,7 @@ class NetworkOracle:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is in doubt, and goes on to scikit-learn
             if len(Z) == 1 and (winner := self._double.answer_row(Z[0])) >= 0:
                 return self._classes[winner : winner + 1].copy()
-            winners, certain = self._single.answer(Z)
+            winners, certain = self._first.answer(Z)
             classes: IntArray = self._classes[winners]
             if not certain.all():
                 classes[~certain] = self._with_care(Z[~certain])
