@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from cfbench import BudgetExhausted, FloatArray, IntArray, Problem, Searcher
+from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
 from cfbench_searchers.incumbent import Incumbent
 from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.variation import cross, mutate, winners
 
 
 class Cogs(Searcher):
@@ -77,11 +77,11 @@ class Cogs(Searcher):
         largest_step = np.maximum(self.mutation_extent / 2 * problem.space.ranges, box.spacing)
         population = initial_population(box, problem.x, self.population_size, rng)
         best.ask(population)
+        parents = np.arange(len(population))
         for _ in range(self.n_generations):
-            children = cross(population[rng.permutation(len(population))], rng)
-            mutate(children, box, problem.space.is_categorical, largest_step, rng)
-            values = best.ask(children)
-            population = children[winners(values, self.tournament_size, rng)]
+            population = cross(population, parents[rng.permutation(len(parents))], rng)
+            mutate(population, box, largest_step, rng)
+            parents = winners(best.ask(population), self.tournament_size, rng)
 
 
 def initial_population(box: PlausibleBox, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
@@ -95,81 +95,3 @@ def initial_population(box: PlausibleBox, x: FloatArray, n: int, rng: np.random.
     copied = rng.random(population.shape) < (2 / d if d > 2 else 0.5)
     np.copyto(population, box.nearest(x), where=copied)
     return population
-
-
-def cross(parents: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Give two complementary children for each pair of `parents`, every feature swapped with probability 1/2.
-
-    Parameters
-    ----------
-    parents : ndarray of float64, shape (n, d)
-        Row ``i`` of the first half is paired with row ``i`` of the second.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
-        The children of pair ``i``, in the same places.
-    """
-    half = len(parents) // 2
-    first, second = parents[:half], parents[half:]
-    swapped = rng.random(first.shape) < 0.5
-    children = parents.copy()
-    np.copyto(children[:half], second, where=swapped)
-    np.copyto(children[half:], first, where=swapped)
-    return children
-
-
-def mutate(
-    children: FloatArray,
-    box: PlausibleBox,
-    is_categorical: NDArray[np.bool_],
-    largest_step: FloatArray,
-    rng: np.random.Generator,
-) -> None:
-    """Alter each feature of each child with probability ``1/d``, in place.
-
-    A categorical feature takes another of its plausible categories, a numerical one moves by up to its `largest_step`
-    and stops at the sides of `box`.
-
-    Parameters
-    ----------
-    children : ndarray of float64, shape (n, d)
-    box : PlausibleBox
-    is_categorical : ndarray of bool, shape (d,)
-    largest_step : ndarray of float64, shape (d,)
-        ``s_mut / 2`` times the range of each feature.
-    rng : Generator
-    """
-    # About one feature a child is altered: working on those alone costs a d-th of working on the matrix.
-    rows, features = np.nonzero(rng.random(children.shape) < 1 / children.shape[1])
-    values = children[rows, features]
-    shares = rng.random(len(rows))
-    moved = box.nearest(values + (2 * shares - 1) * largest_step[features], features)
-    turned = box.another(values, features, shares)
-    children[rows, features] = np.where(is_categorical[features], turned, moved)
-
-
-def winners(values: FloatArray, size: int, rng: np.random.Generator) -> IntArray:
-    """Hold tournaments of `size` contenders until there are as many winners as contenders.
-
-    Each round cuts a random permutation into tournaments. Where `size` divides `n`, every candidate takes part exactly
-    `size` times, and the best one wins each time; otherwise a round leaves a few out.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        Smaller is better.
-    size : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Positions in `values`.
-    """
-    n = len(values)
-    a_round = n // size
-    rounds = -(-n // a_round)
-    contenders = np.concatenate([rng.permutation(n)[: a_round * size] for _ in range(rounds)]).reshape(-1, size)
-    chosen: IntArray = contenders[np.arange(len(contenders)), np.argmin(values[contenders], axis=1)]
-    return chosen[:n]

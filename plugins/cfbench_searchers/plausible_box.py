@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from types import EllipsisType
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfbench import FloatArray, IntArray, Problem
+
+
+class BoxArrays(NamedTuple):
+    """A box as compiled code takes it; each array is of shape (d,).
+
+    Parameters
+    ----------
+    lower, upper, spacing : ndarray of float64
+        As in `PlausibleBox`.
+    divisor : ndarray of float64
+        The spacing; 1 in a continuum.
+    counts : ndarray of float64
+        How many values a feature can take on its grid; of no meaning in a continuum.
+    is_categorical : ndarray of bool
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    spacing: FloatArray
+    divisor: FloatArray
+    counts: FloatArray
+    is_categorical: NDArray[np.bool_]
 
 
 class PlausibleBox:
@@ -24,20 +48,23 @@ class PlausibleBox:
         The sides, narrowed to the outermost values that are allowed.
     spacing : ndarray of float64, shape (d,)
         Distance between neighbouring allowed values: 1 for categories, the step where steps hold, 0 for a continuum.
+    is_categorical : ndarray of bool, shape (d,)
+    arrays : BoxArrays
     """
 
     def __init__(self, problem: Problem) -> None:
         space = problem.space
         steps = [feature.step or 0.0 if problem.respect_steps else 0.0 for feature in space.features]
-        self._is_categorical = space.is_categorical
+        self.is_categorical = space.is_categorical.copy()
         self.spacing = np.where(space.is_categorical, 1.0, steps)
         self._divisor = np.where(self.spacing > 0, self.spacing, 1.0)
         lower, upper = problem.bounds()
-        self.lower = np.where(self.spacing > 0, np.ceil(lower / self._divisor) * self.spacing, lower)
-        self.upper = np.where(self.spacing > 0, np.floor(upper / self._divisor) * self.spacing, upper)
+        self.lower: FloatArray = np.where(self.spacing > 0, np.ceil(lower / self._divisor) * self.spacing, lower)
+        self.upper: FloatArray = np.where(self.spacing > 0, np.floor(upper / self._divisor) * self.spacing, upper)
         # How many values a feature can take on its grid; of no meaning in a continuum, and never less than one, since a
         # factual value off the grid may leave none.
         self._counts = np.maximum(np.rint((self.upper - self.lower) / self._divisor) + 1, 1)
+        self.arrays = BoxArrays(self.lower, self.upper, self.spacing, self._divisor, self._counts, self.is_categorical)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw `n` plausible points, every feature uniformly on its own; shape (n, d)."""
@@ -51,7 +78,7 @@ class PlausibleBox:
     def inside(self, values: FloatArray) -> FloatArray:
         """Return the nearest points, shape (..., d), where categories may be any number of their interval."""
         clipped: FloatArray = np.clip(values, self.lower, self.upper)
-        return np.where(self._is_categorical, clipped, self.nearest(values))
+        return np.where(self.is_categorical, clipped, self.nearest(values))
 
     def nearest(self, values: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
         """Return the plausible values nearest to `values`.

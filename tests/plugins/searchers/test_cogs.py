@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
-from cfbench_searchers.cogs import Cogs, cross, initial_population, mutate, winners
+from cfbench_searchers.cogs import Cogs, initial_population
 from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.variation import cross, mutate, winners
 
 SMALL = Cogs(population_size=40, n_generations=10)
 
@@ -79,7 +80,7 @@ def test_initial_population_of_few_features_is_half_drawn(
 def test_crossover_gives_complementary_children() -> None:
     parents = np.arange(6 * 500, dtype=np.float64).reshape(6, 500)
     before = parents.copy()
-    children = cross(parents, rng())
+    children = cross(parents, np.arange(6), rng())
     assert np.array_equal(parents, before)
     for i in range(3):
         pair, offspring = parents[[i, i + 3]], children[[i, i + 3]]
@@ -95,7 +96,7 @@ def test_mutation_alters_one_feature_of_d_and_keeps_its_reach(
     x = (space.lower + space.upper) / 2
     box = PlausibleBox(make_problem(space, x, never))
     children = np.tile(x, (20_000, 1))
-    mutate(children, box, space.is_categorical, 0.25 / 2 * space.ranges, rng())
+    mutate(children, box, 0.25 / 2 * space.ranges, rng())
     altered = children != x
     # Probability 1/5 a feature: deviation of a feature's count sqrt(20000 * 4/25) = 56.6.
     assert np.all(np.abs(altered.sum(axis=0) - 4000) < 4 * 56.6)
@@ -113,7 +114,7 @@ def test_mutation_stops_at_the_sides(
     space = numbers((0, 1))
     box = PlausibleBox(make_problem(space, [1.0], never))
     children = np.ones((4000, 1))
-    mutate(children, box, space.is_categorical, np.array([0.125]), rng())
+    mutate(children, box, np.array([0.125]), rng())
     assert children.max() == 1.0
     # Half of the steps lead out and are clipped: deviation of the count sqrt(1000) = 31.6.
     assert abs((children == 1.0).sum() - 2000) < 4 * 31.6
@@ -125,7 +126,7 @@ def test_mutation_takes_another_category_always(
     space = categories(4)
     box = PlausibleBox(make_problem(space, [2.0], never))
     children = np.full((9000, 1), 2.0)
-    mutate(children, box, space.is_categorical, np.array([0.125]), rng())
+    mutate(children, box, np.array([0.125]), rng())
     counts = np.bincount(children.ravel().astype(int), minlength=4)
     assert counts[2] == 0
     # Three others, 1/3 each: deviation sqrt(9000 * 2/9) = 44.7.
