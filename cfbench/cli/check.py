@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,12 @@ KINDS: dict[type[Entry], str] = {
     MetricEntry: "metric",
 }
 """The kinds of entry that there are checks for."""
+
+MARGIN = 16
+"""Columns that a result takes, the longest of which is "not applicable"."""
+
+NARROWEST = 24
+"""Columns that the text beside it takes at least."""
 
 STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "known failure": "yellow"}
 
@@ -138,33 +145,33 @@ def _hint(target: str, registry: Registry) -> str:
 
 
 def _print(report: Report) -> None:
+    """Print a paragraph a check: how it ended, what it found or guards, and how a failure is mended."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    from cfbench.leaderboard.safe import visible
-
-    table = Table(title=report.entry, title_justify="left", title_style="bold", show_lines=False, pad_edge=False)
-    table.add_column("check", no_wrap=True)
-    table.add_column("result", no_wrap=True)
-    table.add_column("why")
-    table.add_column("how to mend")
+    console = Console(highlight=False)
+    console.print(Text(report.entry, style="bold"))
     for finding in report.findings:
         failed = finding.result == "failed"
-        table.add_row(
-            finding.check,
-            Text(finding.result, style=STYLES[finding.result]),
-            Text(visible(finding.why or finding.guards), style="" if failed else "dim"),
-            Text(finding.mend if failed else ""),
-        )
-    console = Console(highlight=False)
-    console.print(table)
+        said = _paragraph(f"{finding.check}: {finding.why or finding.guards}", console.width)
+        result = Text(f"{finding.result:<{MARGIN}}", style=STYLES[finding.result])
+        console.print(result + Text(said[0], style="" if failed else "dim"))
+        mend = _paragraph(f"To mend: {finding.mend}", console.width) if failed and finding.mend else []
+        for line in (*said[1:], *mend):
+            console.print(Text(" " * MARGIN + line, style="" if failed else "dim"))
     counts = [
         f"{sum(finding.result == result for finding in report.findings)} {result}"
         for result in STYLES
         if any(finding.result == result for finding in report.findings)
     ]
     console.print(f"{report.entry}: {', '.join(counts)}")
+
+
+def _paragraph(text: str, width: int) -> list[str]:
+    """Break a text into the lines that stand beside a result."""
+    from cfbench.leaderboard.safe import visible
+
+    return textwrap.wrap(visible(text), max(width - MARGIN, NARROWEST), break_on_hyphens=False)
 
 
 def _content(kind: str, report: Report) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from cfbench.errors import CfbenchError
 from cfbench.registry import RegistryOptions, build_registry
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cfbench-example-searcher"
+GUIDE = Path(__file__).parents[3] / "docs" / "write-a-searcher.md"
 GENERATED = {
     ".gitignore",
     "README.md",
@@ -112,6 +114,19 @@ def test_what_it_makes_passes_ruff_at_once(tmp_path: Path, name: str) -> None:
     new(name, "--path", str(tmp_path))
     run(["ruff", "check"], tmp_path / f"cfbench-{name}")
     run(["ruff", "format", "--check"], tmp_path / f"cfbench-{name}")
+
+
+def test_the_guides_files_pass_the_templates_ruff_as_they_stand(tmp_path: Path) -> None:
+    new("my-searcher", "--path", str(tmp_path))
+    folder = tmp_path / "cfbench-my-searcher"
+    snippets = re.findall(
+        r"^```python\n(# my_searcher\.py\n.*?)^```", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert len(snippets) == 2
+    for snippet in snippets:
+        (folder / "src" / "cfbench_my_searcher" / "searcher.py").write_text(snippet)
+        run(["ruff", "check"], folder)
+        run(["ruff", "format", "--check"], folder)
 
 
 @pytest.mark.slow
