@@ -26,6 +26,10 @@ class Constraint(StrEnum):
     ONLY_DOWN = "<="
 
 
+MOST_STEPS = 2.0**53
+"""Multiples of a step that are told apart: beyond, whole numbers are no longer all there."""
+
+
 @dataclass(frozen=True)
 class NumericalPerturbation:
     """The largest perturbations of a numerical feature (the paper's p, Sec. "Perturbations & robustness").
@@ -100,19 +104,37 @@ class FeatureSpec:
             return
         if self.lower >= self.upper:
             raise refuse(f"its interval [{self.lower}, {self.upper}] needs a minimum below its maximum")
+        width = float(self.upper) - float(self.lower)
+        if not np.isfinite(width):
+            raise refuse(
+                f"its interval [{self.lower}, {self.upper}] is wider than the largest number, so that distances in it "
+                "cannot be measured; give a narrower one"
+            )
         if self.categories:
             raise refuse("a numerical feature has no categories; give an interval alone")
-        if self.step is not None and not (np.isfinite(self.step) and self.step > 0):
-            raise refuse(f"its step is {self.step}; it must be a positive number")
+        if self.step is not None:
+            self._check_step(self.step, width)
         if isinstance(self.perturbation, CategoricalPerturbation):
             raise refuse("a numerical feature is perturbed by a decrease and an increase, not by categories")
         if self.perturbation is not None:
             for side in (self.perturbation.decrease, self.perturbation.increase):
                 if not (np.isfinite(side) and side >= 0):
                     raise refuse(f"its perturbation has a magnitude of {side}; magnitudes are finite and >= 0")
+            farthest = max(abs(float(self.lower)), abs(float(self.upper))) if self.perturbation.relative else 1.0
+            if not np.isfinite(farthest * (float(self.perturbation.decrease) + float(self.perturbation.increase))):
+                raise refuse("its perturbation reaches past the largest number; give smaller magnitudes")
 
     def _error(self, what: str) -> DataError:
         return DataError(f"feature {self.name!r}: {what}")
+
+    def _check_step(self, step: float, width: float) -> None:
+        refuse = self._error
+        if not (np.isfinite(step) and step > 0):
+            raise refuse(f"its step is {step}; it must be a positive number")
+        if step > width:
+            raise refuse(f"its step is {step}, and its interval [{self.lower}, {self.upper}] is narrower than that")
+        if max(abs(float(self.lower)), abs(float(self.upper))) > float(step) * MOST_STEPS:
+            raise refuse(f"its step is {step}, too fine for numbers as large as those of its interval to be told apart")
 
     def _check_categories(self) -> None:
         refuse = self._error
@@ -131,6 +153,8 @@ class FeatureSpec:
         if isinstance(self.perturbation, NumericalPerturbation):
             raise refuse("a categorical feature is perturbed to categories, not by a decrease and an increase")
         if self.perturbation is not None:
+            if not self.perturbation.codes:
+                raise refuse("its perturbation leads to no category; list some, or leave the perturbation out")
             unknown = [code for code in self.perturbation.codes if not 0 <= code < count]
             if unknown:
                 raise refuse(f"its perturbation names code {unknown[0]}; codes run from 0 to {count - 1}")

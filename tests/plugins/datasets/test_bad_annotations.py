@@ -59,6 +59,14 @@ BAD_ANNOTATIONS: dict[str, tuple[Edit, list[str]]] = {
     "three ends": (swap("[18, 90]", "[18, 40, 90]"), ["'interval'", "[minimum, maximum]"]),
     "table expected": (swap("{ increase = 2 }", "2"), ["'perturbation' is 2; allowed: a table"]),
     "minimum not below maximum": (swap("[18, 90]", "[90, 90]"), ["feature 'age'", "[90.0, 90.0]", "below its maximum"]),
+    "interval past the largest number": (
+        swap("[0, 10]", "[-1e308, 1e308]"),
+        ["feature 'income'", "wider than the largest number"],
+    ),
+    "perturbation to no category": (
+        swap('{ categories = ["employed", "none"] }', "{ categories = [] }"),
+        ["its perturbation leads to no category; list some, or leave the perturbation out"],
+    ),
     "endless interval": (swap("[0, 10]", "[0, inf]"), ["entry 2 of 'interval' is inf", "finite"]),
     "kind": (swap('kind = "numerical"', 'kind = "number"'), ["'kind' is 'number'", "'numerical' or 'categorical'"]),
     "constraint": (swap('">="', '">"'), ["feature 'age': key 'constraint' is '>'", "'<='"]),
