@@ -1,0 +1,1 @@
+"""The leaderboard as one page of HTML: no network, complete without scripts."""

@@ -1,0 +1,183 @@
+"""What the page shows beyond the board, from one pass over the searches: progress, examples, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cfbench.analysis.contest import Arena, Contest, Entrant
+from cfbench.analysis.groups import Point
+from cfbench.events import CellInfo
+from cfbench.harness.again import command_again
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.rows import Row
+from cfbench.harness.store.summary import CellSummary
+from cfbench.outcome import Status
+from cfbench.space import FloatArray
+
+TARGETS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, np.inf)
+"""Losses above a point's best known one, as shares of it, that count as reached; the last is any counterfactual."""
+
+LONGEST_REASON = 160
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """When a searcher's searches reached their targets.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (reached,)
+        Rows asked when a (search, target) pair was reached, sorted.
+    pairs : int
+        All pairs.
+    """
+
+    rows: FloatArray
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One point of a task with what searchers found for it.
+
+    Parameters
+    ----------
+    fold, row_id : int
+    x : ndarray of float64, shape (d,)
+        Empty where the record holds no rows of this data set.
+    found : mapping of Entrant to (z, loss)
+    """
+
+    fold: int
+    row_id: int
+    x: FloatArray
+    found: Mapping[Entrant, tuple[FloatArray, float]]
+
+
+@dataclass
+class Failures:
+    """Searches, or whole cells, that ended alike.
+
+    Parameters
+    ----------
+    searcher, status, reason : str
+    command : str
+        Runs one of them again.
+    count : int
+    """
+
+    searcher: str
+    status: str
+    reason: str
+    command: str
+    count: int = 0
+
+
+@dataclass
+class Evidence:
+    """All of it.
+
+    Parameters
+    ----------
+    progress : dict of Entrant to Progress
+    examples : list of Example or None
+        One for each task of the contest.
+    failures : list of Failures
+        The most frequent first.
+    """
+
+    progress: dict[Entrant, Progress] = field(default_factory=dict)
+    examples: list[Example | None] = field(default_factory=list)
+    failures: list[Failures] = field(default_factory=list)
+
+
+def gather(contest: Contest, record: Record) -> Evidence:
+    """Read the searches of every cell of a contest once."""
+    reached: dict[Entrant, list[float]] = {entrant: [] for entrant in contest.entrants}
+    pairs = dict.fromkeys(contest.entrants, 0)
+    failures: dict[tuple[str, str, str], Failures] = {}
+    evidence = Evidence()
+    for arena in contest.arenas:
+        best = dict(zip(arena.places, _best(arena), strict=True))
+        place = _telling(arena)
+        x, found = np.empty(0), {}
+        for entrant, group in arena.groups.items():
+            for cell in group.cells:
+                if cell.skipped or cell.failure:
+                    reason, status = cell.skipped or cell.failure, "skipped" if cell.skipped else "failed"
+                    _note(failures, entrant.label, status, reason, cell, 0)
+                if not cell.searches:
+                    continue
+                for row in record.rows(cell.info.key):
+                    reached[entrant] += _reached(row, best[cell.info.fold, row["row_id"]])
+                    pairs[entrant] += len(TARGETS)
+                    if row["status"] != Status.FOUND:
+                        _note(failures, entrant.label, row["status"], row["reason"], cell, row["point"])
+                    if (cell.info.fold, row["row_id"]) == place and _is_result(row, cell):
+                        x, found[entrant] = np.array(row["x"]), (np.array(row["z"]), float(row["loss"]))
+        example = None if place is None else Example(*place, x, found)
+        evidence.examples.append(example if found else None)
+    evidence.progress = {
+        entrant: Progress(np.sort(np.array(rows)), pairs[entrant])
+        for entrant, rows in reached.items()
+        if pairs[entrant]
+    }
+    evidence.failures = sorted(failures.values(), key=lambda one: (-one.count, one.searcher, one.status, one.reason))
+    return evidence
+
+
+def _best(arena: Arena) -> FloatArray:
+    """Return the best known loss of each place of a task, infinity where nobody found anything."""
+    losses = [np.where(np.isnan(own), np.inf, own) for own in arena.losses.values()]
+    best: FloatArray = np.min(losses, axis=0) if losses else np.full(len(arena.places), np.inf)
+    return best
+
+
+def _telling(arena: Arena) -> Point | None:
+    """Choose the point of a task that the most searchers solved, the first of those."""
+    if not arena.losses:
+        return None
+    solved = np.sum([np.isfinite(own) for own in arena.losses.values()], axis=0)
+    return arena.places[int(np.argmax(solved))]
+
+
+def _reached(row: Row, best: float) -> list[float]:
+    """Return the rows asked when a search reached each of the targets that it reached."""
+    found = []
+    for target in TARGETS:
+        limit = np.inf if np.isinf(target) else best * (1 + target)
+        asked = next((queries for queries, loss in row["anytime"] if loss <= limit), None)
+        if asked is not None:
+            found.append(float(asked))
+    return found
+
+
+def _is_result(row: Row, cell: CellSummary) -> bool:
+    """Whether a row is its point's result, with its z."""
+    place = cell.points.index(row["point"]) if row["point"] in cell.points else -1
+    return row["z"] is not None and place >= 0 and cell.results[place] == row["repetition"]
+
+
+def _note(
+    failures: dict[tuple[str, str, str], Failures],
+    searcher: str,
+    status: str,
+    reason: str,
+    cell: CellSummary,
+    point: int,
+) -> None:
+    reason = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
+    info: CellInfo = cell.info
+    known = failures.setdefault(
+        (searcher, status, reason),
+        Failures(
+            searcher,
+            status.replace("_", " "),
+            reason,
+            command_again([info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1)),
+        ),
+    )
+    known.count += 1
