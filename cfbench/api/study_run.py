@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cfbench.api.plugins import registry_with
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.presets import PRESETS, preset
-from cfbench.harness.runner import RunReport
+from cfbench.harness.run_report import RunReport
 from cfbench.harness.session import Session, check_statuses
 from cfbench.harness.sources import data_source, datasets_of, folders_among
 from cfbench.harness.store.load import load_record

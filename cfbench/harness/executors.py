@@ -55,15 +55,18 @@ class Job:
 
 
 class Executor(Protocol):
-    """Runs jobs on a fixed number of slots."""
+    """Runs jobs, each on a slot: one job at a time."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """How many there are; it may grow."""
+        ...
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
         """Start `job` on an idle slot.
 
         The future ends with the method's result, with the exception that it raised, with TimeoutError past the limit,
-        or with WorkerDied.
+        with WorkerDied, or with ExecutorLost.
         """
         ...
 
@@ -80,6 +83,10 @@ _STILLBORN = (
 
 class WorkerDied(Exception):
     """A worker's process ended in the middle of a job."""
+
+
+class ExecutorLost(CfbenchError):
+    """No job can be run any more: the workers cannot be reached, or must not be used."""
 
 
 class SerialExecutor:

@@ -26,8 +26,6 @@ class CellProgress:
         Searches still to run, known when the cell has started.
     fingerprint : str
         Of the fitted model, known when the cell has started.
-    closed : bool
-        Whether the cell is finished or failed.
     """
 
     cell: Cell
@@ -35,7 +33,6 @@ class CellProgress:
     eligible: int = 0
     left: set[tuple[int, int]] = field(default_factory=set)
     fingerprint: str = ""
-    closed: bool = False
 
     @property
     def total(self) -> int:

@@ -10,7 +10,8 @@ from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.run_report import RunReport
+from cfbench.harness.runner import Run
 from cfbench.harness.shard import Shard, shard_of
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study

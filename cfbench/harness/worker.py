@@ -100,6 +100,10 @@ class Worker:
             searcher = build_settings(entry.searcher, task.cell.searcher.settings, entry.name)
         return run_search(task, ground, entry, searcher, self._objective(task.cell.objective))
 
+    def search_all(self, tasks: tuple[SearchTask, ...]) -> list[dict[str, Any]]:
+        """Run a batch of searches, one after the other, and return their rows."""
+        return [self.search(task) for task in tasks]
+
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
         """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
         return self.ground(cell).model.predict(Z)

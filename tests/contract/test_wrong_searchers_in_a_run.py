@@ -15,7 +15,8 @@ import pytest
 from cfbench import Constraint, Dataset, DatasetEntry, DataSource, FeatureSpace, hookimpl, load_record
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import make_plan
-from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.run_report import RunReport
+from cfbench.harness.runner import Run
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.worker import Worker, WorkerSetup

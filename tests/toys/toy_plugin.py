@@ -103,6 +103,10 @@ class Lying(ToyModel):
         return TurnsCoat(self.shift)
 
 
+DEADLY = 0.05
+"""Share of the searches of `die_at_last` that end their process."""
+
+
 class Threshold(ModelFamily):
     """The rule, moved by `shift`."""
 
@@ -166,6 +170,15 @@ def die_quietly(problem: Problem, rng: np.random.Generator) -> None:
     os._exit(0)
 
 
+def die_at_last(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Return a good row, but for one search in twenty, which ends the process."""
+    if rng.random() < DEADLY:
+        os._exit(7)
+    z = problem.x.copy()
+    z[0] = 12.0
+    return z
+
+
 def give_up(problem: Problem, rng: np.random.Generator) -> None:
     raise GeneratorExit
 
@@ -204,5 +217,5 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     every = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
     yield SearcherEntry(name="toy-dice", searcher=Dice, handles=every)
     yield SearcherEntry(name="toy-both", searcher=both, handles=every, returns_sets=True)
-    for function in (crash, leave, give_up, wander, hang, hang_deaf, die, die_quietly, segfault, talk):
+    for function in (crash, leave, give_up, wander, hang, hang_deaf, die, die_quietly, die_at_last, segfault, talk):
         yield SearcherEntry(name=f"toy-{function.__name__.replace('_', '-')}", searcher=function, handles=every)

@@ -11,7 +11,8 @@ import pytest
 from cfbench.contracts import DataSource
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.runner import Run, RunReport
+from cfbench.harness.run_report import RunReport
+from cfbench.harness.runner import Run
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.worker import Worker, WorkerSetup

@@ -5,12 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from cfbench.events import CellFinished, RunFinished, SearchFinished
+from cfbench.harness.executors import Executor, ExecutorLost, Job
+from cfbench.harness.search import SearchTask
 from cfbench.harness.store.load import load_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
@@ -254,3 +258,76 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, tmp_path: Path,
 
 def test_time_columns_are_the_only_ones_left_out_of_the_digest() -> None:
     assert TIME_COLUMNS == ("wall_seconds", "cpu_seconds")
+
+
+class Counting:
+    """An executor that counts the jobs and the searches that pass."""
+
+    slots = 1
+
+    def __init__(self, inner: Executor) -> None:
+        self.inner = inner
+        self.batches: list[int] = []
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:
+        if job.method == "search_all":
+            self.batches.append(len(job.arguments[0]))
+        return self.inner.submit(slot, job)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def test_many_short_searches_travel_together_and_the_record_is_the_same(toys: Toys, tmp_path: Path) -> None:
+    executor = Counting(toys.serial())
+    asked: dict[str, Any] = {"folds": (0, 1), "searchers": ("toy-dice[rows=4]",), "points": 5, "repetitions": 40}
+    toys.run(tmp_path / "together", executor, **asked)
+    assert sum(executor.batches) == 400
+    assert max(executor.batches) > 8
+    toys.run(tmp_path / "grown", **{**asked, "repetitions": 1})
+    toys.run(tmp_path / "grown", toys.processes(2), workers=2, **asked)
+    assert record_digest(tmp_path / "together") == record_digest(tmp_path / "grown")
+
+
+def test_only_the_searches_that_kill_their_batch_are_lost(toys: Toys, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"folds": (0,), "searchers": ("toy-die-at-last",), "points": 1, "repetitions": 24}
+    report = toys.run(tmp_path / "r", toys.processes(1), **asked)
+    assert (report.cells_done, report.searches_run) == (1, 24)
+    frame = load_record(tmp_path / "r")
+    (cell,) = toys.plan(tmp_path / "r", **asked).cells
+    for point, row_id, repetition, status in frame[["point", "row_id", "repetition", "status"]].to_numpy().tolist():
+        seed = SearchTask(cell, point, row_id, repetition).seeds().searcher_seed()
+        dies = np.random.default_rng(seed).random() < 0.05  # as the searcher decides
+        assert status == ("crashed" if dies else "found")
+    assert set(frame["status"]) == {"crashed", "found"}
+
+
+class Lost:
+    """An executor whose workers are gone after the first search."""
+
+    slots = 1
+
+    def __init__(self, inner: Executor) -> None:
+        self.inner = inner
+        self.searched = False
+        self.closed = False
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:
+        if self.searched:
+            gone: Future[Any] = Future()
+            gone.set_exception(ExecutorLost("the cluster is gone"))
+            return gone
+        self.searched = job.method == "search_all"
+        return self.inner.submit(slot, job)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_run_whose_workers_are_gone_ends_with_everything_in_the_record(toys: Toys, tmp_path: Path) -> None:
+    executor = Lost(toys.serial())
+    with pytest.raises(ExecutorLost, match="the cluster is gone"):
+        toys.run(tmp_path / "r", executor, folds=(0,))
+    assert executor.closed
+    report = toys.run(tmp_path / "r", folds=(0,))
+    assert (report.searches_run, report.cells_failed) == (5, 0)
