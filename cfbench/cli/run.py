@@ -13,7 +13,7 @@ from cfbench.cli.invocation import command_name
 from cfbench.cli.run_options import run_options, session_from_options
 
 if TYPE_CHECKING:
-    from cfbench.harness.runner import RunReport
+    from cfbench.harness.run_report import RunReport
 
 
 @click.command("run", short_help="Run a study and show its leaderboard.")
