@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from cfbench.analysis.aggregate import Median
 from cfbench.analysis.cautions import cautions
-from cfbench.analysis.comparison import Yardstick, resolve_reference
-from cfbench.analysis.contest import make_contest
+from cfbench.analysis.comparison import Relatives, Yardstick, resolve_reference
+from cfbench.analysis.contest import Contest, make_contest
 from cfbench.analysis.groups import Group, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements
+from cfbench.analysis.measurements import measured_in_part
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.analysis.selection import GroupBy, Selection
@@ -38,8 +39,12 @@ class Board:
         The tables that are shown: one, or one for each part that the board is divided into.
     group_by : GroupBy
         By what it is divided.
-    rows : tuple of Row
-        Every searcher on every task, task by task.
+    contest : Contest
+        The cells behind them: every task with everybody who was asked, in the order of `standings.tasks`.
+    relatives : Relatives
+        Comparisons with the reference searcher.
+    white_boxes : frozenset of str
+        Names of the searchers that use the model's structure.
     reference : str
         Label of the reference searcher; empty where there is none.
     cells, failed, skipped : int
@@ -50,14 +55,16 @@ class Board:
         The seeds of the studies.
     mark : str
         Digest of the cells' keys: equal for boards of the same cells.
-    cautions : tuple of str
-        What a reader should know before comparing rows.
+    said : tuple of str
+        What a reader should know before comparing rows, the comparison metric's own complaints aside.
     """
 
     standings: Standings
     parts: tuple[Standings, ...]
     group_by: GroupBy
-    rows: tuple[Row, ...]
+    contest: Contest
+    relatives: Relatives
+    white_boxes: frozenset[str]
     reference: str
     cells: int
     failed: int
@@ -65,7 +72,20 @@ class Board:
     unfinished: int
     seeds: tuple[int, ...]
     mark: str
-    cautions: tuple[str, ...]
+    said: tuple[str, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Every searcher on every task, task by task."""
+        tasks: dict[Task, list[Group]] = defaultdict(list)
+        for arena in self.contest.arenas:
+            tasks[arena.task] += arena.groups.values()
+        return tuple(row for groups in tasks.values() for row in rows_of_task(groups, self.relatives, self.white_boxes))
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader should know before comparing rows; what the comparison metric did wrong, once it was asked."""
+        return (*self.said, *self.relatives.yardstick.complaints)
 
     def by_task(self) -> dict[Task, list[Row]]:
         """The rows of each task, in order."""
@@ -116,6 +136,7 @@ def make_board(
     RecordError
         If the cells are of several versions of the protocol.
     """
+    measurements = measurements or Measurements()
     cells = (selection or Selection()).of(summaries)
     groups = group_cells(cells)
     notes: list[str] = []
@@ -130,19 +151,14 @@ def make_board(
         if any(bare_name(group.searcher) == reference for group in groups):
             notes.append(f"nothing to compare with: {error}")
     yardstick = Yardstick(label, _comparison_entry(registry, notes))
-    white_boxes = {name for name, found in registry.searchers.items() if found.entry.is_white_box}
-    tasks: dict[Task, list[Group]] = defaultdict(list)
-    for group in groups:
-        tasks[group.task].append(group)
-    relatives: dict[Group, Median | None] = {
-        group: yardstick.relative(group, of_task) for of_task in tasks.values() for group in of_task
-    }
+    white_boxes = frozenset(name for name, found in registry.searchers.items() if found.entry.is_white_box)
+    relatives = Relatives(yardstick, groups)
 
-    def standings_of(members: Iterable[Group], title: str = "") -> Standings:
-        contest = make_contest(members, white_boxes)
-        return make_standings(contest, relatives, measurements or Measurements(), basis=basis, title=title)
+    def standings_of(contest: Contest, title: str = "") -> Standings:
+        return make_standings(contest, relatives, measurements, basis=basis, title=title)
 
-    whole = standings_of(groups)
+    contest = make_contest(groups, white_boxes)
+    whole = standings_of(contest)
     parts: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         parts[group_by.of(group)].append(group)
@@ -150,9 +166,11 @@ def make_board(
         standings=whole,
         parts=(whole,)
         if group_by is GroupBy.NOTHING
-        else tuple(standings_of(members, title) for title, members in parts.items()),
+        else tuple(standings_of(make_contest(members, white_boxes), title) for title, members in parts.items()),
         group_by=group_by,
-        rows=tuple(row for of_task in tasks.values() for row in rows_of_task(of_task, relatives, label, white_boxes)),
+        relatives=relatives,
+        white_boxes=white_boxes,
+        contest=contest,
         reference=label,
         cells=len(cells),
         failed=sum(bool(cell.failure) for cell in cells),
@@ -160,7 +178,12 @@ def make_board(
         unfinished=unfinished,
         seeds=tuple(sorted({cell.content["seed"] for cell in cells if "seed" in cell.content})),
         mark=digest_of(sorted(cell.info.key for cell in cells)),
-        cautions=(*notes, *yardstick.complaints, *cautions(groups)),
+        said=(
+            *notes,
+            *cautions(groups),
+            *measurements.complaints,
+            *measured_in_part(measurements, cells),
+        ),
     )
 
 

@@ -141,7 +141,10 @@ def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[str]:
 
 
 def _case(task: Task, views: Mapping[str, str]) -> str:
-    return f"{task}: " + ", ".join(f"{label} has {view}" for label, view in views.items())
+    """Say who has what; what most of many have is said once."""
+    usual, count = Counter(views.values()).most_common(1)[0]
+    named = [f"{label} has {view}" for label, view in views.items() if count < 3 or view != usual]
+    return f"{task}: " + ", ".join([*named, *([f"the {count} others have {usual}"] if count >= 3 else [])])
 
 
 def _abnormal(groups: Iterable[Group]) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cfbench.analysis.aggregate import Median, median_of
-from cfbench.analysis.groups import Group, Point, bare_name
+from cfbench.analysis.groups import Group, Point, Task, bare_name
 from cfbench.entries import MetricEntry
 from cfbench.errors import CfbenchError, PluginError, UnknownNameError
 from cfbench.harness.metric_values import checked_values, plugin_call
@@ -48,6 +50,38 @@ class Yardstick:
             if str(error) not in self.complaints:
                 self.complaints.append(str(error))
             return None
+
+
+class Relatives:
+    """Groups beside the reference, each compared when it is first asked for: a comparison takes milliseconds.
+
+    Parameters
+    ----------
+    yardstick : Yardstick
+    groups : iterable of Group
+        All groups of a board.
+    """
+
+    def __init__(self, yardstick: Yardstick, groups: Iterable[Group]) -> None:
+        self.yardstick = yardstick
+        self._by_task: dict[Task, list[Group]] = defaultdict(list)
+        for group in groups:
+            self._by_task[group.task].append(group)
+        self._found: dict[Group, Median | None] = {}
+
+    def of(self, group: Group) -> Median | None:
+        """Return the comparison of a group; None where there is none to make."""
+        if group not in self._found:
+            self._found[group] = self.yardstick.relative(group, self._by_task[group.task])
+        return self._found[group]
+
+    def over_tasks(self, groups: Iterable[Group]) -> Median | None:
+        """Return the median of comparisons of one searcher's groups, a task each."""
+        present = [one for one in map(self.of, groups) if one is not None]
+        if not present:
+            return None
+        values = [one.value for one in present if one.value is not None]
+        return Median(median(values) if values else None, sum(one.k for one in present), sum(one.n for one in present))
 
 
 def resolve_reference(wanted: str, groups: Iterable[Group]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from cfbench.entries import Direction, MetricEntry, Stage
+from cfbench.entries import Direction, MetricEntry
 from cfbench.errors import CfbenchError, UnknownNameError
 from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.variants import parse_variant, resolve_variant
@@ -50,10 +50,13 @@ class Measurements:
     columns : tuple of MetricColumn
     values : mapping of MetricId to mapping of str to ndarray of float64
         By cell key: one a point of the cell's summary, of the point's result; NaN outside the denominator.
+    complaints : tuple of str
+        What could not be had, a sentence each.
     """
 
     columns: tuple[MetricColumn, ...] = ()
     values: Mapping[MetricId, Mapping[str, FloatArray]] = field(default_factory=dict)
+    complaints: tuple[str, ...] = ()
 
     def of(self, column: MetricColumn) -> Mapping[str, FloatArray]:
         """Return the values of a column by cell key; empty where nothing was measured."""
@@ -108,8 +111,3 @@ def _unregistered(
             "install or name its plugin (--plugin), which says which is meant"
         )
     return MetricColumn(text, alike[0])
-
-
-def compares_cells(entry: MetricEntry) -> bool:
-    """Whether a metric is computed from several cells, so that the record holds none of its values."""
-    return entry.stage is Stage.COMPARISON

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from functools import partial
 
 import numpy as np
 
-from cfbench.analysis.aggregate import Median, spending, statuses
+from cfbench.analysis.aggregate import spending, statuses
+from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
-from cfbench.analysis.groups import Group
+from cfbench.analysis.fairness import limits, unequal
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.positions import FEWEST, Position, duels, plain_positions, positions
 from cfbench.analysis.ranks import rank_intervals, task_ranks, task_wins, unit_means
@@ -23,7 +24,7 @@ ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SK
 
 def make_standings(
     contest: Contest,
-    relatives: Mapping[Group, Median | None],
+    relatives: Relatives,
     measurements: Measurements,
     *,
     basis: Basis = Basis.SOLVED_BY_ALL,
@@ -34,8 +35,8 @@ def make_standings(
     Parameters
     ----------
     contest : Contest
-    relatives : mapping of Group to Median or None
-        The relative change against the reference, task by task.
+    relatives : Relatives
+        The comparisons with the reference searcher.
     measurements : Measurements
     basis : Basis
     title : str
@@ -63,12 +64,14 @@ def make_standings(
         units=desk.unit_ranks.shape[1],
         verdict=desk.verdict(),
         duels=tuple(duels(desk.ranks, desk.unit_ranks)) if len(desk.ranked) > 1 else (),
-        repetitions=tuple(sorted({tries for cell in cells for tries in cell.tries})),
+        repetitions=desk.repetitions(),
         metrics=measurements.columns,
         cells=sum(grid),
         ran=sum(cell.has_results for cell in cells),
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
+        limits=limits(cells),
+        notes=tuple(unequal(contest, rows)),
     )
 
 
@@ -123,9 +126,13 @@ class _Desk:
             return f"too few tasks to compare: {held}, {FEWEST} are needed"
         return ""
 
-    def row(
-        self, entrant: Entrant, relatives: Mapping[Group, Median | None], metrics: Mapping[str, Score | None]
-    ) -> Standing:
+    def repetitions(self) -> tuple[int, ...]:
+        """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
+        compared = self.ranked or self.contest.entrants
+        groups = [arena.groups[one] for arena in self.contest.arenas for one in compared if one in arena.groups]
+        return tuple(sorted({tries for group in groups for cell in group.ran for tries in cell.tries}))
+
+    def row(self, entrant: Entrant, relatives: Relatives, metrics: Mapping[str, Score | None]) -> Standing:
         """Return an entrant's row."""
         contest = self.contest
         groups = [arena.groups[entrant] for arena in contest.arenas if entrant in arena.groups]
@@ -145,7 +152,7 @@ class _Desk:
             found=self._found(entrant, counted=at is not None),
             loss=self.losses.score(entrant),
             mean_loss=self.losses.mean_score(entrant),
-            relative=_over_tasks([relatives.get(group) for group in groups]),
+            comparison=partial(relatives.over_tasks, groups),
             spending=spending(ran),
             statuses=statuses(ran),
             metrics={label: score for label, score in metrics.items() if score is not None},
@@ -231,14 +238,6 @@ def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
     else:
         chosen = list(points.values())
     return Count(sum(point.successes for point in chosen), sum(point.tries for point in chosen))
-
-
-def _over_tasks(medians: Sequence[Median | None]) -> Median | None:
-    present = [one for one in medians if one is not None]
-    if not present:
-        return None
-    values = [one.value for one in present if one.value is not None]
-    return Median(median(values) if values else None, sum(one.k for one in present), sum(one.n for one in present))
 
 
 def _folds(arena: Arena) -> set[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cfbench.analysis.aggregate import (
@@ -17,6 +17,7 @@ from cfbench.analysis.aggregate import (
     statuses,
     success_rate,
 )
+from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.groups import Group, Point, Task, is_white_box
 
 
@@ -80,8 +81,7 @@ class Row:
 
 def rows_of_task(
     groups: Sequence[Group],
-    relatives: Mapping[Group, Median | None],
-    reference: str,
+    relatives: Relatives,
     white_boxes: Collection[str],
 ) -> list[Row]:
     """Compute the rows of one task.
@@ -90,10 +90,8 @@ def rows_of_task(
     ----------
     groups : sequence of Group
         All groups of the task.
-    relatives : mapping of Group to Median or None
-        Their relative change against the reference.
-    reference : str
-        The reference searcher's label; empty where there is none.
+    relatives : Relatives
+        Their comparisons with the reference searcher.
     white_boxes : collection of str
         Names of the searchers that use the model's structure.
 
@@ -104,15 +102,14 @@ def rows_of_task(
     """
     ran = [solved(group) for group in groups if group.ran]
     shared = set.intersection(*ran) if ran else set()
-    rows = [_row(group, shared, relatives, reference, white_boxes) for group in groups]
+    rows = [_row(group, shared, relatives, white_boxes) for group in groups]
     return sorted(rows, key=_place)
 
 
 def _row(
     group: Group,
     shared: set[Point],
-    relatives: Mapping[Group, Median | None],
-    reference: str,
+    relatives: Relatives,
     white_boxes: Collection[str],
 ) -> Row:
     return Row(
@@ -126,8 +123,8 @@ def _row(
         search_success=search_success_rate(group),
         loss=own_loss(group),
         shared_loss=shared_loss(group, shared) if group.ran else Median(None, 0, 0),
-        relative=relatives.get(group),
-        is_reference=group.searcher == reference,
+        relative=relatives.of(group),
+        is_reference=group.searcher == relatives.yardstick.reference,
         spending=spending(group.ran),
         statuses=statuses(group.ran),
         cells=len(group.cells),

@@ -6,9 +6,10 @@ How they are computed is in :mod:`~cfbench.analysis.contest` (who is compared on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from cfbench.analysis.aggregate import Median, Spending
 from cfbench.analysis.contest import Entrant
@@ -117,8 +118,8 @@ class Standing:
         Median over tasks of the loss by the best known loss of the same points, less 1.
     mean_loss : Score
         Mean over tasks of the mean loss, on the same basis.
-    relative : Median or None
-        Median over tasks of the median relative change against the reference; `k` of `n` points.
+    comparison : callable
+        Computes `relative`.
     spending : Spending
         Over all its searches.
     statuses : mapping of str to int
@@ -143,7 +144,7 @@ class Standing:
     found: Count
     loss: Score
     mean_loss: Score
-    relative: Median | None
+    comparison: Callable[[], Median | None]
     spending: Spending
     statuses: Mapping[str, int]
     metrics: Mapping[str, Score]
@@ -158,6 +159,14 @@ class Standing:
     def label(self) -> str:
         """The searcher as readers see it."""
         return self.entrant.label
+
+    @cached_property
+    def relative(self) -> Median | None:
+        """Median over tasks of the median relative change against the reference, `k` of `n` points; None without one.
+
+        Computed when it is first asked for.
+        """
+        return self.comparison()
 
 
 @dataclass(frozen=True)
@@ -217,6 +226,10 @@ class Standings:
         What the rows' `metrics` are.
     cells, ran, failed, skipped : int
         Cells of the whole grid (searchers by tasks by folds that anybody has), and those with results, failed, skipped.
+    limits : str
+        Query budgets and time limits in words; empty where the record does not say.
+    notes : tuple of str
+        What was not given alike, a sentence each.
     """
 
     title: str
@@ -233,8 +246,8 @@ class Standings:
     ran: int = 0
     failed: int = 0
     skipped: int = 0
-    notes: tuple[str, ...] = field(default=())
-    """What is unequal between rows, a sentence each."""
+    limits: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def in_play(self) -> tuple[TaskView, ...]:

@@ -1,37 +1,54 @@
-"""``cfbench leaderboard``: the board of a record. It reads the index and runs nothing."""
+"""``cfbench leaderboard``: the board of a record. It reads the indexes and runs nothing."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option
-from cfbench.errors import CfbenchError, RecordError
-
-if TYPE_CHECKING:
-    from cfbench.analysis.board import Board
 
 DEFAULT_REFERENCE = "cogs"
 
 
 @click.command("leaderboard", short_help="Show the leaderboard of a record.")
 @results_option
+@click.option("--by", default="", metavar="COLUMN", help="Sort by this column; positions stay those of the rank.")
+@click.option(
+    "--group-by",
+    type=click.Choice(["dataset", "model", "objective", "constraints", "task"]),
+    help="A table for each, with ranks of its own; `task` shows every task by itself.",
+)
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Show this data set. May be repeated.")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Show this model. May be repeated.")
+@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="Show this objective. May be repeated.")
+@click.option("--constraints", type=click.Choice(["on", "off"]), help="Show tasks with constraints on, or off, alone.")
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="NAME,...",
+    help="Show these columns: found, rank, interval, loss, mean-loss, relative-loss, wins, searches, seconds, queries, "
+    "tasks, cells, failures, robustness, plausibility, or any metric by its name, such as invalidity[part=c].",
+)
+@click.option(
+    "--on",
+    "basis",
+    type=click.Choice(["solved-by-all", "own-successes"]),
+    default="solved-by-all",
+    show_default=True,
+    help="Which points losses and metrics are averaged over.",
+)
 @click.option(
     "--reference",
     metavar="SEARCHER",
     help=f"The searcher whose loss the others are compared with.  [default: {DEFAULT_REFERENCE}]",
 )
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Show this data set. May be repeated.")
-@click.option("--model", "models", multiple=True, metavar="NAME", help="Show this model. May be repeated.")
-@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="Show this objective. May be repeated.")
+@click.option("--protocol", default="", metavar="VERSION", help="Show cells of this version of the protocol alone.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "markdown", "csv", "json"]),
+    type=click.Choice(["table", "markdown", "csv", "json", "latex"]),
     default="table",
     show_default=True,
     help="How to write it; csv and json hold every number, unrounded.",
@@ -44,10 +61,16 @@ DEFAULT_REFERENCE = "cogs"
 def command(
     *,
     results: Path,
-    reference: str | None,
+    by: str,
+    group_by: str | None,
     datasets: Sequence[str],
     models: Sequence[str],
     objectives: Sequence[str],
+    constraints: str | None,
+    columns: Sequence[str],
+    basis: str,
+    reference: str | None,
+    protocol: str,
     form: str,
     output: Path | None,
     plugins: Sequence[str],
@@ -55,88 +78,54 @@ def command(
 ) -> None:
     """Show the leaderboard of a record.
 
-    Per data set, model, objective and constraints: success rate, loss, relative change in loss against a reference
-    searcher, seconds and queries, each with what it is counted over. Nothing is searched or fitted.
+    Searchers are ranked over all tasks (data set, model, objective, constraints): found, rank with its interval, loss,
+    robustness, seconds and queries, each with what it is counted over. Nothing is searched or fitted.
     """
-    from cfbench.analysis.board import make_board
-    from cfbench.analysis.selection import Selection
-    from cfbench.harness.store.record import Record
+    from cfbench.analysis.selection import GroupBy, Selection
+    from cfbench.analysis.standings import Basis
+    from cfbench.leaderboard.opened import open_leaderboard
+    from cfbench.leaderboard.output import check_output, write_output
+    from cfbench.leaderboard.terminal import show
 
-    if not results.is_dir():
-        raise _nothing(results)
-    with Record.open(results) as record:
-        summaries = record.summaries()
-        pending = record.pending()
-        under_way = 0 if summaries else sum(len(record.done(key)) for key in pending)
-        problems = list(record.problems)
-    for problem in problems:
-        click.echo(f"Warning: {problem}", err=True)
-    if under_way:
-        raise _nothing_finished(results, under_way)
-    if not summaries:
-        raise _nothing(results)
-    board = make_board(
-        summaries.values(),
+    if output is not None:
+        check_output(output)
+    shown = open_leaderboard(
+        results,
         open_registry(plugins, strict=strict),
-        reference or DEFAULT_REFERENCE,
-        need_reference=reference is not None,
-        selection=Selection(datasets, models, objectives),
-        unfinished=len(pending),
+        reference=reference,
+        selection=Selection(
+            datasets, models, objectives, None if constraints is None else constraints == "on", protocol
+        ),
+        columns=names_in(columns),
+        by=by,
+        group_by=GroupBy(group_by or ""),
+        basis=Basis(basis),
     )
-    if form == "table" and output is None:
-        from cfbench.leaderboard.terminal import show
-
-        show(board, str(results))
-        return
-    text = rendered(board, str(results), form)
-    if output is None:
-        click.echo(text, nl=False)
+    for problem in shown.problems:
+        click.echo(f"Warning: {problem}", err=True)
+    if output is not None:
+        write_output(shown.render(form), output)
+    elif form == "table":
+        show(shown)
     else:
-        write(text, output)
+        click.echo(shown.render(form), nl=False)
 
 
-def rendered(board: Board, record: str, form: str) -> str:
-    """Return the board as plain text in the format `form`."""
-    if form == "table":
-        from cfbench.leaderboard.terminal import render_text
+def names_in(texts: Sequence[str]) -> list[str]:
+    """Split names at the commas outside brackets.
 
-        return render_text(board, record)
-    if form == "markdown":
-        from cfbench.leaderboard.markdown import render_markdown
-
-        return render_markdown(board, record)
-    from cfbench.leaderboard.tabular import render_csv, render_json
-
-    return render_csv(board) if form == "csv" else render_json(board)
-
-
-def write(text: str, output: Path) -> None:
-    """Write a rendered board to a file.
-
-    Raises
-    ------
-    CfbenchError
-        If the file cannot be written.
+    Examples
+    --------
+    >>> names_in(["rank,loss", "invalidity[part=c,draws=10]"])
+    ['rank', 'loss', 'invalidity[part=c,draws=10]']
     """
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CfbenchError(
-            f"{output} cannot be written: {error.strerror or error}; name a file in a folder that exists and that you "
-            "may write to"
-        ) from error
-
-
-def _nothing_finished(results: Path, searches: int) -> RecordError:
-    held = f"{searches:,} {'search' if searches == 1 else 'searches'}"
-    return RecordError(
-        f"there is nothing to show in {results} yet: it holds {held}, but no finished cell. If its run was stopped, "
-        "the same `cfbench run` command goes on where it was"
-    )
-
-
-def _nothing(results: Path) -> RecordError:
-    return RecordError(
-        f"there is nothing to show in {results}: no cell is finished. Run a study first, for a start\n"
-        f"  cfbench run --preset quick --results {shlex.quote(str(results))}"
-    )
+    names: list[str] = []
+    for text in texts:
+        depth = start = 0
+        for i, sign in enumerate(f"{text},"):
+            depth += (sign == "[") - (sign == "]")
+            if sign == "," and depth <= 0:
+                names.append(f"{text},"[start:i].strip())
+                start = i + 1
+        names.append(text[start:].strip())
+    return [name for name in names if name]

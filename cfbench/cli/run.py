@@ -25,7 +25,7 @@ def command(**options: Any) -> None:
     repetitions run only what is missing. `cfbench plan` with the same options shows what that is.
     """
     from cfbench.harness.store.record import Record
-    from cfbench.leaderboard.terminal import print_leaderboard
+    from cfbench.leaderboard import print_leaderboard
 
     session = session_from_options(options)
     results = session.plan.study.results

@@ -10,8 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cfbench.leaderboard.opened import Leaderboard, leaderboard
-from cfbench.leaderboard.terminal import print_leaderboard
+from cfbench.leaderboard.opened import Leaderboard, leaderboard, print_leaderboard
 
 __all__ = ["Leaderboard", "leaderboard", "print_leaderboard"]
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import html
+import shlex
+import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from cfbench.analysis.board import Board, make_board
-from cfbench.analysis.cautions import spans
-from cfbench.analysis.selection import Selection
+from cfbench.analysis.measurements import measurements_for
+from cfbench.analysis.selection import GroupBy, Selection
+from cfbench.analysis.standings import Basis
 from cfbench.errors import RecordError
 from cfbench.harness.store.record import Record
-from cfbench.leaderboard.columns import ABSENT, columns_for, headline, table_of
-from cfbench.leaderboard.markdown import render_markdown
-from cfbench.leaderboard.safe import visible
-from cfbench.leaderboard.tabular import flat
-from cfbench.leaderboard.terminal import render_text
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.leaderboard.formats import render
+from cfbench.leaderboard.lines import Line
+from cfbench.leaderboard.notes import notes_of
+from cfbench.leaderboard.standing_columns import builtin_names, column_named, columns_of, expanded
+from cfbench.leaderboard.standings_table import standings_lines
+from cfbench.leaderboard.tabular import flat_row, flat_standing
+from cfbench.leaderboard.task_table import task_lines
+from cfbench.leaderboard.terminal import show, text_of
+from cfbench.registry import Registry, RegistryOptions, build_registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_REFERENCE = "cogs"
+
+PIPED_WIDTH = 100
+"""Columns of the plain text that goes into a file or another program."""
 
 
 @dataclass(frozen=True)
@@ -37,36 +45,75 @@ class Leaderboard:
         The numbers.
     record : str
         What the record is called in the headline.
+    columns : tuple of str
+        The columns of the overall tables; the default ones where empty.
+    by : str
+        The column that overall tables are sorted by; the rank where empty.
+    problems : tuple of str
+        What of the record could not be read.
     """
 
     board: Board
     record: str
+    columns: tuple[str, ...] = ()
+    by: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def by_task(self) -> bool:
+        """Whether what is shown are the tables of single tasks, not overall ones."""
+        return self.board.group_by is GroupBy.TASK and not self.columns and not self.by
+
+    def lines(self, width: int | None = None) -> list[Line]:
+        """Lay it out in lines of text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Of the terminal, at most. Without it, as for a file, columns that were asked for are never left out.
+        """
+        keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
+        if self.by_task:
+            return task_lines(self.board, self.record, width)
+        return standings_lines(
+            self.board,
+            self.record,
+            width,
+            names=self.columns,
+            by=self.by,
+            notes=notes_of(self),
+            keep_all=keep_all,
+        )
+
+    def render(self, form: str) -> str:
+        """Return it as text in one of the formats of ``--format``."""
+        return render(self, form)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return every number, unrounded: a row for each task and searcher, the columns of ``--format csv``."""
+        """Return every number of single tasks, unrounded: a row for each task and searcher.
+
+        The columns are those of ``--group-by task --format csv``.
+        """
         import pandas as pd
 
-        return pd.DataFrame([flat(row, self.board.reference) for row in self.board.rows])
+        return pd.DataFrame([flat_row(row, self.board.reference) for row in self.board.rows])
+
+    def overall(self) -> pd.DataFrame:
+        """Return every number of the overall tables, unrounded, a row for each searcher, as ``--format csv`` does."""
+        import pandas as pd
+
+        return pd.DataFrame([flat_standing(row, part) for part in self.board.parts for row in part.rows])
 
     def __str__(self) -> str:
-        return render_text(self.board, self.record).rstrip("\n")
+        return text_of(self.lines()).rstrip("\n")
 
     def _repr_markdown_(self) -> str:
-        return render_markdown(self.board, self.record)
+        return self.render("markdown")
 
     def _repr_html_(self) -> str:
-        columns = columns_for(self.board)
-        titles = [f"{column.title} ({column.unit})" if column.unit else column.title for column in columns]
-        lines = [f"<p><b>{_escaped(headline(self.board, self.record))}</b></p>"]
-        for task, rows in self.board.by_task().items():
-            folds = spans(tuple(sorted({fold for row in rows for fold in row.folds}))) or ABSENT
-            lines.append(f"<table><caption>{_escaped(f'{task}, folds {folds}')}</caption>")
-            lines.append(_line(titles, "th"))
-            lines += [_line(cells, "td") for cells in table_of(rows, columns)]
-            lines.append("</table>")
-        explained = [f"<li>{_escaped(f'{one.title}: {one.legend}')}</li>" for one in columns if one.legend]
-        notes = [f"<li>{_escaped(f'Note: {caution}')}</li>" for caution in self.board.cautions]
-        return "\n".join([*lines, "<ul>", *explained, *notes, "</ul>"])
+        from cfbench.leaderboard.notebook import notebook_html
+
+        return notebook_html(self)
 
 
 def leaderboard(
@@ -76,6 +123,11 @@ def leaderboard(
     datasets: Collection[str] = (),
     models: Collection[str] = (),
     objectives: Collection[str] = (),
+    constraints: bool | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: str = "",
+    on: str = "solved-by-all",
     plugins: Collection[str] = (),
 ) -> Leaderboard:
     """Return the leaderboard of a record, as ``cfbench leaderboard`` shows it; nothing is searched or fitted.
@@ -88,8 +140,18 @@ def leaderboard(
         The searcher whose loss the others are compared with; CoGS, where the record has it.
     datasets, models, objectives : collection of str
         What to show; everything where empty.
+    constraints : bool, optional
+        Tasks with constraints on, or off, alone.
+    columns : sequence of str
+        Columns of the overall table, metrics by their names among them.
+    by : str
+        The column to sort by.
+    group_by : {"", "dataset", "model", "objective", "constraints", "task"}
+        A table for each; ranks are computed anew.
+    on : {"solved-by-all", "own-successes"}
+        What losses and metrics are averaged over.
     plugins : collection of str
-        Modules and paths of .py files to register, for their comparison metrics.
+        Modules and paths of .py files to register, for their metrics.
 
     Returns
     -------
@@ -102,29 +164,126 @@ def leaderboard(
     UnknownNameError
         If something asked for is not in the record.
     """
-    path = Path(results)
-    with Record.open(path) as record:
-        summaries = record.summaries()
-        unfinished = len(record.pending())
-        problems = list(record.problems)
-    for problem in problems:
+    shown = open_leaderboard(
+        Path(results),
+        build_registry(RegistryOptions(plugins=tuple(plugins))),
+        reference=reference,
+        selection=Selection(datasets, models, objectives, constraints),
+        columns=columns,
+        by=by,
+        group_by=GroupBy(group_by),
+        basis=Basis(on),
+    )
+    for problem in shown.problems:
         warnings.warn(problem, stacklevel=2)
+    return shown
+
+
+def open_leaderboard(
+    results: Path,
+    registry: Registry,
+    *,
+    reference: str | None = None,
+    selection: Selection | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: GroupBy = GroupBy.NOTHING,
+    basis: Basis = Basis.SOLVED_BY_ALL,
+) -> Leaderboard:
+    """Open a record and make its leaderboard; what the command and the function do alike.
+
+    Raises
+    ------
+    RecordError
+        If there is no record, or nothing in it is finished.
+    UnknownNameError
+        If something asked for is not in the record.
+    """
+    if not results.is_dir():
+        raise _nothing(results)
+    with Record.open(results) as record:
+        return leaderboard_of(
+            record,
+            registry,
+            reference=reference,
+            selection=selection,
+            columns=columns,
+            by=by,
+            group_by=group_by,
+            basis=basis,
+            shown_as=str(results),
+        )
+
+
+def leaderboard_of(
+    record: Record,
+    registry: Registry,
+    *,
+    reference: str | None = None,
+    selection: Selection | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: GroupBy = GroupBy.NOTHING,
+    basis: Basis = Basis.SOLVED_BY_ALL,
+    shown_as: str = "",
+) -> Leaderboard:
+    """Make the leaderboard of an open record; `open_leaderboard` describes the rest."""
+    name = shown_as or str(record.path)
+    summaries = record.summaries()
+    pending = record.pending()
     if not summaries:
-        raise RecordError(f"there is nothing to show in {path}: no cell is finished; cfbench.run finishes some")
+        under_way = sum(len(record.done(key)) for key in pending)
+        raise _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
+    names = expanded([*columns, *([by] if by and by not in columns and columns else [])])
+    measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries)
     board = make_board(
         summaries.values(),
-        build_registry(RegistryOptions(plugins=tuple(plugins))),
+        registry,
         reference or DEFAULT_REFERENCE,
         need_reference=reference is not None,
-        selection=Selection(datasets, models, objectives),
-        unfinished=unfinished,
+        selection=selection,
+        unfinished=len(pending),
+        measurements=measurements,
+        basis=basis,
+        group_by=group_by,
     )
-    return Leaderboard(board, str(path))
+    if by:
+        for part in board.parts:
+            column_named(columns_of(part, labels, board.reference), by)
+    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems))
 
 
-def _escaped(text: str) -> str:
-    return html.escape(visible(text))
+def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | None = None) -> None:
+    """Print the board of a record, as `cfbench run` does at its end.
+
+    A record without the default reference is shown without comparison; one without any finished cell prints a line
+    that says so.
+
+    Parameters
+    ----------
+    record : Record
+    registry : Registry
+    stream : text stream, optional
+        Standard output by default.
+    """
+    try:
+        shown = leaderboard_of(record, registry)
+    except RecordError:
+        print("no finished cells yet: nothing to show", file=stream or sys.stdout)
+        return
+    show(shown, stream=stream)
 
 
-def _line(cells: list[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
+def _nothing_finished(results: Path, searches: int) -> RecordError:
+    held = f"{searches:,} {'search' if searches == 1 else 'searches'}"
+    return RecordError(
+        f"there is nothing to show in {results} yet: it holds {held}, but no finished cell. If its run was stopped, "
+        "the same `cfbench run` command goes on where it was"
+    )
+
+
+def _nothing(results: Path) -> RecordError:
+    return RecordError(
+        f"there is nothing to show in {results}: no cell is finished. Run a study first, for a start\n"
+        f"  cfbench run --preset quick --results {shlex.quote(str(results))}"
+    )

@@ -29,3 +29,24 @@ def spreadsheet_cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(FORMULA):
         return "'" + value
     return value
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "±": r"$\pm$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "\N{REPLACEMENT CHARACTER}": "?",
+        **{sign: "\\" + sign for sign in "&%$#_{}"},
+    }
+)
+
+
+def latex_cell(text: str) -> str:
+    """Return `text` for LaTeX: nothing in it is a command, ends a cell or starts a comment."""
+    return visible(text).translate(_LATEX)

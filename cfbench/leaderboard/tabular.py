@@ -5,17 +5,67 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cfbench.analysis.board import Board
 from cfbench.analysis.cautions import spans
 from cfbench.analysis.rows import Row
+from cfbench.analysis.standings import Standing, Standings
 from cfbench.leaderboard.safe import spreadsheet_cell
 from cfbench.outcome import Status
 
+if TYPE_CHECKING:
+    from cfbench.leaderboard.opened import Leaderboard
 
-def flat(row: Row, reference: str) -> dict[str, Any]:
-    """Return the numbers of a row by the names of their columns; None where there is none."""
+
+def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
+    """Return the numbers of a row of an overall table by the names of their columns; None where there is none."""
+    low, high = row.interval or (None, None)
+    metrics: dict[str, Any] = {}
+    for metric in part.metrics:
+        score = row.metrics.get(metric.label)
+        metrics[metric.label] = score.value if score else None
+        metrics[f"{metric.label}_points"] = score.k if score else 0
+        metrics[f"{metric.label}_tasks"] = score.tasks if score else 0
+    return {
+        "table": part.title,
+        "position": row.position.number if row.position else None,
+        "position_shared": row.position.shared if row.position else None,
+        "searcher": row.entrant.searcher,
+        "setup": row.entrant.setup,
+        "white_box": row.entrant.white_box,
+        "state": row.state.value,
+        "why": row.why,
+        "searches": row.found.n,
+        "searches_found": row.found.k,
+        "rank": row.rank,
+        "rank_low": low,
+        "rank_high": high,
+        "wins": row.wins,
+        "tasks": len(part.in_play),
+        "tasks_complete": row.complete,
+        "basis": part.basis.value,
+        "loss_against_best": row.loss.value,
+        "loss_mean": row.mean_loss.value,
+        "loss_points": row.loss.k,
+        "points": row.loss.n,
+        "loss_tasks": row.loss.tasks,
+        "relative_loss_median": row.relative.value if row.relative else None,
+        "relative_loss_points": row.relative.k if row.relative else None,
+        "relative_loss_asked": row.relative.n if row.relative else None,
+        "seconds_mean": row.spending.seconds,
+        "search_queries_mean": row.spending.search_queries,
+        "robustness_queries_mean": row.spending.robustness_queries,
+        "cells": row.cells,
+        "cells_failed": row.failed,
+        "cells_skipped": row.skipped,
+        "cells_missing": row.missing,
+        **{f"status_{status.value}": row.statuses.get(status.value, 0) for status in Status},
+        **metrics,
+    }
+
+
+def flat_row(row: Row, reference: str) -> dict[str, Any]:
+    """Return the numbers of a searcher on one task by the names of their columns; None where there is none."""
     relative = row.relative
     return {
         "dataset": row.task.dataset,
@@ -53,25 +103,76 @@ def flat(row: Row, reference: str) -> dict[str, Any]:
     }
 
 
-def render_csv(board: Board) -> str:
-    """Return the board as CSV, a header and a line a row; an absent number is an empty cell."""
-    rows = [flat(row, board.reference) for row in board.rows]
+def render_csv(shown: Leaderboard) -> str:
+    """Return what is shown as CSV, a header and a line a row; an absent number is an empty cell."""
+    board = shown.board
+    rows = (
+        [flat_row(row, board.reference) for row in board.rows]
+        if shown.by_task
+        else [flat_standing(row, part) for part in board.parts for row in part.rows]
+    )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if rows:
-        writer.writerow(rows[0])
+        writer.writerow(map(spreadsheet_cell, rows[0]))
     writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
     return text.getvalue()
 
 
-def render_json(board: Board) -> str:
-    """Return the board as one JSON object: reference, counts of cells, cautions, rows."""
+def render_json(shown: Leaderboard) -> str:
+    """Return the board as one JSON object: what it is of, the overall tables, the rows of single tasks, cautions."""
+    board = shown.board
+    rows = [flat_row(row, board.reference) for row in board.rows]
     content = {
+        "mark": board.mark,
+        "seeds": list(board.seeds),
         "reference": board.reference or None,
         "cells": board.cells,
         "failed": board.failed,
         "skipped": board.skipped,
+        "unfinished": board.unfinished,
         "cautions": list(board.cautions),
-        "rows": [flat(row, board.reference) for row in board.rows],
+        "tables": [_table(part) for part in board.parts],
+        "rows": rows,
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def _table(part: Standings) -> dict[str, Any]:
+    return {
+        "title": part.title,
+        "verdict": part.verdict,
+        "notes": list(part.notes),
+        "independent": {"unit": part.unit, "number": part.units},
+        "cells": part.cells,
+        "ran": part.ran,
+        "failed": part.failed,
+        "skipped": part.skipped,
+        "not_run": part.not_run,
+        "tasks": [
+            {"task": view.label, "points": view.points, "shared": view.shared, "searches": view.searches}
+            for view in part.tasks
+        ],
+        "metrics": [
+            {
+                "label": metric.label,
+                "version": metric.identity[1],
+                "direction": metric.direction.value,
+                "unit": metric.unit,
+                "denominator": metric.denominator,
+            }
+            for metric in part.metrics
+        ],
+        "rows": [flat_standing(row, part) for row in part.rows],
+        "duels": [
+            {
+                "first": part.rows[duel.first].label,
+                "second": part.rows[duel.second].label,
+                "wins": duel.wins,
+                "losses": duel.losses,
+                "ties": duel.ties,
+                "p": duel.p,
+            }
+            for duel in part.duels
+        ],
+    }

@@ -1,6 +1,6 @@
-"""The columns that people read: how each number is written, and what it is counted over.
+"""The columns of the tables of single tasks: how each number is written, and what it is counted over.
 
-Terminal and markdown show these; CSV and JSON hold the same numbers unwritten.
+Terminal, markdown and LaTeX show these; CSV and JSON hold the same numbers unwritten.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from cfbench.analysis.aggregate import Median, Rate
 from cfbench.analysis.board import Board
 from cfbench.analysis.rows import Row
+from cfbench.leaderboard.numbers import ABSENT, change, decimal, seconds, whole
 from cfbench.leaderboard.safe import visible
 
 LONGEST_REFERENCE = 12
 """A longer name would push other columns off the board; the headline and the legend hold it."""
-
-ABSENT = "-"
 
 
 @dataclass(frozen=True)
@@ -132,40 +131,9 @@ def percentage(rate: Rate) -> str:
     return f"{100 * rate.mean:.1f}{spread}"
 
 
-def change(ratio: float) -> str:
-    """Write a relative change as "+25.0%"; what rounds to nothing has no sign."""
-    text = f"{100 * ratio:+,.1f}%"
-    return "0.0%" if text in ("+0.0%", "-0.0%") else text
-
-
 def counted(number: Rate | Median | None) -> str:
     """Write what a number is counted over as "14 of 15"."""
     return ABSENT if number is None or number.n == 0 else f"{number.k:,} of {number.n:,}"
-
-
-def decimal(value: float | None) -> str:
-    """Write a loss with three decimals."""
-    return ABSENT if value is None else f"{value:.3f}"
-
-
-def seconds(value: float | None) -> str:
-    """Write seconds, finer where they are few."""
-    if value is None:
-        return ABSENT
-    return f"{value:.3f}" if value < 10 else f"{value:,.1f}"
-
-
-def whole(value: float | None) -> str:
-    """Write a number of rows."""
-    return ABSENT if value is None else f"{value:,.0f}"
-
-
-def headline(board: Board, record: str) -> str:
-    """Say in one line what the board is of."""
-    without = [f"{count} {what}" for count, what in ((board.failed, "failed"), (board.skipped, "skipped")) if count]
-    cells = f"{board.cells:,} {'cell' if board.cells == 1 else 'cells'}"
-    reference = f"reference {board.reference}" if board.reference else "no reference"
-    return "   ".join([cells + (f" ({', '.join(without)})" if without else ""), reference, f"record {record}"])
 
 
 def _against_reference(row: Row) -> str:

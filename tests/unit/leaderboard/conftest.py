@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.selection import GroupBy
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
+from cfbench.leaderboard.opened import Leaderboard
 from cfbench.registry import build_registry
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -42,3 +44,15 @@ def cells() -> list[CellSummary]:
 @pytest.fixture(scope="session")
 def board(cells: list[CellSummary]) -> Board:
     return make_board(cells, build_registry())
+
+
+@pytest.fixture(scope="session")
+def shown(board: Board) -> Leaderboard:
+    """The overall table."""
+    return Leaderboard(board, "results")
+
+
+@pytest.fixture(scope="session")
+def tasks(cells: list[CellSummary]) -> Leaderboard:
+    """The tables of single tasks."""
+    return Leaderboard(make_board(cells, build_registry(), group_by=GroupBy.TASK), "results")

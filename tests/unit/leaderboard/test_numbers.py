@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfbench.leaderboard.columns import change
+from cfbench.leaderboard.numbers import change, score, share, short_seconds, whole_change
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,31 @@ from cfbench.leaderboard.columns import change
 )
 def test_a_change_has_a_sign_unless_it_rounds_to_nothing(ratio: float, text: str) -> None:
     assert change(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(None, "-"), (0.0, "+0%"), (-0.001, "+0%"), (0.004, "+0%"), (0.885, "+88%"), (-0.2, "-20%")]
+)
+def test_a_whole_change_always_has_a_sign(ratio: float | None, text: str) -> None:
+    assert whole_change(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (1.0, "100.0%"), (0.99999, "99.9%"), (0.0, "0.0%"), (0.0001, "0.1%"), (0.7012, "70.1%")],
+)
+def test_all_and_none_are_said_of_all_and_none_only(value: float | None, text: str) -> None:
+    assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (0.0, "0.00"), (0.908, "0.91"), (0.0123, "0.0123"), (12.5, "12.50"), (1234.5, "1,234")],
+)
+def test_a_metric_keeps_what_tells_it_apart(value: float | None, text: str) -> None:
+    assert score(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "-"), (0.003, "0.003"), (0.08, "0.08"), (31.0, "31.00")])
+def test_seconds_are_not_rounded_to_nothing(value: float | None, text: str) -> None:
+    assert short_seconds(value) == text

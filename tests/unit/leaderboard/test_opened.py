@@ -13,40 +13,43 @@ from pathlib import Path
 import pytest
 
 import cfbench
-from cfbench.analysis.board import Board
 from cfbench.events import CellFinished, CellInfo
 from cfbench.harness.store.record import Record
-from cfbench.leaderboard.markdown import render_markdown
 from cfbench.leaderboard.opened import Leaderboard
 from cfbench.leaderboard.tabular import render_csv
-from cfbench.leaderboard.terminal import render_text
 
 FinishedCell = Callable[..., CellFinished]
 
 
-def test_the_text_is_the_terminals_and_the_markdown_is_the_commands(board: Board) -> None:
-    shown = Leaderboard(board, "results")
-    assert f"{shown}\n" == render_text(board, "results")
-    assert shown._repr_markdown_() == render_markdown(board, "results")
+def test_the_text_is_the_terminals_and_the_markdown_is_the_commands(shown: Leaderboard) -> None:
+    assert f"{shown}\n" == shown.render("table")
+    assert shown._repr_markdown_() == shown.render("markdown")
 
 
-def test_the_frame_holds_every_number_of_the_csv(board: Board) -> None:
-    frame = Leaderboard(board, "results").to_frame()
-    written = list(csv.DictReader(io.StringIO(render_csv(board))))
-    assert list(frame.columns) == list(written[0])
-    assert len(frame) == len(written) == len(board.rows)
-    numbers = [float(row["success_mean"]) for row in written if row["success_mean"]]
-    assert frame["success_mean"].dropna().tolist() == numbers
+def test_an_unknown_format_names_those_that_are_there(shown: Leaderboard) -> None:
+    with pytest.raises(cfbench.UnknownNameError, match=r"unknown format 'markdwn'\. Did you mean 'markdown'"):
+        shown.render("markdwn")
 
 
-def test_the_html_shows_every_row_with_its_denominator_and_escapes_names(board: Board) -> None:
-    mean = replace(board.rows[0], searcher="<script>alert(1)</script>")
-    page = Leaderboard(replace(board, rows=(mean, *board.rows[1:])), "a & b")._repr_html_()
+def test_the_frames_hold_every_number_of_the_csv(shown: Leaderboard, tasks: Leaderboard) -> None:
+    for frame, text in ((tasks.to_frame(), render_csv(tasks)), (shown.overall(), render_csv(shown))):
+        written = list(csv.DictReader(io.StringIO(text)))
+        assert list(frame.columns) == list(written[0])
+        assert len(frame) == len(written)
+        numbers = [float(row["seconds_mean"]) for row in written if row["seconds_mean"]]
+        assert frame["seconds_mean"].dropna().tolist() == numbers
+
+
+def test_the_html_shows_every_row_with_its_denominator_and_escapes_names(shown: Leaderboard) -> None:
+    first, *others = shown.board.standings.rows
+    mean = replace(first, entrant=replace(first.entrant, searcher="<script>alert(1)</script>"))
+    part = replace(shown.board.standings, rows=(mean, *others))
+    page = Leaderboard(replace(shown.board, parts=(part, part)), "a & b")._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "a &amp; b" in page
-    assert page.count("<table>") == page.count("</table>") == len(board.by_task())
-    assert page.count("<td>") == len(board.rows) * page.count("<th>") / len(board.by_task())
+    assert page.count("<table>") == page.count("</table>") == 2
+    assert page.count("<td>") == len(part.rows) * page.count("<th>")
 
 
 def test_a_record_is_opened_by_its_path(
@@ -64,11 +67,10 @@ def test_a_record_is_opened_by_its_path(
 
 
 def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -> None:
-    with pytest.raises(cfbench.CfbenchError, match="there is no record"):
-        cfbench.leaderboard(tmp_path / "nowhere")
     Record.open(tmp_path / "empty", write=True).close()
-    with pytest.raises(cfbench.CfbenchError, match=r"no cell is finished; cfbench\.run finishes some"):
-        cfbench.leaderboard(tmp_path / "empty")
+    for place in ("nowhere", "empty"):
+        with pytest.raises(cfbench.CfbenchError, match=f"cfbench run --preset quick --results .*{place}"):
+            cfbench.leaderboard(tmp_path / place)
 
 
 @pytest.mark.parametrize("first", ["import cfbench", "import cfbench.leaderboard.terminal, cfbench"])
@@ -78,11 +80,11 @@ def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -
         "for _ in range(2):\n"
         "    try:\n        cfbench.leaderboard('nowhere')\n"
         "    except cfbench.CfbenchError as error:\n        print(error)\n"
-        "from cfbench.leaderboard.terminal import print_leaderboard\n"
+        "from cfbench.leaderboard import print_leaderboard\n"
         "import inspect; print(list(inspect.signature(cfbench.leaderboard).parameters)[0])\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
     lines = ended.stdout.splitlines()
-    assert len(lines) == 3
-    assert lines[0] == lines[1]
-    assert lines[2] == "results"
+    assert len(lines) == 5
+    assert lines[:2] == lines[2:4]
+    assert lines[4] == "results"

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from cfbench.analysis.board import Board
+from cfbench.analysis.contest import Entrant
+from cfbench.leaderboard.opened import Leaderboard
 from cfbench.leaderboard.tabular import render_csv, render_json
 
 
-def test_json_holds_every_row_unrounded(board: Board) -> None:
-    content = json.loads(render_json(board))
+def test_json_holds_every_row_unrounded(shown: Leaderboard) -> None:
+    content = json.loads(render_json(shown))
     assert (content["reference"], content["cells"], content["failed"], content["skipped"]) == ("cogs", 8, 1, 1)
-    assert content["cautions"] == list(board.cautions)
+    assert content["cautions"] == list(shown.board.cautions)
     assert len(content["rows"]) == 6
     row = next(r for r in content["rows"] if r["searcher"] == "spheres" and r["model"] == "random-forest")
     expected = {
@@ -49,17 +50,19 @@ def test_json_holds_every_row_unrounded(board: Board) -> None:
     assert {name: row[name] for name in counts} == counts
 
 
-def test_csv_and_json_say_the_same(board: Board) -> None:
-    rows = json.loads(render_json(board))["rows"]
-    lines = list(csv.DictReader(io.StringIO(render_csv(board))))
-    assert len(lines) == len(rows)
-    for line, row in zip(lines, rows, strict=True):
-        assert line == {name: "" if value is None else str(value) for name, value in row.items()}
+def test_csv_and_json_say_the_same(shown: Leaderboard, tasks: Leaderboard) -> None:
+    (table,) = json.loads(render_json(shown))["tables"]
+    for rows, text in ((table["rows"], render_csv(shown)), (json.loads(render_json(tasks))["rows"], render_csv(tasks))):
+        lines = list(csv.DictReader(io.StringIO(text)))
+        assert len(lines) == len(rows) > 2
+        for line, row in zip(lines, rows, strict=True):
+            assert line == {name: "" if value is None else str(value) for name, value in row.items()}
 
 
-def test_text_that_a_spreadsheet_would_run_is_quoted_and_numbers_are_not(board: Board) -> None:
-    row = replace(board.rows[1], searcher='=HYPERLINK("http://e")', setup="+1")
-    (line,) = csv.DictReader(io.StringIO(render_csv(replace(board, rows=(row,)))))
+def test_text_that_a_spreadsheet_would_run_is_quoted_and_numbers_are_not(shown: Leaderboard) -> None:
+    row = replace(shown.board.standings.rows[1], entrant=Entrant('=HYPERLINK("http://e")', "+1"))
+    part = replace(shown.board.standings, rows=(row,), duels=())
+    (line,) = csv.DictReader(io.StringIO(render_csv(Leaderboard(replace(shown.board, parts=(part,)), "results"))))
     assert line["searcher"] == '\'=HYPERLINK("http://e")'
     assert line["setup"] == "'+1"
-    assert float(line["relative_loss_median"]) == pytest.approx(-0.2)
+    assert float(line["seconds_mean"]) == pytest.approx(row.spending.seconds)

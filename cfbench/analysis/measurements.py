@@ -1,0 +1,134 @@
+"""From names of metrics to their values in a record: of measured ones from the index, of comparisons computed now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from cfbench.analysis.groups import bare_name
+from cfbench.analysis.measured import Measurements, MetricColumn, metric_column
+from cfbench.analysis.objectives import compare_with_none
+from cfbench.errors import CfbenchError, StudyError
+from cfbench.harness.sources import data_source, load_dataset
+from cfbench.harness.store.point_values import MetricId
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.summary import CellSummary
+from cfbench.harness.variants import resolve_variant
+from cfbench.metric_contracts import ComparisonMetric, ObjectiveComparison
+from cfbench.registry import Registry
+from cfbench.space import FeatureSpace, FloatArray
+
+DEFAULT_METRICS = ("k-robustness",)
+"""What is shown where nothing is asked for, if the record has it."""
+
+
+def measurements_for(
+    names: Sequence[str],
+    others: Sequence[str],
+    record: Record,
+    registry: Registry,
+    summaries: Mapping[str, CellSummary],
+) -> tuple[Measurements, list[str]]:
+    """Find the values of the metrics among the names of columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What is asked for; empty: the default metrics, as far as the record has them.
+    others : sequence of str
+        Columns that are no metrics.
+    record : Record
+    registry : Registry
+    summaries : mapping of str to CellSummary
+        The record's.
+
+    Returns
+    -------
+    measurements : Measurements
+    labels : list of str
+        The names, metrics by their canonical labels.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is neither a column nor a metric.
+    StudyError
+        If a metric compares searchers, which an overall table has no place for.
+    """
+    values = record.point_values()
+    if not names:
+        measured = {label for label, _, _ in values.metrics}
+        chosen = [name for name in DEFAULT_METRICS if name in measured]
+    else:
+        chosen = [name for name in names if name not in others]
+    columns = {name: metric_column(name, registry, values.metrics, others) for name in chosen}
+    comparisons = [column for column in columns.values() if _compares_objectives(column, registry)]
+    complaints: list[str] = []
+    found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}
+    absent = [column.label for column in columns.values() if not found.get(column.identity, True)]
+    if absent:
+        options = " ".join(f"--metric '{label}'" for label in absent)
+        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
+    if comparisons:
+        compared, said = _compared(comparisons, record, registry, summaries)
+        found |= compared
+        complaints += said
+    labels = [columns[name].label if name in columns else name for name in names]
+    return Measurements(tuple(dict.fromkeys(columns.values())), found, tuple(complaints)), list(dict.fromkeys(labels))
+
+
+def measured_in_part(measurements: Measurements, cells: Iterable[CellSummary]) -> list[str]:
+    """Say which metrics were measured in some of the cells only."""
+    keys = [cell.info.key for cell in cells if cell.searches]
+    said = []
+    for column in measurements.columns:
+        count = sum(key in measurements.of(column) for key in keys)
+        if 0 < count < len(keys):
+            said.append(f"{column.label} is known in {count:,} of {len(keys):,} cells with searches")
+    return said
+
+
+def _compares_objectives(column: MetricColumn, registry: Registry) -> bool:
+    name = bare_name(column.label)
+    if name not in registry.metrics:
+        return False
+    metric = registry.metric(name).entry.metric
+    if issubclass(metric, ComparisonMetric):
+        raise StudyError(
+            f"metric {column.label!r} compares two searchers and is no column of an overall table; the column "
+            "'relative-loss' compares losses with the reference (--reference)"
+        )
+    return issubclass(metric, ObjectiveComparison)
+
+
+def _compared(
+    columns: Sequence[MetricColumn], record: Record, registry: Registry, summaries: Mapping[str, CellSummary]
+) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
+    """Compute metrics that hold a result against the same searcher's under objective ``none``."""
+    variants = [resolve_variant(registry, "metric", column.label) for column in columns]
+    names = {cell.info.dataset for cell in summaries.values()}
+    spaces, complaints = _spaces(sorted(names), registry)
+    at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
+    comparisons = compare_with_none(record, registry, spaces, variants, cells=at_hand)
+    complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
+    found: dict[MetricId, dict[str, FloatArray]] = {column.identity: {} for column in columns}
+    identities = {column.label: column.identity for column in columns}
+    for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
+        key, label = map(str, place if isinstance(place, tuple) else (place, ""))
+        of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))
+        row_ids = summaries[key].row_ids
+        found[identities[label]][key] = np.array([of_row.get(row_id, np.nan) for row_id in row_ids], dtype=np.float64)
+    return found, complaints
+
+
+def _spaces(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:
+    """Return the spaces of the data sets that are at hand; nothing is downloaded for a table."""
+    source = data_source((), download=False)
+    spaces, complaints = {}, []
+    for name in names:
+        try:
+            spaces[name] = load_dataset(registry.dataset(name).entry, source).space
+        except CfbenchError as error:
+            complaints.append(f"data set {name} is not at hand: {error}")
+    return spaces, complaints

@@ -1,0 +1,66 @@
+"""How numbers are written for people, in every rendering alike."""
+
+from __future__ import annotations
+
+ABSENT = "-"
+
+
+def change(ratio: float) -> str:
+    """Write a relative change as "+25.0%"; what rounds to nothing has no sign."""
+    text = f"{100 * ratio:+,.1f}%"
+    return "0.0%" if text in ("+0.0%", "-0.0%") else text
+
+
+def whole_change(ratio: float | None) -> str:
+    """Write a relative change as "+25%"; one that rounds to nothing as "+0%"."""
+    if ratio is None:
+        return ABSENT
+    return f"{100 * ratio:+,.0f}%".replace("-0%", "+0%") if abs(ratio) < 0.005 else f"{100 * ratio:+,.0f}%"
+
+
+def decimal(value: float | None) -> str:
+    """Write a loss with three decimals."""
+    return ABSENT if value is None else f"{value:.3f}"
+
+
+def score(value: float | None) -> str:
+    """Write a metric: two decimals, none where it is large, three significant digits where it is small."""
+    if value is None:
+        return ABSENT
+    if value == 0 or 0.1 <= abs(value) < 100:
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def seconds(value: float | None) -> str:
+    """Write seconds, finer where they are few."""
+    if value is None:
+        return ABSENT
+    return f"{value:.3f}" if value < 10 else f"{value:,.1f}"
+
+
+def short_seconds(value: float | None) -> str:
+    """Write seconds with two decimals, three where two would be zeros."""
+    if value is None:
+        return ABSENT
+    return f"{value:.3f}" if value < 0.01 else f"{value:,.2f}"
+
+
+def whole(value: float | None) -> str:
+    """Write a number of rows."""
+    return ABSENT if value is None else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    """Write a share as "99.9%"; never 100.0% or 0.0% where it is not."""
+    if value is None:
+        return ABSENT
+    text = f"{100 * value:.1f}%"
+    if text == "100.0%" and value < 1:
+        return "99.9%"
+    return "0.1%" if text == "0.0%" and value > 0 else text
+
+
+def plural(number: int, what: str) -> str:
+    """Write "1 cell", "2,000 cells"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,215 @@
+"""The overall table as lines of text.
+
+Every column stands as far left as its widest line allows: a header may reach over a neighbour's empty header line, so
+that a hundred columns hold what a plain grid would not. What does not fit is left out from the right.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from cfbench.analysis.board import Board
+from cfbench.analysis.standings import Standing, Standings
+from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, tasks_of
+from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
+from cfbench.leaderboard.safe import visible
+from cfbench.leaderboard.standing_columns import (
+    NOT_TOLD_APART,
+    StandingColumn,
+    cell_text,
+    column_named,
+    columns_of,
+    sorted_rows,
+    state_text,
+)
+
+LABEL_AT = 4
+"""Where searchers' labels begin, behind their positions."""
+LONGEST_LABEL = 28
+"""A searcher's label beyond this stands on a line of its own."""
+RIGHT = ("queries",)
+"""Columns whose header ends where their numbers end; the others' begin where their numbers begin."""
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A column with its place."""
+
+    column: StandingColumn
+    cells: list[str]
+    start: int
+    stop: int
+    title_at: int
+    unit_at: int
+
+
+def standings_lines(
+    board: Board,
+    record: str,
+    width: int,
+    *,
+    names: Sequence[str] = (),
+    by: str = "",
+    notes: Sequence[str] = (),
+    keep_all: bool = False,
+) -> list[Line]:
+    """Lay out a board's overall tables: what they are of, each table, legend, cautions.
+
+    Parameters
+    ----------
+    board : Board
+    record : str
+        How the record is called.
+    width : int
+    names : sequence of str
+        The columns; the default ones where empty.
+    by : str
+        The column to sort by; by rank where empty.
+    notes : sequence of str
+        What to know before comparing rows.
+    keep_all : bool
+        Whether tables may be wider than `width`, rather than lack columns.
+    """
+    lines: list[Line] = []
+    remarks = [line for note in notes for line in wrapped(f"Note: {note}", width, "yellow", hanging=6)]
+    table_width = sys.maxsize if keep_all else width
+    tables = [_table(part, board.reference, table_width, names, by) for part in board.parts]
+    end = max(cell_len(line.text) for table, _ in tables for line in table)
+    left_out = dict.fromkeys(name for _, missing in tables for name in missing)
+    if left_out and names:  # what was asked for
+        text = f"Note: columns that do not fit into {width} signs: {', '.join(left_out)}; `--format csv` has all"
+        remarks += wrapped(text, width, "yellow", hanging=6)
+    lines += both_ends(about(board, record), coverage(board.standings), end, width, "bold")
+    if not board.standings.ran:  # then nothing else is worth reading first
+        lines, remarks = lines + remarks, []
+    for part, (table, _) in zip(board.parts, tables, strict=True):
+        if part.title:
+            lines += [Line(""), *both_ends(part.title, coverage(part), end, width, "bold cyan")]
+        lines += both_ends(tasks_of(part), searches_a_task(part), end, width)
+        lines += wrapped(alike(part), width) if alike(part) else []
+        lines += [Line(""), *table]
+        if len(board.parts) > 1:
+            lines += wrapped(f"    {_counts(part, board.reference, names)}", width, "dim", hanging=LABEL_AT)
+    lines.append(Line(""))
+    lines += _legend(board.parts, board.reference, width, names, left_out)
+    return lines + remarks
+
+
+def _table(
+    standings: Standings, reference: str, width: int, names: Sequence[str], by: str
+) -> tuple[list[Line], list[str]]:
+    """Return the lines of a table, and the names of the columns that do not fit."""
+    columns = columns_of(standings, names, reference)
+    rows = sorted_rows(standings, column_named(columns, by) if by else None)
+    placed = _fitting(rows, columns, standings, width)
+    lines = [
+        Line(_written([(at.title_at, at.column.title) for at in placed], "searcher"), "bold"),
+        Line(_written([(at.unit_at, at.column.unit) for at in placed], ""), "dim"),
+    ]
+    for number, row in enumerate(rows):
+        label = visible(row.label)
+        cells = [(at.stop - cell_len(at.cells[number]), at.cells[number]) for at in placed]
+        state = _state(state_text(row, standings), placed, number, width)
+        position = f"{row.position!s:>3}" if row.position else " - "
+        if cell_len(label) > LONGEST_LABEL:
+            lines += wrapped(f"{position} {label}", width, hanging=LABEL_AT)
+            position, label = "", ""
+        lines.append(Line(_written([*cells, *state], label, position)))
+    return lines, [column.name for column in columns[len(placed) :]]
+
+
+def _state(text: str, placed: Sequence[_Placed], number: int, width: int) -> list[tuple[int, str]]:
+    """Write why a row has no rank into the columns that are empty for want of one."""
+    at = next((i for i, one in enumerate(placed) if one.column.compares and not one.cells[number]), None)
+    if at is None or not text:
+        return []
+    following = [one.stop - cell_len(one.cells[number]) for one in placed[at:] if one.cells[number]]
+    room = min(following, default=width + len(GAP)) - len(GAP) - placed[at].start
+    for shorter in (text, text.partition(" (")[0]):
+        if cell_len(shorter) <= room:
+            return [(placed[at].start, shorter)]
+    return []
+
+
+def _fitting(
+    rows: Sequence[Standing], columns: Sequence[StandingColumn], standings: Standings, width: int
+) -> list[_Placed]:
+    labels = [cell_len(visible(row.label)) for row in rows]
+    label_end = LABEL_AT + max([cell_len("searcher"), *(size for size in labels if size <= LONGEST_LABEL)])
+    kept = list(columns)
+    while True:
+        placed = _placed(rows, kept, standings, label_end)
+        end = max((max(at.stop, at.title_at + cell_len(at.column.title)) for at in placed), default=0)
+        if end <= width or len(kept) == 1:
+            return placed
+        kept.pop()
+
+
+def _placed(
+    rows: Sequence[Standing], columns: Sequence[StandingColumn], standings: Standings, label_end: int
+) -> list[_Placed]:
+    title_end, unit_end, cells_end = LABEL_AT + len("searcher"), 0, label_end
+    placed = []
+    for column in columns:
+        cells = [cell_text(row, column, standings) for row in rows]
+        title, unit = cell_len(column.title), cell_len(column.unit)
+        size = max(map(cell_len, cells), default=0)
+        right = max(size, title, unit) if column.name in RIGHT else 0
+        starts = [cells_end + len(GAP) + min(0, size - right) if right else cells_end + len(GAP)]
+        starts += [title_end + len(GAP) - (right - title if right else 0)] if title else []
+        starts += [unit_end + len(GAP) - (right - unit if right else 0)] if unit else []
+        start = max(starts)
+        if right:
+            stop = start + right
+            at = _Placed(column, cells, stop - size, stop, stop - title, stop - unit)
+        else:
+            at = _Placed(column, cells, start, start + max(size, min(title, size + 2) if size else 0), start, start)
+        placed.append(at)
+        cells_end = max(cells_end, at.stop)
+        title_end = max(title_end, at.title_at + title) if title else title_end
+        unit_end = max(unit_end, at.unit_at + unit) if unit else unit_end
+    return placed
+
+
+def _written(texts: Sequence[tuple[int, str]], label: str, position: str = "") -> str:
+    line = f"{position:<{LABEL_AT}}{label}"
+    for at, text in sorted(texts):
+        if text:
+            line += " " * (at - cell_len(line)) + text
+    return line.rstrip()
+
+
+def _legend(
+    parts: Sequence[Standings], reference: str, width: int, names: Sequence[str], left_out: Collection[str]
+) -> list[Line]:
+    said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for part in parts:
+        for column in columns_of(part, names, reference):
+            if column.legend and column.name not in left_out:
+                counted = f" ({column.counted})" if len(parts) == 1 and column.counted else ""
+                said[column.title][f"{column.legend}{counted}{_better(column)}"].append(part.title)
+            if column.name == "rank" and any(row.position and row.position.shared for row in part.rows):
+                said["n="][NOT_TOLD_APART].append(part.title)
+        if part.limits:
+            said["limits"][part.limits].append(part.title)
+    terms = [
+        (term, meaning if len(meanings) == 1 else f"{meaning} ({', '.join(titles)})")
+        for term, meanings in said.items()
+        for meaning, titles in meanings.items()
+    ]
+    return explained(terms, width)
+
+
+def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:
+    """Say in one line what the numbers of one of several tables are counted over."""
+    columns = columns_of(standings, names, reference)
+    return "; ".join(f"{column.title}: {column.counted}" for column in columns if column.counted)
+
+
+def _better(column: StandingColumn) -> str:
+    return f"; {column.direction.value} is better" if column.arrow and column.name not in ("found", "rank") else ""
