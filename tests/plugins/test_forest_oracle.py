@@ -28,11 +28,13 @@ from cfbench import (
     Oracle,
     UnavailableError,
 )
+from cfbench.oracle import predict_neighbours
 from cfbench.oracle_check import checked_oracle, objection
 from cfbench_models import compilation, flat_trees, forest_oracle
 from cfbench_models.encoding import fit_encoding
 from cfbench_models.forest_oracle import CompiledForest, TreeByTree
 from cfbench_models.random_forest import ForestModel, RandomForest
+from cfbench_models.rehearsal_of_forests import rehearse
 
 SPACE = FeatureSpace(
     (
@@ -378,20 +380,33 @@ def test_a_switched_off_compiler_counts_as_none(monkeypatch: pytest.MonkeyPatch)
     assert compilation.compiled_questions.__wrapped__() is None
 
 
-def test_compiled_code_is_kept_in_this_users_cache_under_what_it_was_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numba
-
-    before = numba.config.CACHE_DIR
-    with compilation._cache_of(numba.config):
-        folder = Path(numba.config.CACHE_DIR)
-    assert numba.config.CACHE_DIR == before
-    assert folder.parent.name == "kernels"
-    assert folder.parent.stat().st_mode & 0o777 == 0o700
-    monkeypatch.setattr(compilation, "KERNELS", compilation.KERNELS[1:])
-    assert compilation._digest_of_sources() != folder.name
-
-
-def test_the_list_of_kernels_is_complete() -> None:
+def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
     folder = Path(compilation.__file__).parent
-    compiling = {file.stem for file in folder.glob("*.py") if "@compiled" in file.read_text(encoding="utf-8")}
-    assert compiling == set(compilation.KERNELS)
+    compiling = {file.stem for file in folder.glob("*.py") if "\n@compiled" in file.read_text(encoding="utf-8")}
+    listed = (*compilation.FOREST.modules, *compilation.NETWORK.modules)
+    assert compiling == {name.removeprefix("cfbench_models.") for name in listed}
+    used = {"cfbench_models.forest_tables", "cfbench.counter_random", "cfbench.perturbations"}
+    assert set(compilation.FOREST.sources) == used
+
+
+def test_the_rehearsal_asks_every_question_as_searches_do() -> None:
+    questions: Any = compilation.compiled_questions()
+    rehearse()
+    before = [len(question.signatures) for question in questions]
+    model = forest(50, 3, 2)
+    oracle, Z = model.oracle(), hard_rows(model, 100)
+    oracle.predict(Z)
+    oracle.predict_proba(Z)
+    predict_neighbours(oracle, Z, KNeighbours(SPACE, Z[0], 5, 64))
+    assert [len(question.signatures) for question in questions] == before
+
+
+@pytest.mark.parametrize("m", [0, 64])
+def test_neighbours_of_nobody_and_no_neighbours_are_empty(m: int) -> None:
+    oracle: Any = forest(50, 2, 8).oracle()
+    Z = hard_rows(forest(50, 2, 8), 5)[: 5 if m == 0 else 0]
+    for answers in (
+        oracle.predict_neighbours(Z, KNeighbours(SPACE, np.zeros(6), 5, m)),
+        predict_neighbours(oracle, Z, KNeighbours(SPACE, np.zeros(6), 5, m)),
+    ):
+        assert (answers.shape, answers.dtype) == ((len(Z), m), np.int64)

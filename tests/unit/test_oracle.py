@@ -138,3 +138,14 @@ def test_every_neighbour_counts_as_a_row_of_the_objective(oracle: Oracle) -> Non
     assert meter.robustness_queries == 14
     with pytest.raises(ModelError, match="float64 array of shape"):
         meter.predict_neighbours_for_objective(np.zeros((1, 3)), NEAR)
+
+
+@pytest.mark.parametrize("oracle", [Threshold(), Quick()])
+def test_no_neighbours_are_an_answer_that_costs_nothing(oracle: Oracle) -> None:
+    meter = Meter(oracle, d=2, max_queries=0)
+    nobody = KNeighbours(SPACE, np.array([5.0, 0.0]), stream=3, m=0)
+    assert meter.predict_neighbours_for_objective(rows(5, 5), nobody).dtype == np.int64
+    assert predict_neighbours(oracle, rows(5, 5), nobody).shape == (2, 0)
+    assert predict_neighbours(oracle, np.empty((0, 2)), NEAR).shape == (0, 7)
+    assert nobody.draw(rows(5, 5)).shape == (2, 0, 2)
+    assert meter.robustness_queries == 0
