@@ -2,75 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.oracle import Meter
+from cfbench.provisions import SearchBudget, TrainingFold
 from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
+from cfbench.terms import SeparableTerm, Term
 from cfbench.trace import Trace
 from cfbench.yardstick import Yardstick
 
-Term = Callable[[FloatArray, IntArray], FloatArray]
-"""An objective bound to one problem: candidates (n, d) and their classes (n,) in, a term on the loss (n,) out."""
-
-
-@runtime_checkable
-class SeparableTerm(Protocol):
-    """A term that is a sum over the features, each part a function of that feature's value alone.
-
-    An objective whose `bind` returns one can be minimised exactly where the model can be read.
-    """
-
-    @property
-    def breaks(self) -> tuple[FloatArray, ...]:
-        """A feature each: values between which, and beyond which, the part of a number is concave.
-
-        The factual value is one of them, whether it is named or not. Of no meaning for categorical features.
-        """
-        ...
-
-    def parts(self, Z: FloatArray) -> FloatArray:
-        """Return the parts of candidates, shape (n, d): row sums are the term."""
-        ...
-
-    def __call__(self, Z: FloatArray, classes: IntArray) -> FloatArray:
-        """Return the term, shape (n,)."""
-        ...
-
-
-@dataclass(frozen=True)
-class SearchBudget:
-    """What a search may spend.
-
-    Parameters
-    ----------
-    max_queries : int or None
-        Rows that may be asked of the model, the objective's included.
-    time_limit : float or None
-        Wall-clock seconds; a search past it is killed and has no result.
-    """
-
-    max_queries: int | None = None
-    time_limit: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingFold:
-    """The rows that the model was trained on, for searchers that declare the need.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-    y : ndarray of int64, shape (n,)
-        The labels in the data, not the model's answers.
-    """
-
-    X: FloatArray
-    y: IntArray
+__all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
 
 
 class Problem:
