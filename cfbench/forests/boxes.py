@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,11 +28,17 @@ class Box(NamedTuple):
     allowed : ndarray of bool, shape (cells,)
         Which cells belong to it, all features' cells numbered through; within a feature that is not coded, those
         between `low` and `high` that hold any value of the perturbation.
+    entries : ndarray of int64
+        Where it enters the trees that it may cut.
+    settled : ndarray of float64, shape (K,)
+        The votes of all other trees.
     """
 
     low: IntArray
     high: IntArray
     allowed: BoolArray
+    entries: IntArray
+    settled: FloatArray
 
 
 class Votes(NamedTuple):
@@ -41,13 +48,16 @@ class Votes(NamedTuple):
     ----------
     least, most : ndarray of float64, shape (K,)
         Bounds on the target's votes less those of each class; infinite for the target itself.
-    pull : ndarray of float64, shape (cells,)
-        By cell, how much there is to gain from cutting the box; all 0 where no tree cuts it.
+    pull : ndarray of float64, shape (d,)
+        How much there is to gain from cutting the box at each feature; all 0 where no tree is cut.
+    place : ndarray of float64, shape (d,)
+        Where to cut it there.
     """
 
     least: FloatArray
     most: FloatArray
     pull: FloatArray
+    place: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,36 +121,50 @@ class KBox:
                 np.add.at(mass, first + _cells_of(structure, i, drawn), 1 / len(drawn))
             else:
                 allowed[first + own[i]], mass[first + own[i]] = True, 1.0
-        whole = tightened(structure, Box(np.zeros(structure.d, np.int64), structure.n_cells - 1, allowed))
-        return cls(structure, z, lower, upper, tuple(codes), whole, mass)
+        return cls(structure, z, lower, upper, tuple(codes), _whole(structure, allowed), mass)
 
-    def votes(self, box: Box, target: int) -> Votes:
-        """Bound the votes of all points of a part; `target` is the place of a class."""
-        k, cells = len(self.structure.classes), len(self.mass)
-        votes = Votes(np.empty(k), np.empty(k), np.empty(cells))
-        structure = self.structure
-        vote_range(structure.walked, structure.depth, target, *box, structure.first_cell, *votes)
+    def votes(self, box: Box, target: int) -> tuple[Votes, Box]:
+        """Bound the votes of all points of a part; `target` is the place of a class.
+
+        Returns
+        -------
+        votes : Votes
+        box : Box
+            The same part, with the trees settled that it does not cut.
+        """
+        structure, k = self.structure, len(self.structure.classes)
+        votes = Votes(np.empty(k), np.empty(k), np.empty(structure.d), np.empty(structure.d))
+        entries, settled = box.entries.copy(), box.settled.copy()
+        sides = (box.low, box.high, box.allowed)
+        n_cut = vote_range(
+            structure.walked, structure.depth, target, sides, structure.first_cell, entries, settled, *votes
+        )
         votes.least[target], votes.most[target] = np.inf, np.inf
-        return votes
+        return votes, box._replace(entries=entries[:n_cut], settled=settled)
 
-    def cut(self, box: Box, pull: FloatArray) -> tuple[Box, Box]:
-        """Cut a part in two where it pulls most: at a boundary, or one category off the others."""
-        first = self.structure.first_cell
-        i = int(np.argmax(np.add.reduceat(pull, first[:-1])))
-        own = pull[first[i] : first[i + 1]]
-        here, there = np.zeros(len(own), dtype=bool), box.allowed[first[i] : first[i + 1]].copy()
+    def cut(self, box: Box, votes: Votes) -> Iterator[tuple[Box, float]]:
+        """Cut a part in two where it pulls most: at a boundary, or one category off the others.
+
+        Yields
+        ------
+        box : Box
+        share : float
+            Of the whole part's probability.
+        """
+        i = int(np.argmax(votes.pull))
+        own = slice(int(self.structure.first_cell[i]), int(self.structure.first_cell[i + 1]))
+        there, place = np.flatnonzero(box.allowed[own]), round(float(votes.place[i]))
         if self.structure.is_coded[i]:
-            here[np.argmax(own)] = True
+            halves = [there[there == place], there[there != place]]
         else:
-            middle = round(float(own @ np.arange(len(own)) / own.sum()))
-            here[: min(max(middle, int(box.low[i])), int(box.high[i]) - 1) + 1] = True
-        return self._with(box, i, there & here), self._with(box, i, there & ~here)
-
-    def probability(self, box: Box) -> float:
-        """Return the probability of a part."""
-        # Of ordered features `allowed` names all cells of a part, too.
-        per_feature = np.add.reduceat(np.where(box.allowed, self.mass, 0.0), self.structure.first_cell[:-1])
-        return float(np.prod(per_feature))
+            middle = min(max(place, int(box.low[i])), int(box.high[i]) - 1)
+            halves = [there[there <= middle], there[there > middle]]
+        mass = [float(self.mass[own][half].sum()) for half in halves]
+        for half, of_half in zip(halves, mass, strict=True):
+            low, high, allowed = box.low.copy(), box.high.copy(), box.allowed.copy()
+            low[i], high[i], allowed[own] = half[0], half[-1], False
+            allowed[own][half] = True
+            yield Box(low, high, allowed, box.entries, box.settled), of_half / sum(mass) if sum(mass) > 0 else 0.0
 
     def point(self, cells: IntArray) -> FloatArray:
         """Return a point of the box with the given cells, shape (d,): each feature as near to `z` as it can be."""
@@ -155,19 +179,12 @@ class KBox:
             point[i] = np.clip(self.z[i], max(first_value, self.lower[i]), min(last_value, self.upper[i]))
         return point
 
-    def _with(self, box: Box, i: int, allowed: BoolArray) -> Box:
-        """Return a part of which feature `i` has the cells allowed."""
-        low, high, everywhere = box.low.copy(), box.high.copy(), box.allowed.copy()
-        everywhere[self.structure.first_cell[i] : self.structure.first_cell[i + 1]] = allowed
-        places = np.flatnonzero(allowed)
-        low[i], high[i] = places[0], places[-1]
-        return Box(low, high, everywhere)
 
-
-def tightened(structure: ForestStructure, box: Box) -> Box:
-    """Return a box whose sides are the outermost cells that are allowed."""
-    parts = [np.flatnonzero(part) for part in np.split(box.allowed, structure.first_cell[1:-1])]
-    return Box(np.array([part[0] for part in parts]), np.array([part[-1] for part in parts]), box.allowed)
+def _whole(structure: ForestStructure, allowed: BoolArray) -> Box:
+    """Return the box of all cells that are allowed."""
+    parts = [np.flatnonzero(part) for part in np.split(allowed, structure.first_cell[1:-1])]
+    low, high = (np.array([part[end] for part in parts]) for end in (0, -1))
+    return Box(low, high, allowed, structure.roots.astype(np.int64), np.zeros(len(structure.classes)))
 
 
 def _shares_below(ends: FloatArray, start: float, width: float) -> FloatArray:

@@ -87,7 +87,7 @@ def k_certificate(
         if boxes and time.perf_counter() > end:
             return Certificate(Settled.OPEN, boxes=boxes)
         part, boxes = waiting.pop(), boxes + 1
-        votes = box.votes(part, place)
+        votes, part = box.votes(part, place)
         if (votes.least > unclear).all():
             continue
         cells = _probes(box, part)
@@ -95,7 +95,7 @@ def k_certificate(
         if len(lost):
             return Certificate(Settled.REFUTED, box.point(cells[lost[0]]), boxes)
         if votes.pull.any():  # otherwise all its points have the leaves of the probes
-            waiting += box.cut(part, votes.pull)
+            waiting += [half for half, _ in box.cut(part, votes)]
     return Certificate(Settled.CERTIFIED, boxes=boxes)
 
 

@@ -71,7 +71,7 @@ def k_probability(
     waiting = [(-1.0, 0, box.whole)]
     while waiting and 1 - kept - lost > width:
         share, _, part = heapq.heappop(waiting)
-        votes = box.votes(part, place)
+        votes, part = box.votes(part, place)
         if (votes.least > unclear).all():
             kept -= share
         elif (votes.most < -unclear).any():
@@ -82,10 +82,9 @@ def k_probability(
             else:
                 lost -= share
         else:
-            for half in box.cut(part, votes.pull):
-                of_half = box.probability(half)
-                if of_half > 0:
-                    heapq.heappush(waiting, (-of_half, made, half))
+            for half, of_part in box.cut(part, votes):
+                if of_part > 0:
+                    heapq.heappush(waiting, (share * of_part, made, half))
                     made += 1
         if end is not None and time.perf_counter() > end:
             break

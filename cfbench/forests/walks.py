@@ -73,14 +73,15 @@ def vote_range(
     forest: Any,
     depth: int,
     target: int,
-    low: Any,
-    high: Any,
-    allowed: Any,
+    box: Any,
     first: Any,
+    entries: Any,
+    settled: Any,
     least: Any,
     most: Any,
     pull: Any,
-) -> None:
+    place: Any,
+) -> Any:
     """Bound the votes of all points of a box.
 
     A tree's vote lies between those of the leaves that the box reaches, whatever the other trees say. So the sums over
@@ -93,48 +94,88 @@ def vote_range(
         Of its deepest tree.
     target : int
         Place of a class.
-    low, high : ndarray of int64, shape (d,)
-        The lowest and the highest cell of each feature.
-    allowed : ndarray of bool
-        By cell, features one after the other: which cells of coded features belong to the box.
+    box : (ndarray, ndarray, ndarray)
+        The lowest and the highest cell of each feature, int64, shape (d,); and by cell, features one after the other,
+        whether it belongs to the box, which matters for coded features.
     first : ndarray of int64, shape (d + 1,)
         Where each feature's cells start.
+    entries : ndarray of int64, shape (m,)
+        Where the box enters the trees that are not settled. Left behind in the first places: where it is cut first.
+    settled : ndarray of float64, shape (K,)
+        The votes of all other trees; those that the box does not cut are added.
     least, most : ndarray of float64, shape (K,)
         Filled with the bounds on the target's votes less those of each class.
-    pull : ndarray of float64, shape (cells,)
-        Filled, by cell: how much leads differ below the first cut of each tree that goes through the box there.
+    pull, place : ndarray of float64, shape (d,)
+        Filled: how much leads differ below the first cuts at each feature, and where these lie on the average; for a
+        coded feature, the cell of the cut below which they differ most.
+
+    Returns
+    -------
+    int
+        How many trees the box cuts.
     """
     nodes, shares = forest.nodes, forest.shares
-    n_classes = shares.shape[1]
-    least[:], most[:], pull[:] = 0.0, 0.0, 0.0
-    waiting = np.empty(depth + 2, dtype=np.int64)
+    n_classes, n_cut = shares.shape[1], 0
+    least[:], most[:], pull[:], place[:] = 0.0, 0.0, 0.0, 0.0
+    waiting, widest = np.empty(depth + 2, dtype=np.int64), np.zeros(len(pull))
     lowest, highest = np.empty(n_classes), np.empty(n_classes)
-    for root in forest.roots:
-        lowest[:], highest[:] = np.inf, -np.inf
-        waiting[0], count, cut_first = root, 1, -1
-        while count > 0:
-            count -= 1
-            node = waiting[count]
-            while nodes[node, 0] >= 0:
-                f, cut = nodes[node, 0], nodes[node, 1]
-                if cut >= 0:
-                    left, right = low[f] <= cut, high[f] > cut
-                else:
-                    cut = -1 - cut
-                    right = allowed[first[f] + cut]
-                    left = not (right and low[f] == high[f])
-                if left and right:
-                    if cut_first < 0:
-                        cut_first = first[f] + cut
-                    waiting[count] = nodes[node, 3]
-                    count += 1
-                node = nodes[node, 2] if left else nodes[node, 3]
-            leaf = nodes[node, 2]
-            for k in range(n_classes):
-                lead = shares[leaf, target] - shares[leaf, k]
-                lowest[k], highest[k] = min(lowest[k], lead), max(highest[k], lead)
+    for entry in entries:
+        first_cut, leaf = tree_range(forest, entry, target, box, first, waiting, lowest, highest)
+        if first_cut < 0:
+            settled += shares[leaf]
+            continue
+        entries[n_cut] = first_cut
+        n_cut += 1
+        spread, f, cut = 0.0, nodes[first_cut, 0], nodes[first_cut, 1]
         for k in range(n_classes):
             least[k] += lowest[k]
             most[k] += highest[k]
-            if cut_first >= 0:
-                pull[cut_first] += highest[k] - lowest[k]
+            spread += highest[k] - lowest[k]
+        pull[f] += spread
+        if cut >= 0:
+            place[f] += spread * cut
+        elif spread > widest[f]:
+            widest[f], place[f] = spread, -1 - cut
+    for k in range(n_classes):
+        least[k] += settled[target] - settled[k]
+        most[k] += settled[target] - settled[k]
+    for f in range(len(pull)):
+        if widest[f] == 0 and pull[f] > 0:
+            place[f] /= pull[f]
+    return n_cut
+
+
+@compiled_or_plain
+def tree_range(
+    forest: Any, entry: Any, target: int, box: Any, first: Any, waiting: Any, lowest: Any, highest: Any
+) -> Any:
+    """Fill in the least and the largest lead over each class among a tree's leaves that a box reaches.
+
+    Returns
+    -------
+    first_cut, leaf : int, int
+        The node that cuts the box first, -1 where none does; the last leaf's row of shares.
+    """
+    nodes, shares, (low, high, allowed) = forest.nodes, forest.shares, box
+    lowest[:], highest[:] = np.inf, -np.inf
+    waiting[0], count, first_cut, leaf = entry, 1, -1, 0
+    while count > 0:
+        count -= 1
+        node = waiting[count]
+        while nodes[node, 0] >= 0:
+            f, cut = nodes[node, 0], nodes[node, 1]
+            if cut >= 0:
+                left, right = low[f] <= cut, high[f] > cut
+            else:
+                right = allowed[first[f] - 1 - cut]
+                left = not (right and low[f] == high[f])
+            if left and right:
+                first_cut = node if first_cut < 0 else first_cut
+                waiting[count] = nodes[node, 3]
+                count += 1
+            node = nodes[node, 2] if left else nodes[node, 3]
+        leaf = nodes[node, 2]
+        for k in range(len(lowest)):
+            lead = shares[leaf, target] - shares[leaf, k]
+            lowest[k], highest[k] = min(lowest[k], lead), max(highest[k], lead)
+    return first_cut, leaf
