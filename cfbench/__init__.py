@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     from cfbench.harness.store.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
     from cfbench.harness.store.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.harness.study import Study as Study
+    from cfbench.harness.tracking import CELL_VIEW as CELL_VIEW
+    from cfbench.harness.tracking import CHART_VIEW as CHART_VIEW
+    from cfbench.harness.tracking import SUMMARY_TAG as SUMMARY_TAG
+    from cfbench.harness.tracking import TABLE_VIEW as TABLE_VIEW
+    from cfbench.harness.tracking import VIEW_TAG_PREFIX as VIEW_TAG_PREFIX
     from cfbench.harness.tracking import shown_address as shown_address
     from cfbench.harness.tracking import sqlite_path as sqlite_path
     from cfbench.hookspecs import hookimpl as hookimpl
@@ -86,9 +91,9 @@ if TYPE_CHECKING:
     from cfbench.perturbations import perturbed_value as perturbed_value
     from cfbench.problem import Problem as Problem
     from cfbench.problem import SearchBudget as SearchBudget
+    from cfbench.problem import SeparableTerm as SeparableTerm
     from cfbench.problem import Term as Term
     from cfbench.problem import TrainingFold as TrainingFold
-    from cfbench.problem import SeparableTerm as SeparableTerm
     from cfbench.random_perturbations import PerturbedPart as PerturbedPart
     from cfbench.random_perturbations import RandomPerturbations as RandomPerturbations
     from cfbench.reach import Reach as Reach
@@ -143,7 +148,15 @@ _HOME = {
     "harness.run_report": ["RunReport"],
     "harness.store.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
     "harness.study": ["Study"],
-    "harness.tracking": ["shown_address", "sqlite_path"],
+    "harness.tracking": [
+        "CELL_VIEW",
+        "CHART_VIEW",
+        "SUMMARY_TAG",
+        "TABLE_VIEW",
+        "VIEW_TAG_PREFIX",
+        "shown_address",
+        "sqlite_path",
+    ],
     "hookspecs": ["hookimpl"],
     "leaderboard": ["Leaderboard", "leaderboard"],
     "metric_contracts": ["CellContext", "ComparisonMetric", "CounterfactualMetric", "ObjectiveComparison"],

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunStarted, digest_of
+from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, digest_of
 from cfbench.harness.store.frames import search_frame
 from cfbench.harness.store.protocol import PROTOCOL_VERSION
 from cfbench.harness.store.record import Record
@@ -159,6 +159,7 @@ def tracked_results(
         for event in events:
             put_cell(record, event)
             reporter.cfbench_cell_finished(event)
+        reporter.cfbench_run_finished(RunFinished(2, 0, 8, interrupted=False))
     return results
 
 
@@ -195,9 +196,19 @@ def free_port() -> Callable[[], int]:
 
 
 @pytest.fixture(scope="session")
-def runs_page(tracked_results: Path, start_ui: StartUi, free_port: Callable[[], int]) -> Iterator[str]:
-    """Serve `tracked_results` with ``cfbench ui`` and return the address that it prints."""
+def ui_pages(tracked_results: Path, start_ui: StartUi, free_port: Callable[[], int]) -> Iterator[dict[str, str]]:
+    """Serve `tracked_results` with ``cfbench ui`` and return the addresses that it prints, by what they show."""
     with start_ui(tracked_results, free_port()) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        yield process.stdout.readline().strip()
+        pages = {}
+        while (line := process.stdout.readline()).startswith("  "):
+            what, _, address = line.strip().rpartition("  ")
+            pages[what.strip()] = address
+        yield pages
+
+
+@pytest.fixture(scope="session")
+def runs_page(ui_pages: dict[str, str]) -> str:
+    """Serve `tracked_results` with ``cfbench ui`` and return the address of its runs."""
+    return ui_pages["runs, one a cell"]

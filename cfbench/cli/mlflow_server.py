@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import os
 import signal
 import socket
@@ -13,7 +12,6 @@ import sys
 import tempfile
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,20 +134,6 @@ def answer(url: str, seconds: float = 2.0) -> bytes | None:
             return bytes(response.read())
     except (OSError, http.client.HTTPException):  # no connection, an error's status, a broken reply
         return None
-
-
-def runs_page(server: str, experiment: str) -> str | None:
-    """Return the address of an experiment's page of runs; None where the server does not know the experiment."""
-    server = server.rstrip("/")
-    query = urllib.parse.urlencode({"experiment_name": experiment})
-    found = answer(f"{server}/api/2.0/mlflow/experiments/get-by-name?{query}", seconds=10)
-    if found is None:
-        return None
-    try:
-        number = json.loads(found)["experiment"]["experiment_id"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return f"{server}/#/experiments/{number}/runs?workflowType=machine_learning"
 
 
 @contextlib.contextmanager

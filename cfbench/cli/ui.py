@@ -16,29 +16,41 @@ from cfbench.errors import TrackingError
     "--port", type=click.IntRange(1, 65535), default=5000, show_default=True, help="Port to listen on, on loopback."
 )
 def command(results: Path, port: int) -> None:
-    """Start the MLflow UI on the store that a study was tracked to, print its address, and serve until Ctrl-C.
+    """Start the MLflow UI on the store that a study was tracked to, print where to look, and serve until Ctrl-C.
 
-    A study that was tracked to a server needs none: the command prints where to look.
+    The addresses are those of the study's summary, a searcher a line, as a table and as charts, and of its runs. For
+    a study that was tracked to a server no other is started: the command prints the addresses there.
     """
-    from cfbench.cli.mlflow_server import MlflowServer, ended_by_signals, runs_page
+    from cfbench.cli.mlflow_server import MlflowServer, ended_by_signals
     from cfbench.harness.tracking import ARTIFACTS_NAME, shown_address
 
     study, store = _tracked(results)
     if store.startswith(("http://", "https://")):
         server = shown_address(store)
-        click.echo(f"{study} is tracked to a server:\n  {runs_page(server, study) or server}")
+        click.echo("\n".join([f"{study} is tracked to a server:", *_pages(server, study)]))
         return
     click.echo(f"Starting the MLflow UI on {shown_address(store)}", err=True)
     try:
         with ended_by_signals(), MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:
             running.wait_until_it_answers()
-            page = runs_page(running.address, study)
-            if page is None:
-                click.echo(f"The store has no experiment {study!r} yet: `cfbench sync` makes it", err=True)
-            click.echo(f"{study} in the MLflow UI:\n  {page or running.address}\nCtrl-C stops it")
+            click.echo("\n".join([f"{study} in the MLflow UI:", *_pages(running.address, study), "Ctrl-C stops it"]))
             running.wait_until_it_ends()
     except KeyboardInterrupt:
         click.echo("Stopped", err=True)
+
+
+def _pages(server: str, study: str) -> list[str]:
+    """Return a line for each page of a study; the server's own address where it does not know the study."""
+    from cfbench.cli.mlflow_pages import study_pages
+    from cfbench.cli.mlflow_server import answer
+
+    pages = study_pages(server, study)
+    if not pages:
+        up = answer(f"{server}/health") is not None
+        why = f"it has no experiment {study!r} yet: `cfbench sync` makes it" if up else "it does not answer now"
+        click.echo(f"Of {server} only the address is known: {why}", err=True)
+        return [f"  {server}"]
+    return [f"  {what:<16}  {address}" for what, address in pages]
 
 
 def _tracked(results: Path) -> tuple[str, str]:

@@ -21,6 +21,13 @@ ARTIFACTS_NAME = "mlflow-artifacts"
 REMEMBERED_NAME = "tracking.json"
 """File in the results directory that names the study and its tracking address."""
 
+SUMMARY_TAG = "cfbench.summary"
+"""Tag of a study's MLflow experiment: the identifier of the experiment that holds its summary."""
+VIEW_TAG_PREFIX = "mlflow.sharedViewState."
+"""Begins the names of the tags that hold views of the MLflow UI; the rest is the view's key in addresses."""
+TABLE_VIEW, CHART_VIEW, CELL_VIEW = "table", "charts", "cells"
+"""Keys of the views of a summary, and of a study's own experiment."""
+
 _SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,15 @@ def mlflow_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name).strip("_ .")[:_LONGEST_NAME] or "unnamed"
 
 
+def mlflow_names(names: Iterable[str]) -> dict[str, str]:
+    """Return names that MLflow takes, by the given ones; two that differ in forbidden letters alone stay apart."""
+    names = list(names)
+    shared = Counter(mlflow_name(name) for name in names)
+    return {
+        name: mlflow_name(name) + (f"-{digest_of(name)[:6]}" if shared[mlflow_name(name)] > 1 else "") for name in names
+    }
+
+
 def _version_tags(cell: CellInfo) -> dict[str, str]:
     versions = {f"cfbench.version.{mlflow_name(name)}": version for name, version in cell.versions.items()}
     return {
@@ -152,11 +162,5 @@ def _measured_means(measures: pd.DataFrame | None) -> dict[str, float]:
     if measures is None or measures.empty:
         return {}
     means = {str(metric): float(group.mean()) for metric, group in measures.groupby("metric")["value"]}
-    shared = Counter(mlflow_name(metric) for metric in means)
-    named = {}
-    for metric, mean in means.items():
-        name = mlflow_name(metric)
-        # Two labels that differ in forbidden characters alone must not overwrite each other.
-        suffix = f"-{digest_of(metric)[:6]}" if shared[name] > 1 else ""
-        named[f"mean/{name}{suffix}"] = mean
-    return named
+    names = mlflow_names(means)
+    return {f"mean/{names[metric]}": mean for metric, mean in means.items()}

@@ -8,14 +8,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cfbench import TrackingError, digest_of, shown_address, sqlite_path
+from cfbench import CELL_VIEW, TrackingError, digest_of, shown_address, sqlite_path
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.store import open_client, talking_to
+from cfbench_reporters.summary import summary_runs
+from cfbench_reporters.summary_experiment import write_summary
+from cfbench_reporters.views import cell_table, view_tag
 
 ARTIFACTS_FOLDER = "mlflow-artifacts"
 """Folder for the artifacts of a local store, beside its file."""
+SUMMARISED_TAG, METRICS_TAG = "cfbench.summarised", "cfbench.metrics"
+"""Tags of a study's experiment: whether its summary holds all that was logged, and which metrics were measured."""
 _LAYOUT = 2
 """Version of what a run shows; a run of an earlier one is brought up to date."""
 
@@ -39,10 +44,13 @@ class Mirror:
     """
 
     def __init__(self, address: str, study: str, results: Path) -> None:
-        self._address = address
+        self._address, self._study, self._results = address, study, results
         with talking_to(address):
             self._client = open_client(address)
-            self._experiment_id = self._experiment(study, results)
+            experiment = self._experiment()
+            self._experiment_id = str(experiment.experiment_id)
+            self._summarised = experiment.tags.get(SUMMARISED_TAG) == "yes"
+            self._metrics = set(json.loads(experiment.tags.get(METRICS_TAG, "[]")))
 
     def log(self, run: CellRun, tables: CellTables) -> bool:
         """Write a cell's run, or bring the one that is there up to date.
@@ -68,29 +76,54 @@ class Mirror:
             if known is not None and CONTENT_TAG in known.data.tags:
                 # Whoever reads it meanwhile must not take a mixture for the whole.
                 self._client.delete_tag(known.info.run_id, CONTENT_TAG)
+            self._note_change(tables)
             self._write(known or self._create(run), run, tables, content)
         return True
 
-    def _experiment(self, study: str, results: Path) -> str:
-        experiment = self._client.get_experiment_by_name(study)
+    def summarise(self) -> None:
+        """Rewrite the summary of the study from the record, if cells were logged since the last time."""
+        if self._summarised:
+            return
+        runs = summary_runs(self._results, sorted(self._metrics))
+        with talking_to(self._address):
+            if runs:
+                write_summary(self._client, self._study, self._experiment_id, self._artifacts(), runs)
+            tags = {METRICS_TAG: json.dumps(sorted(self._metrics)), SUMMARISED_TAG: "yes"}
+            for name, value in tags.items():
+                self._client.set_experiment_tag(self._experiment_id, name, value)
+        self._summarised = True
+
+    def _note_change(self, tables: CellTables) -> None:
+        """Have the summary written anew, by the next run at the latest."""
+        self._metrics |= set(tables.measures["metric"].unique().to_pylist())
+        if self._summarised:
+            self._client.set_experiment_tag(self._experiment_id, SUMMARISED_TAG, "no")
+            self._summarised = False
+
+    def _experiment(self) -> Any:
+        """Return the study's experiment, made where it does not exist, with its tags as they were before."""
+        study, client = self._study, self._client
+        experiment = client.get_experiment_by_name(study)
+        tags = {STUDY_TAG: study, view_tag(CELL_VIEW): cell_table()}
         if experiment is None:
-            place = self._artifacts(results)
-            return str(self._client.create_experiment(study, artifact_location=place, tags={STUDY_TAG: study}))
+            number = client.create_experiment(study, artifact_location=self._artifacts(), tags=tags)
+            return client.get_experiment(number)
         if experiment.lifecycle_stage != "active":
             raise TrackingError(
                 f"the experiment {study!r} was deleted in {shown_address(self._address)}; restore it with `mlflow "
                 f"experiments restore --experiment-id {experiment.experiment_id}`, or give the study another name"
             )
-        if STUDY_TAG not in experiment.tags:
-            self._client.set_experiment_tag(experiment.experiment_id, STUDY_TAG, study)
-        return str(experiment.experiment_id)
+        for name, value in tags.items():
+            if experiment.tags.get(name) != value:
+                client.set_experiment_tag(experiment.experiment_id, name, value)
+        return experiment
 
-    def _artifacts(self, results: Path) -> str | None:
+    def _artifacts(self) -> str | None:
         """Name the folder for artifacts; a server knows its own, and anything else would use the working directory."""
         if self._address.startswith("http"):
             return None
         path = sqlite_path(self._address)
-        home = path.parent if path is not None else results
+        home = path.parent if path is not None else self._results
         return (home.resolve() / ARTIFACTS_FOLDER).as_uri()
 
     def _find(self, run: CellRun) -> Any:

@@ -71,5 +71,13 @@ class TrackingReporter:
 
     @hookimpl
     def cfbench_run_finished(self, event: RunFinished) -> None:  # noqa: ARG002 - what ends does not matter here
-        """Let go of the store."""
-        self._mirror = None
+        """Rewrite the study's summary, where cells were logged since the last one, and let go of the store.
+
+        Raises
+        ------
+        TrackingError
+            If that fails; the next run, or ``cfbench sync``, tries again.
+        """
+        mirror, self._mirror = self._mirror, None
+        if mirror is not None:
+            mirror.summarise()

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from cfbench.cli import main
-from cfbench.cli.mlflow_server import answer, check_port, runs_page
+from cfbench.cli.mlflow_pages import study_pages
+from cfbench.cli.mlflow_server import answer, check_port
 from cfbench.errors import UnavailableError
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
@@ -63,11 +64,24 @@ def test_it_serves_the_store_until_it_is_told_to_stop(
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "quick in the MLflow UI:\n"
-        page = process.stdout.readline().strip()
-        server, _, view = page.partition("/#/experiments/")
-        assert server == f"http://127.0.0.1:{port}"
-        number, _, rest = view.partition("/")
-        assert rest == "runs?workflowType=machine_learning"
+        pages = [process.stdout.readline() for _ in range(3)]
+        assert [page.rpartition("  ")[0].strip() for page in pages] == [
+            "summary, a table",
+            "summary, charts",
+            "runs, one a cell",
+        ]
+        servers, views = zip(
+            *(page.strip().rpartition("  ")[2].split("/#/experiments/") for page in pages), strict=True
+        )
+        server = f"http://127.0.0.1:{port}"
+        assert set(servers) == {server}
+        (summary, table), (same, charts), (number, runs) = (view.split("/") for view in views)
+        assert summary == same != number
+        assert table == "runs?workflowType=machine_learning&viewStateShareKey=table"
+        assert charts == "runs?workflowType=machine_learning&compareRunsMode=CHART&viewStateShareKey=charts"
+        assert runs == "runs?workflowType=machine_learning&viewStateShareKey=cells"
+        assert process.stdout.readline() == "Ctrl-C stops it\n"
+        assert [run["info"]["run_name"] for run in _search_runs(server, summary)] == ["cogs"]
         found = _search_runs(server, number)
         assert sorted(run["info"]["run_name"] for run in found) == [
             "cogs housing random-forest none f0",
@@ -125,7 +139,9 @@ def test_a_server_that_cannot_serve_says_why(
 def test_a_study_that_is_tracked_to_a_server_starts_none(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     remember_tracking(results, "quick", "http://127.0.0.1:1")
     assert _ui(results) == 0
-    assert capsys.readouterr().out == "quick is tracked to a server:\n  http://127.0.0.1:1\n"
+    output = capsys.readouterr()
+    assert output.out == "quick is tracked to a server:\n  http://127.0.0.1:1\n"
+    assert "it does not answer now" in output.err
 
 
 @pytest.mark.parametrize("address", ["", "sqlite:////nowhere/mlflow.db"])
@@ -154,7 +170,7 @@ def test_a_port_for_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_does_not_answer_is_no_answer(silent_port: int) -> None:
     assert answer(f"http://127.0.0.1:{silent_port}/health", seconds=0.1) is None
     assert answer("http://127.0.0.1:1/health") is None
-    assert runs_page("http://127.0.0.1:1", "quick") is None
+    assert study_pages("http://127.0.0.1:1", "quick") == []
 
 
 @pytest.fixture
