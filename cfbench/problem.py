@@ -6,7 +6,7 @@ import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.oracle import Meter
-from cfbench.provisions import SearchBudget, TrainingFold
+from cfbench.provisions import UNBOUNDED, SearchBudget, TrainingFold
 from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
 from cfbench.terms import SeparableTerm, Term
 from cfbench.trace import Trace
@@ -55,7 +55,7 @@ class Problem:
         *,
         constraints: bool = False,
         respect_steps: bool = False,
-        budget: SearchBudget = SearchBudget(),
+        budget: SearchBudget = UNBOUNDED,
         term: Term | None = None,
         term_rows: int = 0,
         probabilities: bool = False,

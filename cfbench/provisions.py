@@ -23,6 +23,9 @@ class SearchBudget:
     time_limit: float | None = None
 
 
+UNBOUNDED = SearchBudget()
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingFold:
     """The rows that the model was trained on, for searchers that declare the need.

@@ -70,15 +70,16 @@ class Kernels:
         return None if config is None else _imported(self)
 
     def load_beside_others(self) -> tuple[ModuleType, ...] | None:
-        """Import the modules if numba is loaded already; None where it is not, or there is no cache folder.
+        """Import the modules if they are there at once: numba is loaded, and they were compiled before.
 
-        For code that is a little faster when compiled: numba takes longer to load than one search would win.
+        For code that is a little faster when compiled: numba takes longer to load than one search would win, and a
+        search with a time limit must not wait for a compiler. What was not compiled yet is, beside this process.
         """
         numba: Any = sys.modules.get("numba")
         if numba is None or numba.config.DISABLE_JIT:
             return None
         try:
-            return _imported(self)
+            return _imported(self) if _sign_of_completion(self).exists() or REHEARSING in os.environ else None
         except UnavailableError:
             return None
 
@@ -139,21 +140,41 @@ def _imported(kernels: Kernels) -> tuple[ModuleType, ...]:
         config.CACHE_DIR = before
 
 
+@cache
+def _sign_of_completion(kernels: Kernels) -> Path:
+    """Return the file that says that everything is compiled; where it is missing, a process starts to see to it."""
+    sign = kernels.folder() / _COMPLETE
+    if not sign.exists():
+        _beside.append(_compiler_process(kernels))
+    return sign
+
+
+_beside: list[subprocess.Popen[str] | None] = []
+"""Processes that compile beside this one; nobody waits for them."""
+
+
 def _compile_apart(kernels: Kernels) -> None:
-    """Compile in a process of its own. Where that does not work out, this one compiles what it calls."""
+    """Compile in a process of its own, and wait. Where that does not work out, this one compiles what it calls."""
+    process = _compiler_process(kernels)
+    if process is not None:
+        _, errors = process.communicate()
+        if process.returncode:
+            _log.info("the process that compiles kernels ended with code %d: %s", process.returncode, errors[-2000:])
+
+
+def _compiler_process(kernels: Kernels) -> subprocess.Popen[str] | None:
+    """Start a process that compiles; None where none can be started."""
     code = f"from cfbench.harness.kernels import Kernels; {kernels!r}.compile_once()"
     path = os.pathsep.join(entry for entry in sys.path if entry)
     try:
-        ended = subprocess.run(  # noqa: S603 - this interpreter, our own code
+        return subprocess.Popen(  # noqa: S603 - this interpreter, our own code
             [sys.executable, "-c", code],
             env={**os.environ, REHEARSING: "1", "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
     except OSError as error:
         _log.info("kernels are not compiled in a process of their own: %s", error)
-        return
-    if ended.returncode:
-        _log.info("the process that compiles kernels ended with code %d: %s", ended.returncode, ended.stderr[-2000:])
+        return None

@@ -31,6 +31,12 @@ def with_it() -> None:
     """Leave the compiler where it is."""
 
 
+@pytest.fixture(autouse=True)
+def _compiled() -> None:
+    """Wait until the kernels are compiled."""
+    variation.KERNELS.load()
+
+
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return what takes the compiler away."""

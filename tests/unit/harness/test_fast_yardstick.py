@@ -9,9 +9,15 @@ import numba  # noqa: F401 - the compiled form serves where numba is loaded
 import numpy as np
 import pytest
 
-from cfbench.harness.fast_yardstick import MOST_FEATURES, FastYardstick, rehearse
+from cfbench.harness.fast_yardstick import KERNELS, MOST_FEATURES, FastYardstick, rehearse
 from cfbench.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.yardstick import Yardstick
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> None:
+    """Wait until the kernels are compiled."""
+    KERNELS.load()
 
 
 def space_of(d: int, rng: np.random.Generator) -> FeatureSpace:

@@ -113,3 +113,18 @@ def test_a_cache_that_is_not_this_users_own_costs_the_compiled_form_alone(
     (tmp_path / "kernels").chmod(0o777)
     monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path))
     assert Kernels(("toy_kernels",), rehearsal="never").load_beside_others() is None
+
+
+def test_what_serves_beside_others_is_compiled_beside_them(toy: dict[str, str], tmp_path: Path) -> None:
+    import numba  # noqa: F401 - what is loaded beside others needs another
+
+    once = Kernels(("toy_kernels",), rehearsal="toy_rehearsal", sources=("toy_rehearsal",))
+    assert once.load_beside_others() is None
+    process = kernels._beside[-1]
+    assert process is not None
+    process.communicate()
+    assert (process.returncode, (tmp_path / "log").read_text()) == (0, f"{process.pid}\n")
+    modules = once.load_beside_others()
+    assert modules is not None
+    assert modules[0].doubled(4) == 8
+    assert not modules[0].doubled.stats.cache_misses
