@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from cfbench.harness.machine import this_machine
+
 RESULTS = Path(__file__).parents[1] / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Figure:
 def report(name: str, figures: Iterable[Figure]) -> None:
     """Print figures as they come, and write them to ``results/NAME.json`` with versions and machine."""
     shown = []
-    machine = {"python": platform.python_version(), "processor": _processor(), **_versions()}
+    machine = this_machine()
     sys.stdout.write(", ".join(f"{key} {value}" for key, value in machine.items()) + "\n")
     for figure in figures:
         sys.stdout.write(figure.line() + "\n")
@@ -55,19 +54,3 @@ def report(name: str, figures: Iterable[Figure]) -> None:
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps({"machine": machine, "figures": shown}, indent=1)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "absent"
-    return found
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    names = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
-    return names[0].partition(":")[2].strip() if names else platform.processor() or platform.machine()

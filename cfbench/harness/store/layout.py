@@ -7,6 +7,7 @@
     cells/KE/KEY.parquet            searches of a finished cell
     measures/KE/KEY.parquet         what metrics say about them
     index.log, measured.log         one line a cell: its summary; what was measured
+    machines.json                   what the searches ran on
     lock                            who writes
 
 Paths are made of checked keys only, never of names that a plugin or a file brings.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
+from cfbench.harness.store.machines import add_machines, read_machines
 from cfbench.harness.store.merge_measures import take_measures
 from cfbench.harness.store.merge_rows import Union
 from cfbench.harness.store.model_fingerprints import refuse_mixed_models
@@ -126,6 +127,7 @@ def merge_records(
                 progress(done, len(keys))
             _merge_cell(key, record, before.get(key), asked, report, mixed_models=mixed_models)
         for source in asked:
+            add_machines(record.path, read_machines(source.record.path))
             report.damage += [f"{problem} (left out of the merge)" for problem in source.record.problems]
     return report
 

@@ -2,7 +2,7 @@
 
 ::
 
-    packed.json          versions, and the digests of the other files
+    packed.json          versions, machines, and the digests of the other files
     cells.parquet        a row a cell: coordinates, content, eligible points, why it was skipped or failed
     searches.parquet     all searches, in the columns of the record's tables
     measures.parquet     all measures of finished cells
@@ -27,6 +27,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.caches import cache_folder
 from cfbench.harness.store.disk import explained, write_atomically
 from cfbench.harness.store.layout import checked_key
+from cfbench.harness.store.machines import add_machines, machines_in, read_machines
 from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.rows import Row
@@ -85,7 +86,11 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
         "measures.parquet": pa.Table.from_pandas(measured, schema=MEASURE_SCHEMA, preserve_index=False),
     }
     files = {name: _encoded(table) for name, table in tables.items()}
-    about = {**_VERSIONS, "files": {name: _digest(data) for name, data in files.items()}}
+    about = {
+        **_VERSIONS,
+        "machines": read_machines(record.path),
+        "files": {name: _digest(data) for name, data in files.items()},
+    }
     with explained(folder, "written"):
         for name, data in files.items():
             write_atomically(folder / name, data)
@@ -124,6 +129,7 @@ def unpack_record(folder: Path, record: Record) -> None:
         If it is damaged, of another version, or not a packed record.
     """
     tables = _tables(folder)
+    add_machines(record.path, _about(folder)["machines"])
     searches = _by_key(tables["searches.parquet"])
     measures = _by_key(tables["measures.parquet"])
     for cell in tables["cells.parquet"].to_pylist():
@@ -160,7 +166,7 @@ def _about(folder: Path) -> dict[str, Any]:
             f"{versions['schema']!r:.20}; this cfbench has protocol version {PROTOCOL_VERSION}, schema version "
             f"{SCHEMA_VERSION}. Results of different versions are never mixed: read it with the cfbench that wrote it"
         )
-    return {**versions, "files": files}
+    return {**versions, "machines": machines_in(about.get("machines")), "files": files}
 
 
 def _tables(folder: Path) -> dict[str, pa.Table]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from cfbench.analysis.positions import ALPHA
 from cfbench.analysis.standings import Standings, State
+from cfbench.harness.store.machines import read_machines
 from cfbench.leaderboard.header import alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.notes import notes_of
 from cfbench.leaderboard.numbers import plural
@@ -69,7 +70,7 @@ def render_page(shown: Leaderboard, record: Record, spaces: Mapping[str, Feature
         style=Markup((folder / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         script=Markup((folder / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         filter_data=Markup(filter_data(standings)),  # noqa: S704 - JSON whose `<` and `&` are escaped
-        facts=_facts(shown),
+        facts=[*_facts(shown), *_machines(record)],
         incomplete=_incomplete(standings),
         notes=[visible(note) for note in notes_of(shown)],
         headings=headings(columns),
@@ -118,6 +119,23 @@ def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
         ("reference", board.reference),
     ]
     return [(term, visible(text)) for term, text in facts if text]
+
+
+def _machines(record: Record) -> list[tuple[str, str]]:
+    """Say what the searches ran on."""
+    machines = read_machines(record.path)
+    if not machines:
+        return []
+    kinds = {
+        f"{one.get('processor', 'unknown')}, {one.get('cores', '?')} cores, {one.get('system', '')}" for one in machines
+    }
+    versions = {
+        f"{name} {one[name]}"
+        for one in machines
+        for name in ("counterfactual-bench", "python", "scikit-learn")
+        if name in one
+    }
+    return [("machine", visible("; ".join(sorted(kinds)))), ("versions", visible(", ".join(sorted(versions))))]
 
 
 def _incomplete(standings: Standings) -> str:

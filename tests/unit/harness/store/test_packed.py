@@ -13,6 +13,7 @@ import pytest
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.store.machines import add_machines, read_machines
 from cfbench.harness.store.packed import TABLES, pack_record, unpacked
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
@@ -40,6 +41,7 @@ def results(tmp_path: Path, make_row: MakeRow, info: CellInfo) -> Path:
         record.adopt(other, CONTENT, 7, [make_row(3, cell_key=OTHER_KEY)])
         record.fail(other, CONTENT, "its worker died")
         record.skip(replace(info, key=SKIPPED_KEY), CONTENT, "it handles no constraints")
+        add_machines(path, [{"processor": "abacus", "cores": "2"}])
     return path
 
 
@@ -57,6 +59,7 @@ def test_what_is_packed_comes_out_again(results: Path, tmp_path: Path) -> None:
         (key,) = (key for key, found in measured.items() if found)
         assert again.measures(key)["value"].tolist()[0] == 0.5
         assert again.path != packed
+        assert read_machines(again.path) == [{"processor": "abacus", "cores": "2"}]
     assert record_digest(unpacked(packed)) == record_digest(results)
 
 
