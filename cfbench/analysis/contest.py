@@ -170,6 +170,7 @@ def make_contest(groups: Iterable[Group], white_boxes: Collection[str]) -> Conte
         arenas.append(Arena(task, groups={entrants[identity]: group for identity, group in members}))
     for arena, setup in zip(arenas, _setups(arenas), strict=True):
         arena.setup = setup
+    arenas.sort(key=lambda arena: (arena.task, arena.setup))
     contest = Contest(tuple(arenas), tuple(sorted(entrants.values())))
     _count_places(contest)
     return contest

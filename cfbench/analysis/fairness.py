@@ -6,10 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cfbench.analysis.contest import Contest
 from cfbench.analysis.standings import Standing, State
 from cfbench.harness.store.summary import CellSummary
 
+ENOUGH_SHARED = 0.5
+"""Where one searcher solved less than this share, readers are told whose failures rule what losses rest on."""
 SHOWN = 3
 """How many cases of one sentence are named; the others are counted."""
 
@@ -32,11 +36,29 @@ def unequal(contest: Contest, rows: Sequence[Standing]) -> list[str]:
     points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
     if points:
         found.append(f"points in no rank, since half of the searchers or fewer were asked them: {points:,}")
+    found += _few_shared(contest, rows)
     total = len(contest.in_play)
     short = [f"{row.label} has {row.complete}" for row in rows if row.state is State.NOT_RANKED]
     if short and any(row.state is State.RANKED for row in rows):
         found.append(f"not ranked, since they were not asked all points of all {total:,} tasks: {', '.join(short)}")
     return found
+
+
+def _few_shared(contest: Contest, rows: Sequence[Standing]) -> list[str]:
+    """Say whose failures leave little to compare losses on."""
+    ranked = [row for row in rows if row.state is State.RANKED]
+    points = sum(int(arena.counted.sum()) for arena in contest.in_play)
+    solved = [
+        sum(int(np.isfinite(arena.losses[row.entrant][arena.counted]).sum()) for arena in contest.in_play)
+        for row in ranked
+    ]
+    if len(ranked) < 3 or min(solved) >= ENOUGH_SHARED * points:
+        return []
+    least = ranked[solved.index(min(solved))]
+    return [
+        f"losses and metrics on points that every ranked searcher solved rest on few of them: {least.label} solved "
+        f"{min(solved):,} of {points:,}; `--searcher` says who is compared"
+    ]
 
 
 def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:

@@ -53,7 +53,6 @@ def make_standings(
     rows.sort(key=_order)
     place_of = {row.entrant: i for i, row in enumerate(rows)}
     assert [place_of[one] for one in desk.ranked] == list(range(len(desk.ranked)))
-    grid = [len(contest.entrants) * len(_folds(arena)) for arena in contest.arenas]
     cells = [cell for arena in contest.arenas for group in arena.groups.values() for cell in group.cells]
     return Standings(
         title=title,
@@ -66,7 +65,7 @@ def make_standings(
         duels=tuple(duels(desk.ranks, desk.unit_ranks)) if len(desk.ranked) > 1 else (),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
-        cells=sum(grid),
+        cells=len(cells) + sum(row.missing for row in rows),
         ran=sum(cell.has_results for cell in cells),
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
@@ -160,7 +159,7 @@ class _Desk:
             cells=len(cells),
             failed=sum(bool(cell.failure) for cell in cells),
             skipped=sum(bool(cell.skipped) for cell in cells),
-            missing=sum(len(_folds(arena)) for arena in contest.arenas) - len(cells),
+            missing=sum(len(_missing(arena, entrant)) for arena in contest.in_play),
             results=tuple(self._result(arena, entrant) for arena in contest.arenas),
         )
 
@@ -240,8 +239,11 @@ def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
     return Count(sum(point.successes for point in chosen), sum(point.tries for point in chosen))
 
 
-def _folds(arena: Arena) -> set[int]:
-    return {cell.info.fold for group in arena.groups.values() for cell in group.cells}
+def _missing(arena: Arena, entrant: Entrant) -> set[int]:
+    """Return the folds with points that count of which an entrant has no cell."""
+    folds = {fold for (fold, _), counts in zip(arena.places, arena.counted, strict=True) if counts}
+    group = arena.groups.get(entrant)
+    return folds - (set() if group is None else {cell.info.fold for cell in group.cells})
 
 
 def _order(row: Standing) -> tuple[int, float, str]:

@@ -42,7 +42,7 @@ class Selection:
 
     Parameters
     ----------
-    datasets, models, objectives : collection of str
+    datasets, models, objectives, searchers : collection of str
     constraints : bool or None
         None: both.
     protocol : str
@@ -54,6 +54,7 @@ class Selection:
     objectives: Collection[str] = ()
     constraints: bool | None = None
     protocol: str = ""
+    searchers: Collection[str] = ()
 
     def of(self, summaries: Iterable[CellSummary]) -> list[CellSummary]:
         """Return the cells that are shown.
@@ -69,6 +70,7 @@ class Selection:
         kept = _only(kept, "data set", self.datasets, lambda info: info.dataset)
         kept = _only(kept, "model", self.models, lambda info: info.model)
         kept = _only(kept, "objective", self.objectives, lambda info: info.objective)
+        kept = _only(kept, "searcher", self.searchers, lambda info: info.searcher)
         if self.constraints is not None:
             wanted = "on" if self.constraints else "off"
             kept = _only(kept, "constraints", [wanted], lambda info: "on" if info.constraints else "off")
@@ -91,7 +93,8 @@ def _of_one_protocol(cells: list[CellSummary], wanted: str) -> list[CellSummary]
         return [cell for cell in cells if protocol_of(cell) == wanted]
     if len(versions) > 1:
         held = ", ".join(
-            f"version {version or 'unknown'}: {count:,} cells" for version, count in sorted(versions.items())
+            f"version {version or 'unknown'}: {count:,} {'cell' if count == 1 else 'cells'}"
+            for version, count in sorted(versions.items())
         )
         one = next(version for version in sorted(versions, reverse=True) if version)
         raise RecordError(

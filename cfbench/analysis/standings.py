@@ -129,7 +129,7 @@ class Standing:
     complete : int
         Tasks in which it was asked every point that counts.
     cells, failed, skipped, missing : int
-        Its cells; those whose last run failed or that were skipped; those that others have and it has not.
+        Its cells; those whose last run failed or that were skipped; folds with points that count where it has none.
     results : tuple of TaskResult or None
         One for each of the board's tasks, in order; None where it was not run.
     """
@@ -225,7 +225,8 @@ class Standings:
     metrics : tuple of MetricColumn
         What the rows' `metrics` are.
     cells, ran, failed, skipped : int
-        Cells of the whole grid (searchers by tasks by folds that anybody has), and those with results, failed, skipped.
+        All cells, those that are missing for a comparison included; those with results; and those without that failed
+        or were skipped.
     limits : str
         Query budgets and time limits in words; empty where the record does not say.
     notes : tuple of str
@@ -261,7 +262,7 @@ class Standings:
 
     @property
     def not_run(self) -> int:
-        """Cells of the grid that nobody has begun."""
+        """Cells with points that count that nobody has begun."""
         return self.cells - self.ran - self.failed - self.skipped
 
     @property

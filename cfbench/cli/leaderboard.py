@@ -23,6 +23,13 @@ DEFAULT_REFERENCE = "cogs"
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Show this data set. May be repeated.")
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Show this model. May be repeated.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="Show this objective. May be repeated.")
+@click.option(
+    "--searcher",
+    "searchers",
+    multiple=True,
+    metavar="NAME",
+    help="Show this searcher; ranks are computed among those shown. May be repeated.",
+)
 @click.option("--constraints", type=click.Choice(["on", "off"]), help="Show tasks with constraints on, or off, alone.")
 @click.option(
     "--columns",
@@ -66,6 +73,7 @@ def command(
     datasets: Sequence[str],
     models: Sequence[str],
     objectives: Sequence[str],
+    searchers: Sequence[str],
     constraints: str | None,
     columns: Sequence[str],
     basis: str,
@@ -94,7 +102,7 @@ def command(
         open_registry(plugins, strict=strict),
         reference=reference,
         selection=Selection(
-            datasets, models, objectives, None if constraints is None else constraints == "on", protocol
+            datasets, models, objectives, None if constraints is None else constraints == "on", protocol, searchers
         ),
         columns=names_in(columns),
         by=by,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 ABSENT = "-"
 
 
@@ -23,13 +25,17 @@ def decimal(value: float | None) -> str:
     return ABSENT if value is None else f"{value:.3f}"
 
 
-def score(value: float | None) -> str:
-    """Write a metric: two decimals, none where it is large, three significant digits where it is small."""
+def decimals(values: Sequence[float | None]) -> int:
+    """Return how many decimals a column of metrics takes: two, more where all numbers are small."""
+    largest = max((abs(value) for value in values if value is not None), default=1.0)
+    return 2 if largest >= 0.2 or largest == 0 else 3 if largest >= 0.02 else 4
+
+
+def score(value: float | None, digits: int = 2) -> str:
+    """Write a metric with so many decimals; without any where it is large."""
     if value is None:
         return ABSENT
-    if value == 0 or 0.1 <= abs(value) < 100:
-        return f"{value:.2f}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
 
 
 def seconds(value: float | None) -> str:

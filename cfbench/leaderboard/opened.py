@@ -123,6 +123,7 @@ def leaderboard(
     datasets: Collection[str] = (),
     models: Collection[str] = (),
     objectives: Collection[str] = (),
+    searchers: Collection[str] = (),
     constraints: bool | None = None,
     columns: Sequence[str] = (),
     by: str = "",
@@ -138,8 +139,8 @@ def leaderboard(
         The record's directory.
     reference : str, optional
         The searcher whose loss the others are compared with; CoGS, where the record has it.
-    datasets, models, objectives : collection of str
-        What to show; everything where empty.
+    datasets, models, objectives, searchers : collection of str
+        What to show; everything where empty. Ranks are computed among the searchers that are shown.
     constraints : bool, optional
         Tasks with constraints on, or off, alone.
     columns : sequence of str
@@ -168,7 +169,7 @@ def leaderboard(
         Path(results),
         build_registry(RegistryOptions(plugins=tuple(plugins))),
         reference=reference,
-        selection=Selection(datasets, models, objectives, constraints),
+        selection=Selection(datasets, models, objectives, constraints, searchers=searchers),
         columns=columns,
         by=by,
         group_by=GroupBy(group_by),

@@ -18,6 +18,7 @@ from cfbench.leaderboard.numbers import (
     ABSENT,
     change,
     decimal,
+    decimals,
     plural,
     score,
     share,
@@ -28,7 +29,7 @@ from cfbench.leaderboard.numbers import (
 from cfbench.leaderboard.safe import visible
 from cfbench.outcome import Status
 
-OWN_SUCCESSES = "each on its own successes: giving up on hard points lowers it, so that rows are not comparable"
+OWN_SUCCESSES = "each on its own successes, which rewards giving up on hard points: rows are not comparable"
 
 NOT_TOLD_APART = f"not told apart from the group's first row (Wilcoxon, Holm, p >= {ALPHA})"
 
@@ -192,7 +193,7 @@ def _builtin(standings: Standings, reference: str) -> list[StandingColumn]:
     every = "searches" if one == "search" else "points"
     shared = standings.shared
     on = f"on {every} that every ranked searcher solved"
-    counted = f"{shared.k:,} of {shared.n:,}"
+    counted = f"{shared.k:,} of {shared.n:,} points"
     if standings.basis is Basis.OWN_SUCCESSES or not ranked:
         on, counted = OWN_SUCCESSES, ""
     over = "" if standings.unit == "task" else ", those of one data set and model drawn together"
@@ -330,6 +331,7 @@ def _metric(metric: MetricColumn, standings: Standings) -> StandingColumn:
     title, unit = SHORT.get(metric.label, (bare, below))
     scores = [row.metrics[metric.label] for row in standings.rows if metric.label in row.metrics]
     ks = sorted({one.k for one in scores})
+    digits = decimals([one.value for one in scores])
     counted = f"{_span(ks)} of {scores[0].n:,} points" if scores else "not measured"
     own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
     summary = visible(metric.summary) or "described by no plugin here"
@@ -337,7 +339,7 @@ def _metric(metric: MetricColumn, standings: Standings) -> StandingColumn:
         metric.label,
         visible(title),
         visible(unit),
-        lambda row: score(row.metrics[metric.label].value) if metric.label in row.metrics else ABSENT,
+        lambda row: score(row.metrics[metric.label].value, digits) if metric.label in row.metrics else ABSENT,
         lambda row: row.metrics[metric.label].value if metric.label in row.metrics else None,
         metric.direction,
         f"{'' if title == bare else f'{bare}: '}{summary}; mean over tasks{own}",

@@ -207,8 +207,11 @@ def _legend(
 
 def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:
     """Say in one line what the numbers of one of several tables are counted over."""
-    columns = columns_of(standings, names, reference)
-    return "; ".join(f"{column.title}: {column.counted}" for column in columns if column.counted)
+    alike: dict[str, dict[str, None]] = defaultdict(dict)
+    for column in columns_of(standings, names, reference):
+        if column.counted:
+            alike[column.counted][column.title] = None
+    return "; ".join(f"{', '.join(titles)} on {counted}" for counted, titles in alike.items())
 
 
 def _better(column: StandingColumn) -> str:

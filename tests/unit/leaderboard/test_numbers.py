@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfbench.leaderboard.numbers import change, score, share, short_seconds, whole_change
+from cfbench.leaderboard.numbers import change, decimals, score, share, short_seconds, whole_change
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,17 @@ def test_all_and_none_are_said_of_all_and_none_only(value: float | None, text: s
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(None, "-"), (0.0, "0.00"), (0.908, "0.91"), (0.0123, "0.0123"), (12.5, "12.50"), (1234.5, "1,234")],
+    ("values", "texts"),
+    [
+        ([None, 0.0], ["-", "0.00"]),
+        ([0.908, 0.01], ["0.91", "0.01"]),
+        ([0.0123, 0.0417], ["0.012", "0.042"]),
+        ([0.0012, None], ["0.0012", "-"]),
+        ([12.5, 1234.4], ["12.50", "1,234"]),
+    ],
 )
-def test_a_metric_keeps_what_tells_it_apart(value: float | None, text: str) -> None:
-    assert score(value) == text
+def test_a_metric_keeps_what_tells_rows_apart(values: list[float | None], texts: list[str]) -> None:
+    assert [score(value, decimals(values)) for value in values] == texts
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, "-"), (0.003, "0.003"), (0.08, "0.08"), (31.0, "31.00")])

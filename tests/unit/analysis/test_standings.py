@@ -1,0 +1,234 @@
+"""Overall tables against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cfbench.analysis.board import make_board
+from cfbench.analysis.measured import Measurements, MetricColumn
+from cfbench.analysis.selection import GroupBy, Selection
+from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
+from cfbench.entries import Direction, Need, SearcherEntry
+from cfbench.harness.store.summary import CellSummary
+from cfbench.hookspecs import hookimpl
+from cfbench.registry import Registry, build_registry
+
+if TYPE_CHECKING:
+    from tests.unit.analysis.conftest import MakeCell
+
+DATASETS = [f"data-{i}" for i in range(8)]
+
+
+class Peek:
+    """A plugin with a white-box searcher."""
+
+    @hookimpl
+    def cfbench_register_searchers(self) -> list[SearcherEntry]:
+        return [SearcherEntry(name="peek", searcher=lambda problem, rng: None, needs=[Need.MODEL_STRUCTURE])]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return build_registry(objects=[Peek()])
+
+
+def rows(standings: Standings) -> dict[str, Standing]:
+    return {row.label: row for row in standings.rows}
+
+
+def assert_score(score: Score, value: float, k: int, n: int, tasks: int) -> None:
+    assert score.value == pytest.approx(value)
+    assert (score.k, score.n, score.tasks) == (k, n, tasks)
+
+
+@pytest.fixture
+def eight(cell: MakeCell) -> list[CellSummary]:
+    """Eight tasks of two points: cogs always finds the closest, lore double that, grow half of them, far away."""
+    return [
+        *(cell([0.1, 0.2], dataset=name, wall_seconds=2.0, search_queries=20) for name in DATASETS),
+        *(cell([0.2, 0.4], dataset=name, searcher="lore") for name in DATASETS),
+        *(cell([0.5, None], dataset=name, searcher="grow") for name in DATASETS),
+    ]
+
+
+def test_a_whole_table(eight: list[CellSummary], registry: Registry) -> None:
+    standings = make_board(eight, registry).standings
+    assert [row.label for row in standings.rows] == ["cogs", "lore", "grow"]
+    cogs, lore, grow = standings.rows
+    assert [row.rank for row in standings.rows] == [1.0, 2.0, 3.0]
+    assert [row.interval for row in standings.rows] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
+    assert [str(row.position).strip() for row in standings.rows] == ["1", "2", "3"]  # p = 2 / 256, of 2 comparisons
+    assert [row.wins for row in standings.rows] == [8, 0, 0]
+    assert [row.found for row in standings.rows] == [Count(16, 16), Count(16, 16), Count(8, 16)]
+    # Only each task's first point was solved by all: 0.1, 0.2, 0.5 beside 0.1.
+    assert cogs.loss == Score(0.0, 8, 16, 8)
+    assert lore.loss.value == pytest.approx(1.0)
+    assert grow.loss.value == pytest.approx(4.0)
+    assert grow.mean_loss.value == pytest.approx(0.5)
+    assert (cogs.spending.seconds, cogs.spending.queries) == (1.0, 10.0)
+    assert lore.relative is not None
+    assert lore.relative.value == pytest.approx(1.0)
+    assert (lore.relative.k, lore.relative.n) == (16, 16)
+    assert cogs.relative is None
+    assert (standings.unit, standings.units, standings.verdict) == ("task", 8, "")
+    assert (standings.searches, standings.shared, standings.repetitions) == (16, Count(8, 16), (1,))
+    assert (standings.cells, standings.ran, standings.not_run) == (24, 24, 0)
+    result = grow.results[0]
+    assert result is not None
+    assert (result.state, result.rank, result.found) == ("ran", 3.0, Count(1, 2))
+    assert result.against_best == pytest.approx(4.0)
+
+
+def test_on_own_successes_each_is_averaged_over_what_it_solved(eight: list[CellSummary], registry: Registry) -> None:
+    found = rows(make_board(eight, registry, basis=Basis.OWN_SUCCESSES).standings)
+    assert found["cogs"].mean_loss.value == pytest.approx(0.15)
+    assert_score(found["lore"].mean_loss, 0.3, 16, 16, 8)
+    assert_score(found["grow"].mean_loss, 0.5, 8, 16, 8)
+    assert found["cogs"].rank == 1.0  # ranks hold for all points whatever the basis
+
+
+def test_tasks_of_one_data_set_and_model_are_one_unit(cell: MakeCell, registry: Registry) -> None:
+    cells = [
+        cell([loss], dataset=name, searcher=searcher, constraints=constraints)
+        for name in DATASETS[:6]
+        for constraints in (False, True)
+        for searcher, loss in (("cogs", 0.1), ("lore", 0.2))
+    ]
+    standings = make_board(cells, registry).standings
+    assert (len(standings.in_play), standings.unit, standings.units) == (12, "pair", 6)
+    assert standings.duels[0].p == pytest.approx(2 / 64)
+    assert standings.duels[0].wins == 12
+    few = make_board(cells, registry, selection=Selection(datasets=DATASETS[:5])).standings
+    assert few.verdict == "too few tasks to compare: 5 pairs of data set and model, 6 are needed"
+    assert few.rows[0].interval is None
+    assert few.duels[0].p is None
+    assert [str(row.position) for row in few.rows] == ["1 ", "2 "]
+
+
+def test_white_boxes_stand_beside_and_change_no_rank(
+    eight: list[CellSummary], cell: MakeCell, registry: Registry
+) -> None:
+    peeks = [cell([0.05, 0.1], dataset=name, searcher="peek") for name in DATASETS]
+    standings = make_board([*eight, *peeks], registry).standings
+    found = rows(standings)
+    assert [row.rank for row in standings.rows] == [1.0, 2.0, 3.0, None]
+    white = found["peek [white-box]"]
+    assert (white.state, white.position, white.wins) == (State.WHITE_BOX, None, None)
+    # It found the best known losses, which others are held against.
+    assert white.loss.value == pytest.approx(0.0)
+    assert found["cogs"].loss.value == pytest.approx(1.0)
+
+
+def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: MakeCell, registry: Registry) -> None:
+    dice = [cell([0.1, 0.2], dataset=name, searcher="dice") for name in DATASETS[:3]]
+    board = make_board([*eight, *dice], registry)
+    row = rows(board.standings)["dice"]
+    assert (row.state, row.position, row.rank, row.complete, row.missing) == (State.NOT_RANKED, None, None, 3, 5)
+    assert row.found == Count(6, 6)
+    assert row.why == "it was asked all points that count in 3 of 8 tasks"
+    assert board.standings.notes == ("not ranked, since they were not asked all points of all 8 tasks: dice has 3",)
+    assert (board.standings.cells, board.standings.ran, board.standings.not_run) == (32, 27, 5)
+    assert [result is not None for result in row.results] == [True] * 3 + [False] * 5
+
+
+def test_one_searcher_has_values_and_no_rank(cell: MakeCell, registry: Registry) -> None:
+    standings = make_board([cell([0.1, None]), cell([0.3], dataset="wine")], registry).standings
+    (row,) = standings.rows
+    assert (row.state, row.rank, row.position, row.wins) == (State.NOT_RANKED, None, None, None)
+    assert_score(row.mean_loss, 0.2, 2, 3, 2)
+    assert standings.verdict == row.why == "one searcher: nothing to rank it against"
+    assert standings.duels == ()
+
+
+def test_one_task_has_ranks_without_an_interval(cell: MakeCell, registry: Registry) -> None:
+    standings = make_board([cell([0.1, 0.4]), cell([0.2, 0.3], searcher="lore")], registry).standings
+    assert [row.rank for row in standings.rows] == [1.5, 1.5]
+    assert [row.interval for row in standings.rows] == [None, None]
+    assert [str(row.position) for row in standings.rows] == ["1 ", "1 "]
+    assert standings.verdict == "too few tasks to compare: 1 task, 6 are needed"
+
+
+def test_nothing_in_common_says_so(cell: MakeCell, registry: Registry) -> None:
+    standings = make_board([cell([0.1]), cell([0.2], dataset="wine", searcher="lore")], registry).standings
+    assert standings.verdict == "no point was asked of more than half of the searchers: nobody is ranked"
+    assert [row.state for row in standings.rows] == [State.NOT_RANKED, State.NOT_RANKED]
+    assert [row.found for row in standings.rows] == [Count(1, 1), Count(1, 1)]
+
+
+def test_all_failed_and_all_skipped(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell(failure="no table"), cell(searcher="lore", skipped="no constraints")], registry)
+    assert [(row.state, row.why) for row in board.standings.rows] == [
+        (State.FAILED, "no table"),
+        (State.SKIPPED, "no constraints"),
+    ]
+    assert board.standings.verdict == "no cell has results"
+    assert (board.standings.ran, board.standings.failed, board.standings.skipped) == (0, 1, 1)
+
+
+def test_what_finished_before_a_cell_failed_counts_and_the_failure_is_told(cell: MakeCell, registry: Registry) -> None:
+    board = make_board([cell([0.1, 0.2], failure="the worker died"), cell([0.2, 0.3], searcher="lore")], registry)
+    cogs = rows(board.standings)["cogs"]
+    assert (cogs.state, cogs.rank, cogs.found, cogs.failed) == (State.RANKED, 1.0, Count(2, 2), 1)
+    assert (board.standings.ran, board.standings.failed) == (2, 0)
+    assert board.cautions == (
+        "cells that failed when they ran last; what was finished before counts (the same study runs them again): "
+        "1 of credit, random-forest: the worker died",
+    )
+    (row, _) = board.rows
+    assert (row.success.k, row.success.n, row.failed) == (2, 2, 1)
+
+
+def test_a_board_in_parts_ranks_each_anew(eight: list[CellSummary], cell: MakeCell, registry: Registry) -> None:
+    others = [cell([0.3, 0.3], dataset=name, objective="k") for name in DATASETS]
+    others += [cell([0.1, 0.1], dataset=name, objective="k", searcher="lore") for name in DATASETS]
+    board = make_board([*eight, *others], registry, group_by=GroupBy.OBJECTIVE)
+    assert [part.title for part in board.parts] == ["objective k", "objective none"]
+    assert [[row.label for row in part.ranked] for part in board.parts] == [["lore", "cogs"], ["cogs", "lore", "grow"]]
+    by = {group_by: len(make_board(eight, registry, group_by=group_by).parts) for group_by in GroupBy}
+    assert list(by.values()) == [1, 8, 1, 1, 1, 8]
+
+
+ROBUST = MetricColumn("k-robustness", ("k-robustness", "1", "{}"), Direction.HIGHER)
+
+
+def test_a_metric_is_a_mean_over_tasks_on_points_with_a_value_of_all(cell: MakeCell, registry: Registry) -> None:
+    cells = [
+        *(cell([0.1, 0.1, 0.1], dataset=name) for name in ("wine", "credit")),
+        *(cell([0.2, 0.2, None], dataset=name, searcher="lore") for name in ("wine", "credit")),
+    ]
+    of = {(one.info.dataset, one.info.searcher): one.info.key for one in cells}
+    values = {
+        of["wine", "cogs"]: np.array([0.2, 0.6, 0.9]),
+        of["credit", "cogs"]: np.array([1.0, np.nan, 0.9]),
+        of["wine", "lore"]: np.array([0.5, 0.7, np.nan]),
+        of["credit", "lore"]: np.array([0.3, 0.1, np.nan]),
+    }
+    measurements = Measurements((ROBUST,), {ROBUST.identity: values})
+    found = rows(make_board(cells, registry, measurements=measurements).standings)
+    # wine: points 1 and 2; credit: point 1 alone, since cogs has no value for the second.
+    assert_score(found["cogs"].metrics["k-robustness"], (0.4 + 1.0) / 2, 3, 6, 2)
+    assert_score(found["lore"].metrics["k-robustness"], (0.6 + 0.3) / 2, 3, 6, 2)
+    own = rows(make_board(cells, registry, measurements=measurements, basis=Basis.OWN_SUCCESSES).standings)
+    assert_score(own["cogs"].metrics["k-robustness"], ((0.2 + 0.6 + 0.9) / 3 + 0.95) / 2, 5, 6, 2)
+    assert_score(own["lore"].metrics["k-robustness"], (0.6 + 0.2) / 2, 4, 6, 2)
+
+
+def test_a_searcher_without_measures_takes_no_points_from_others(cell: MakeCell, registry: Registry) -> None:
+    cells = [cell([0.1, 0.2]), cell([0.2, 0.3], searcher="lore")]
+    measurements = Measurements((ROBUST,), {ROBUST.identity: {cells[0].info.key: np.array([0.5, 0.7])}})
+    board = make_board(cells, registry, measurements=measurements)
+    found = rows(board.standings)
+    assert_score(found["cogs"].metrics["k-robustness"], 0.6, 2, 2, 1)
+    assert found["lore"].metrics == {}
+    assert "k-robustness is known in 1 of 2 cells with searches" in board.cautions
+
+
+def test_limits_are_said(cell: MakeCell, registry: Registry) -> None:
+    none = {"query_budget": None, "time_limit": 60.0}
+    cells = [cell([0.1], content=none), cell([0.1], searcher="lore", content=none)]
+    cells.append(cell([0.1], searcher="grow", content={"query_budget": 2500, "time_limit": 60.0}))
+    assert make_board(cells, registry).standings.limits == "query budget none (2,500 rows for grow), time limit 60 s"
+    assert make_board([cell([0.1])], registry).standings.limits == ""
