@@ -121,6 +121,9 @@ def draw(
         for number, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):
             axes.set_title(title)
             panel(axes, number)
+        # The layout is worked out once; each file would work it out again.
+        drawing.draw_without_rendering()
+        drawing.set_layout_engine("none")
         svg, png = io.StringIO(), io.BytesIO()
         drawing.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         drawing.savefig(png, format="png", dpi=200, facecolor="white", metadata={"Software": None})

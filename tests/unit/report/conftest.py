@@ -1,0 +1,197 @@
+"""Records made by hand on shipped data sets, and the frame that reports are drawn from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench.contracts import DataSource
+from cfbench.dataset import Dataset
+from cfbench.digests import digest_of
+from cfbench.events import CellInfo
+from cfbench.harness.measure import identity
+from cfbench.harness.sources import load_dataset
+from cfbench.harness.store.record import Record
+from cfbench.harness.variants import parse_variant, resolve_variant
+from cfbench.registry import Registry, build_registry
+from cfbench.report.evidence import COMPARED, MEASURED
+
+Result = tuple[int, float | None, float]
+"""Row of the data set, loss, seconds; a loss of None: nothing found."""
+
+
+class Put(Protocol):
+    """Finishes a cell of a record."""
+
+    def __call__(
+        self,
+        record: Record,
+        results: Sequence[Result],
+        *,
+        objective: str = "none",
+        measures: Mapping[str, Sequence[float]] = ...,
+        step: float = 0.0,
+        content: Mapping[str, Any] = ...,
+        **coordinates: Any,
+    ) -> str: ...
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    return build_registry()
+
+
+@pytest.fixture(scope="session")
+def datasets(registry: Registry) -> dict[str, Dataset]:
+    source = DataSource((), Path("nowhere"), download=False)
+    return {name: load_dataset(registry.dataset(name).entry, source) for name in ("credit", "housing")}
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    with Record.open(tmp_path / "results", write=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def put(registry: Registry, datasets: Mapping[str, Dataset]) -> Put:
+    def finish(
+        record: Record,
+        results: Sequence[Result],
+        *,
+        objective: str = "none",
+        measures: Mapping[str, Sequence[float]] = {},
+        step: float = 0.0,
+        content: Mapping[str, Any] = {},
+        **coordinates: Any,
+    ) -> str:
+        """`measures`: a metric's values, a point each; `step`: how much further the first feature moves."""
+        place = {
+            "dataset": "housing",
+            "model": "random-forest",
+            "searcher": "cogs",
+            "constraints": True,
+            "fold": 0,
+            **coordinates,
+        }
+        name, settings = parse_variant(objective)
+        if name in ("k", "ck"):
+            settings = {"m": 64, **settings}
+        full = {
+            "protocol": 1,
+            "dataset": {"name": place["dataset"], "digest": _digest(datasets, place["dataset"])},
+            "model": {"name": place["model"]},
+            "searcher": {"name": place["searcher"]},
+            "objective": {"name": name, "version": "1", "settings": settings},
+            "constraints": place["constraints"],
+            "fold": place["fold"],
+            "respect_steps": False,
+            "query_budget": None,
+            "time_limit": None,
+            "seed": 42,
+            **content,
+        }
+        key = digest_of(full)
+        x = np.zeros(13) if place["dataset"] not in datasets else datasets[place["dataset"]].X[0]
+        for point, (row_id, loss, seconds) in enumerate(results):
+            z = x.copy()
+            z[0] += 1.0 + step
+            record.append(
+                {
+                    "cell_key": key,
+                    "point": point,
+                    "row_id": row_id,
+                    "repetition": 0,
+                    "status": "not_found" if loss is None else "found",
+                    "reason": "",
+                    "x": x.tolist(),
+                    "z": None if loss is None else z.tolist(),
+                    "candidates": [],
+                    **dict.fromkeys(("loss", "gower", "cost", "objective_value"), loss),
+                    "l0": None if loss is None else 1,
+                    "search_queries": 10,
+                    "robustness_queries": 0,
+                    "wall_seconds": seconds,
+                    "cpu_seconds": seconds,
+                    "anytime": [],
+                    "figures": {},
+                    "model_fingerprint": "f",
+                }
+            )
+        record.finish(CellInfo(key=key, objective=objective, **place), full, eligible=40)
+        if measures:
+            record.write_measures(key, _measures(registry, key, measures))
+        return key
+
+    return finish
+
+
+@pytest.fixture
+def robust(patterns: pd.DataFrame) -> pd.DataFrame:
+    """`patterns`, to be changed."""
+    return patterns.copy()
+
+
+@pytest.fixture(scope="session")
+def patterns() -> pd.DataFrame:
+    """Two data sets, two models, four objectives and k[m=4], eight points each; every value is a plain pattern."""
+    frames = []
+    for dataset in ("credit", "income"):
+        for model in ("random-forest", "neural-network"):
+            for objective, robustness, m in (
+                ("none", "none", 0),
+                ("c", "c", 0),
+                ("k", "k", 64),
+                ("ck", "ck", 64),
+                ("k[m=4]", "k", 4),
+            ):
+                spread = np.linspace(0.0, 0.07, 8)
+                frame = pd.DataFrame(
+                    {
+                        "row_id": range(8),
+                        "found": True,
+                        "loss": 0.1 + spread,
+                        "seconds": 1.0 + (robustness != "none"),
+                        "cell_key": f"{dataset}/{model}/{objective}",
+                        "dataset": dataset,
+                        "model": model,
+                        "fold": 0,
+                        "objective": objective,
+                        "robustness": robustness,
+                        "m": m,
+                    }
+                )
+                for column in (*MEASURED, *COMPARED):
+                    frame[column] = 0.5 + spread
+                frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _digest(datasets: Mapping[str, Dataset], name: str) -> str:
+    return datasets[name].digest if name in datasets else name
+
+
+def _measures(registry: Registry, key: str, measures: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    rows = []
+    for text, values in measures.items():
+        label, version, settings = identity(resolve_variant(registry, "metric", text), registry)
+        assert isinstance(json.loads(settings), dict)
+        rows += [
+            {
+                "cell_key": key,
+                "metric": label,
+                "version": version,
+                "settings": settings,
+                "point": point,
+                "repetition": 0,
+                "value": value,
+            }
+            for point, value in enumerate(values)
+        ]
+    return pd.DataFrame(rows)

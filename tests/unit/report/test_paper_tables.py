@@ -1,0 +1,131 @@
+"""The paper's tables from frames whose numbers can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench.dataset import Dataset
+from cfbench.harness.fitted import FittedModels
+from cfbench.harness.folds import N_FOLDS
+from cfbench.registry import Registry
+from cfbench.report.accident_table import accident_table
+from cfbench.report.accuracy_tables import Accuracies, accuracy_table, tuned_table
+from cfbench.report.dataset_tables import datasets_table, perturbations_table
+from cfbench.report.search_tables import searchers_over_datasets, searchers_table, success_table
+from cfbench.report.settings_tables import grids, searcher_settings
+from cfbench.report.significance_tables import significance_table
+from cfbench.report.tables import Table
+
+
+def texts(table: Table, *heads: str) -> list[str]:
+    (row,) = [row for row in table.rows if row.heads == heads]
+    return [entry.text for entry in row.entries]
+
+
+@pytest.fixture
+def accuracies(registry: Registry, datasets: Mapping[str, Dataset], tmp_path: Path) -> Accuracies:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    return Accuracies(registry, FittedModels(cache), datasets)
+
+
+def test_data_sets_beside_the_paper(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> None:
+    table = datasets_table(datasets, accuracies)
+    credit = texts(table, "credit (Cre)")
+    assert credit[:3] == ["1000; paper 1000", "20; paper 20", "6; paper 6"]
+    assert credit[6:8] == ["3, 8, 0; paper 3, 8, 0", "6, 0; paper 6, 0"]
+    assert credit[8].endswith("(5 of 5 folds); paper 0.76")
+    assert texts(table, "income (Inc)")[0] == "-; paper 1883"
+    examples = perturbations_table(datasets)
+    assert texts(examples, "housing (Hou)", "CRIM") == ["1% / 5%; paper 1% / 5%"]
+    assert texts(examples, "credit (Cre)", "savings") == ["10% / 10%; paper 10% / 10%"]
+    assert texts(examples, "recidivism (Rec)", "age") == ["-; paper 0 / 2"]
+
+
+def test_accuracies_come_from_the_tuned_tables(accuracies: Accuracies) -> None:
+    found = accuracies.of("credit", "random-forest")
+    assert list(found) == list(range(N_FOLDS))
+    table = accuracy_table("random-forest", accuracies)
+    assert texts(table, "0")[0] == f"{found[0]:.2f}; paper 0.71"
+    assert texts(table, "0")[1] == "-; paper 0.86"  # income is not at hand here
+    assert texts(table, "mean")[0].endswith("(5 of 5 folds); paper 0.76")
+    # The paper's networks are no target, and say so where the numbers differ.
+    network = [entry for row in accuracy_table("neural-network", accuracies).rows for entry in row.entries]
+    assert {entry.differs for entry in network} == {(), (2,)}
+    assert "n_estimators" in texts(tuned_table("random-forest", accuracies), "3")[0]
+    assert texts(tuned_table("random-forest", accuracies), "3")[1] == "-"
+
+
+def test_settings_are_the_papers(registry: Registry) -> None:
+    table = searcher_settings(registry)
+    assert texts(table, "CoGS", "Population size") == ["1000; paper 1000"]
+    assert texts(table, "DiCE-b", "Loss weights")[0].startswith("0.5, 0.5, 0.0; paper")
+    # All but LORE's two choices of library variants are settings here.
+    assert [row.heads for row in table.rows if row.entries[0].ours == "-"] == [
+        ("LORE", "Discrete use probabilities"),
+        ("LORE", "Continuous function estim."),
+    ]
+    assert texts(grids(registry), "neural network", "Max. iterations") == ["200, 1000; paper 200, 1000"]
+
+
+def test_success_is_a_mean_over_folds() -> None:
+    rows = [
+        ("credit", "random-forest", "growing-spheres", fold, row, solved, 0.1 if solved else np.nan)
+        for fold, outcomes in ((0, [True, False]), (1, [True, True, True, False]))
+        for row, solved in enumerate(outcomes)
+    ]
+    frame = pd.DataFrame(rows, columns=["dataset", "model", "searcher", "fold", "row_id", "found", "loss"])
+    table = success_table(frame)
+    # (0.5 + 0.75) / 2, population sd 0.125
+    assert texts(table, "random forest", "GrSp")[0] == "0.62 ± 0.12 (4 of 6); paper 0.46 ± 0.11 [3]"
+    assert texts(table, "random forest", "GrSp")[1] == "-; paper 0.89 ± 0.06"
+    assert texts(table, "random forest", "CoGS")[0] == "-; paper 1.00 ± 0.00"
+
+
+def test_searchers_are_ranked_on_points_that_all_were_asked() -> None:
+    losses: dict[str, list[float | None]] = {
+        "cogs": [0.1, 0.1, 0.9],
+        "lore": [0.2, None, 0.1],
+        "nelder-mead": [0.3, None],
+    }
+    rows = [
+        (dataset, "random-forest", searcher, 0, row, loss is not None, np.nan if loss is None else loss)
+        for dataset in ("credit", "income", "housing", "productivity", "recidivism")
+        for searcher, values in losses.items()
+        for row, loss in enumerate(values)
+    ]
+    frame = pd.DataFrame(rows, columns=["dataset", "model", "searcher", "fold", "row_id", "found", "loss"])
+    names, found = searchers_over_datasets(frame)
+    assert names == ["cogs", "lore", "nelder-mead"]
+    # Ranks of the two shared points: 1 2 3, then 1 2.5 2.5; so 1, 2.25, 2.75 on each of five data sets.
+    assert found.together.statistic == pytest.approx(10.0)
+    assert found.pairs["cogs", "nelder-mead"].statistic == pytest.approx(2.0)  # mean ranks of 1 2 3
+    assert "Friedman's test over 5 data sets: p = 0.00674" in searchers_table(frame).caption
+    few = searchers_table(frame[frame["dataset"] == "credit"])
+    assert "no test: 1 complete data sets" in few.caption
+
+
+def test_accidents(robust: pd.DataFrame) -> None:
+    mine = (robust["dataset"] == "income") & (robust["model"] == "random-forest") & (robust["objective"] == "k")
+    robust.loc[mine, "accidental/5"] = [1.0, 0.0, 0.0, 0.0, np.nan, np.nan, np.nan, np.nan]
+    robust.loc[mine, "accidental-text/5"] = [1.0, 1.0, 0.0, 0.0, np.nan, np.nan, np.nan, np.nan]
+    assert texts(accident_table(robust), "random forest", "K", "5 %")[1] == "0.25 (1 of 4); paper 0.40 ± 0.08 [4]"
+    text = accident_table(robust, same_changes=False)
+    assert texts(text, "random forest", "K", "5 %")[1] == "0.50 (2 of 4)"
+
+
+def test_significance_takes_models_and_distributions_together(robust: pd.DataFrame) -> None:
+    both = ["relative-cost/k/uniform", "relative-cost/k/normal"]
+    robust.loc[robust["objective"] == "none", both] += 1.0
+    table = significance_table(robust, "credit")
+    assert texts(table, "None / K")[1] == "< 0.001 (n = 32 and 32); paper < 0.001"
+    assert texts(table, "None / C")[1] == "< 0.001 (n = 32 and 32); paper 0.520 [2, 4, 5]"
+    assert texts(table, "C / K")[1] == "1.000 (n = 32 and 32); paper < 0.001 [2, 4, 5]"
+    assert texts(table, "all four (Kruskal-Wallis)")[1] == "< 0.001 (n = 32, 32, 32, 32)"
+    absent = significance_table(robust, "housing")
+    assert texts(absent, "None / C")[0] == "- (none and c have fewer than 5 values); paper < 0.001"
