@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from cfbench.metric_contracts import CounterfactualMetric as CounterfactualMetric
     from cfbench.metric_contracts import ObjectiveComparison as ObjectiveComparison
     from cfbench.oracle import NeighbourOracle as NeighbourOracle
+    from cfbench.metric_contracts import ReferenceComparison as ReferenceComparison
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.outcome import Status as Status
@@ -159,7 +160,13 @@ _HOME = {
     ],
     "hookspecs": ["hookimpl"],
     "leaderboard": ["Leaderboard", "leaderboard"],
-    "metric_contracts": ["CellContext", "ComparisonMetric", "CounterfactualMetric", "ObjectiveComparison"],
+    "metric_contracts": [
+        "CellContext",
+        "ComparisonMetric",
+        "CounterfactualMetric",
+        "ObjectiveComparison",
+        "ReferenceComparison",
+    ],
     "oracle": ["NeighbourOracle", "Oracle"],
     "outcome": ["CounterfactualSet", "Status"],
     "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],

@@ -15,7 +15,11 @@ from typing import Any, TypeVar
 from cfbench.contracts import DataSource, ModelFamily, Objective, Searcher, SearchFunction
 from cfbench.dataset import Dataset
 from cfbench.errors import PluginError
-from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric, ObjectiveComparison
+from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric, ObjectiveComparison, ReferenceComparison
+
+MetricClass = (
+    type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison] | type[ReferenceComparison]
+)
 
 D = TypeVar("D", bound=StrEnum)
 
@@ -226,7 +230,7 @@ class MetricEntry(Entry):
 
     Parameters
     ----------
-    metric : type of CounterfactualMetric, of ComparisonMetric or of ObjectiveComparison
+    metric : type of CounterfactualMetric, of ComparisonMetric, of ObjectiveComparison or of ReferenceComparison
     direction : Direction
     unit : str
         Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
@@ -234,14 +238,14 @@ class MetricEntry(Entry):
         What the values are counted over, in words ("searches that found a counterfactual").
     """
 
-    metric: type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison]
+    metric: MetricClass
     direction: Direction = Direction.NEUTRAL
     unit: str = ""
     denominator: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison)
+        self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison, ReferenceComparison)
 
     @property
     def stage(self) -> Stage:

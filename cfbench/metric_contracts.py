@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cfbench.contracts import FittedModel, Settings
 from cfbench.dataset import Dataset
@@ -105,5 +105,30 @@ class ObjectiveComparison(Settings):
             `z` (arrays of shape (d,), None without a result), and one for each of `measures`, by the name that it
             has there; aligned row by row to the same points.
         space : FeatureSpace
+        """
+        raise NotImplementedError
+
+
+class ReferenceComparison(Settings):
+    """A number about each point, seen beside what one certain searcher found for it and reported of it.
+
+    Both results are of the same data set, fitted model, objective, fold and constraints.
+
+    Attributes
+    ----------
+    reference : str
+        The registered name of that searcher; each subclass names its own.
+    """
+
+    reference: ClassVar[str]
+
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
+        """Return a value a row of `points`, with its index; NaN where either side lacks what is needed.
+
+        Parameters
+        ----------
+        points, reference : DataFrame
+            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
+            `figures` (what the searcher reported, dicts of numbers by name), aligned row by row to the same points.
         """
         raise NotImplementedError

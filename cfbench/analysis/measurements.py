@@ -8,14 +8,17 @@ import numpy as np
 
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import Measurements, MetricColumn, metric_column
-from cfbench.analysis.objectives import compare_with_none
+from cfbench.analysis.objectives import Comparisons, compare_with_none
+from cfbench.analysis.point_results import PointResults
+from cfbench.analysis.references import compare_with_reference
+from cfbench.entries import MetricClass
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.sources import data_source, load_dataset
 from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import resolve_variant
-from cfbench.metric_contracts import ComparisonMetric, ObjectiveComparison
+from cfbench.metric_contracts import ComparisonMetric, ObjectiveComparison, ReferenceComparison
 from cfbench.registry import Registry
 from cfbench.space import FeatureSpace, FloatArray
 
@@ -63,7 +66,7 @@ def measurements_for(
     else:
         chosen = [name for name in names if name not in others]
     columns = {name: metric_column(name, registry, values.metrics, others) for name in chosen}
-    comparisons = [column for column in columns.values() if _compares_objectives(column, registry)]
+    comparisons = [column for column in columns.values() if _compares_cells(column, registry)]
     complaints: list[str] = []
     found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}
     absent = [column.label for column in columns.values() if not found.get(column.identity, True)]
@@ -89,37 +92,54 @@ def measured_in_part(measurements: Measurements, cells: Iterable[CellSummary]) -
     return said
 
 
-def _compares_objectives(column: MetricColumn, registry: Registry) -> bool:
-    name = bare_name(column.label)
-    if name not in registry.metrics:
-        return False
-    metric = registry.metric(name).entry.metric
-    if issubclass(metric, ComparisonMetric):
+def _compares_cells(column: MetricColumn, registry: Registry) -> bool:
+    """Whether a column is computed now, from several cells."""
+    metric = _metric_of(column, registry)
+    if metric is not None and issubclass(metric, ComparisonMetric):
         raise StudyError(
             f"metric {column.label!r} compares two searchers and is no column of an overall table; the column "
             "'relative-loss' compares losses with the reference (--reference)"
         )
-    return issubclass(metric, ObjectiveComparison)
+    return metric is not None and issubclass(metric, ObjectiveComparison | ReferenceComparison)
+
+
+def _metric_of(column: MetricColumn, registry: Registry) -> MetricClass | None:
+    name = bare_name(column.label)
+    return registry.metric(name).entry.metric if name in registry.metrics else None
 
 
 def _compared(
     columns: Sequence[MetricColumn], record: Record, registry: Registry, summaries: Mapping[str, CellSummary]
 ) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
-    """Compute metrics that hold a result against the same searcher's under objective ``none``."""
-    variants = [resolve_variant(registry, "metric", column.label) for column in columns]
-    names = {cell.info.dataset for cell in summaries.values()}
-    spaces, complaints = _spaces(sorted(names), registry)
-    at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
-    comparisons = compare_with_none(record, registry, spaces, variants, cells=at_hand)
-    complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
+    """Compute metrics that hold a result against others: the same searcher's under ``none``, or a reference's."""
+    results = PointResults(record, registry)
+    compared: list[Comparisons] = []
+    complaints: list[str] = []
+    with_none = [column for column in columns if not _names_a_reference(column, registry)]
+    if with_none:
+        names = {cell.info.dataset for cell in summaries.values()}
+        spaces, complaints = _spaces(sorted(names), registry)
+        at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
+        variants = [resolve_variant(registry, "metric", column.label) for column in with_none]
+        compared.append(compare_with_none(record, registry, spaces, variants, cells=at_hand, results=results))
+    named = [column for column in columns if column not in with_none]
+    variants = [resolve_variant(registry, "metric", column.label) for column in named]
+    compared.append(compare_with_reference(record, registry, variants, cells=summaries.values(), results=results))
     found: dict[MetricId, dict[str, FloatArray]] = {column.identity: {} for column in columns}
     identities = {column.label: column.identity for column in columns}
-    for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
-        key, label = map(str, place if isinstance(place, tuple) else (place, ""))
-        of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))
-        row_ids = summaries[key].row_ids
-        found[identities[label]][key] = np.array([of_row.get(row_id, np.nan) for row_id in row_ids], dtype=np.float64)
+    for comparisons in compared:
+        complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
+        for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
+            key, label = map(str, place if isinstance(place, tuple) else (place, ""))
+            of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))
+            values = [of_row.get(row_id, np.nan) for row_id in summaries[key].row_ids]
+            found[identities[label]][key] = np.array(values, dtype=np.float64)
     return found, complaints
+
+
+def _names_a_reference(column: MetricColumn, registry: Registry) -> bool:
+    metric = _metric_of(column, registry)
+    return metric is not None and issubclass(metric, ReferenceComparison)
 
 
 def _spaces(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:

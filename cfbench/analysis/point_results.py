@@ -16,6 +16,21 @@ from cfbench.space import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = (
+    "row_id",
+    "point",
+    "repetition",
+    "found",
+    "loss",
+    "objective_value",
+    "seconds",
+    "queries",
+    "x",
+    "z",
+    "figures",
+    "model_fingerprint",
+)
+
 
 class PointResults:
     """Reads each cell of a record once, however often it is asked about.
@@ -79,7 +94,7 @@ def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[Search
 
 
 def best_results(searches: pd.DataFrame) -> pd.DataFrame:
-    """Return the best repetition of each point, in the columns that a comparison of objectives is promised.
+    """Return the best repetition of each point, in the columns that comparisons are promised.
 
     A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
     point without one has its first repetition's row, without a result.
@@ -99,6 +114,4 @@ def best_results(searches: pd.DataFrame) -> pd.DataFrame:
         z=best["z"].where(found, None),
         seconds=best["wall_seconds"].where(found),
         queries=queries.where(found),
-    )[["row_id", "point", "repetition", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]].set_index(
-        "row_id", drop=False
-    )
+    )[list(COLUMNS)].set_index("row_id", drop=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cfbench import Direction, MetricEntry, hookimpl
 from cfbench_metrics import robustness
 from cfbench_metrics.judged import L0, Cost, Gower, Loss
+from cfbench_metrics.optimality_gap import OptimalityGap
 from cfbench_metrics.relative_loss import RelativeLoss
 from cfbench_metrics.sparsity import Sparsity
 from cfbench_metrics.spent import Queries, Seconds
@@ -92,5 +93,12 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         direction=Direction.LOWER,
         denominator="points that both searchers solved",
         summary="relative change in loss against a reference searcher, point by point",
+    )
+    yield MetricEntry(
+        name="optimality-gap",
+        metric=OptimalityGap,
+        direction=Direction.LOWER,
+        denominator="points found for which the exact searcher has a lower bound",
+        summary="how far the objective value is above the proven optimum, as a share of it",
     )
     yield from robustness.entries()

@@ -10,6 +10,8 @@ from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
 from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
 from cfbench_metrics.fixability import Fixability
 from cfbench_metrics.invalidity import Invalidity
+from cfbench_metrics.k_certified import KCertified
+from cfbench_metrics.k_probability import KProbability
 from cfbench_metrics.k_robustness import KRobustness
 from cfbench_metrics.knn_distance import KnnDistance
 from cfbench_metrics.lof_inlier import LofInlier
@@ -30,6 +32,20 @@ def entries() -> Iterable[MetricEntry]:
         direction=Direction.HIGHER,
         denominator=FOUND,
         summary="share of random perturbations of the kept features that keep the class",
+    )
+    yield MetricEntry(
+        name="k-certified",
+        metric=KCertified,
+        direction=Direction.HIGHER,
+        denominator=f"{FOUND}, on a forest, and were settled within the limit",
+        summary="1 where it is proven that no perturbation of the kept features costs the class, 0 where one does",
+    )
+    yield MetricEntry(
+        name="k-probability",
+        metric=KProbability,
+        direction=Direction.HIGHER,
+        denominator=f"{FOUND}, on a forest, and were enclosed within the limit",
+        summary="exact probability that a random perturbation of the kept features keeps the class",
     )
     yield MetricEntry(
         name="invalidity",

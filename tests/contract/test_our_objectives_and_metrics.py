@@ -20,6 +20,7 @@ OTHER_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "invalidity": [{"part": "ck", "distribution": "normal", "draws": 7}],
     "accidental-robustness": [{"same_changes": False, "tolerance": 0.1}],
     "k-robustness": [{"m": 10}],
+    "k-probability": [{"width": 0.2}],
 }
 
 

@@ -14,7 +14,13 @@ from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values
 from cfbench.harness.seeds import guarded_randomness
 from cfbench.harness.variants import build_settings, make_variant
-from cfbench.metric_contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
+from cfbench.metric_contracts import (
+    CellContext,
+    ComparisonMetric,
+    CounterfactualMetric,
+    ObjectiveComparison,
+    ReferenceComparison,
+)
 from cfbench.space import (
     CategoricalPerturbation,
     Constraint,
@@ -125,6 +131,8 @@ class MetricBench:
             "seconds": np.where(found, 1.5, np.nan),
             "queries": np.where(found, 100.0, np.nan),
         }
+        if isinstance(self.metric, ReferenceComparison):
+            columns["figures"] = [{"lower_bound": 0.25, "proven": 1.0}, {}, {"lower_bound": 0.0, "proven": 0.0}]
         if isinstance(self.metric, ObjectiveComparison):
             columns |= {"x": _objects([X] * 3), "z": _objects(results)}
             columns |= {name: np.where(found, 0.5, np.nan) for name in self.metric.measures()}
@@ -168,7 +176,7 @@ def searches(*, found: bool = True) -> pd.DataFrame:
 
 
 def _compare(
-    metric: ComparisonMetric | ObjectiveComparison, points: pd.DataFrame, reference: pd.DataFrame
+    metric: ComparisonMetric | ObjectiveComparison | ReferenceComparison, points: pd.DataFrame, reference: pd.DataFrame
 ) -> pd.Series[float]:
     if isinstance(metric, ObjectiveComparison):
         return metric.compare(points, reference, SPACE)

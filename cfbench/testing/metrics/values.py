@@ -10,7 +10,7 @@ import pandas as pd
 from cfbench.entries import MetricEntry
 from cfbench.errors import StudyError
 from cfbench.harness.variants import parse_variant
-from cfbench.metric_contracts import CounterfactualMetric, ObjectiveComparison
+from cfbench.metric_contracts import CounterfactualMetric, ObjectiveComparison, ReferenceComparison
 from cfbench.space import FloatArray
 from cfbench.testing.check import Failed
 from cfbench.testing.metrics.bench import MetricBench, searches
@@ -121,6 +121,8 @@ def searches_not_mutated(bench: MetricBench) -> None:
 def comparisons_have_the_form(bench: MetricBench) -> None:
     """It returns a Series with the index of the points, NaN where either side found nothing.
 
+    What a reference reports of a point may be of use where it found nothing.
+
     To mend: mask with ``points["found"] & reference["found"]``.
     """
     points, reference = bench.points(moved=0.25), bench.points()
@@ -130,7 +132,8 @@ def comparisons_have_the_form(bench: MetricBench) -> None:
         (points, _lost(reference), "ideal"),
     ):
         values = bench.compare(mine, other)
-        unsolved = ~(mine["found"] & other["found"]).to_numpy()
+        theirs = True if isinstance(bench.metric, ReferenceComparison) else other["found"]
+        unsolved = ~(mine["found"] & theirs).to_numpy()
         if not np.isnan(values[unsolved]).all():
             raise Failed(f"it has a number for a point that one side did not solve ({what})")
     bench.compare(points.iloc[:0], reference.iloc[:0])
@@ -177,7 +180,7 @@ def names_what_it_needs(bench: MetricBench) -> None:
 def _lost(points: pd.DataFrame) -> pd.DataFrame:
     """Return points of which the first was not solved either."""
     lost = points.copy()
-    numbers = [name for name in lost.columns if name not in ("row_id", "found", "x", "z")]
+    numbers = [name for name in lost.columns if name not in ("row_id", "found", "x", "z", "figures")]
     lost.loc[lost.index[0], numbers] = np.nan
     lost.loc[lost.index[0], "found"] = False
     if "z" in lost:

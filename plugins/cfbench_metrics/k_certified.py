@@ -1,0 +1,81 @@
+"""Whether any perturbation of the features that a result keeps can cost its class: certified on forests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from cfbench import (
+    CellContext,
+    CounterfactualMetric,
+    FloatArray,
+    ForestStructure,
+    ModelError,
+    Settled,
+    UnavailableError,
+    forest_of,
+    k_certificate,
+)
+from cfbench_metrics.found import Found
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class KCertified(CounterfactualMetric):
+    """1 where no point of the closed box of K-perturbations has another class than the target, 0 where one has.
+
+    By branch and bound over the forest's trees, so it is a proof, not a sample; a refuting point is confirmed with the
+    model's own predict. Absent where the limit came first, and on models that show no forest. The box is closed: read
+    `k-probability` beside it for how much of it is lost.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall-clock limit a result.
+
+    References
+    ----------
+    The box is that of the K-robustness score of Virgolin and Fracaros, "On the robustness of sparse counterfactual
+    explanations to adverse perturbations", section "Robustness for K".
+    """
+
+    seconds: float = Field(default=1.0, gt=0)
+
+    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+        """Return 1 or 0 a search, NaN where it found nothing or the question stays open.
+
+        Raises
+        ------
+        ModelError
+            If the model's own predict does not confirm a refuting point.
+        """
+        found = Found.among(searches, context.dataset.space.d)
+        values = np.full(len(found.rows), np.nan)
+        structure = forest_shown(context)
+        if structure is not None:
+            for i, (x, z) in enumerate(zip(found.X, found.Z, strict=True)):
+                values[i] = self._settle(structure, x, z, context)
+        return found.spread(values, searches)
+
+    def _settle(self, structure: ForestStructure, x: FloatArray, z: FloatArray, context: CellContext) -> float:
+        target = context.dataset.target
+        certificate = k_certificate(structure, context.dataset.space, x, z, target, seconds=self.seconds)
+        if certificate.verdict is Settled.OPEN:
+            return np.nan
+        if certificate.point is not None and context.model().predict(certificate.point[np.newaxis])[0] == target:
+            raise ModelError(
+                f"the forest's structure refutes the class {target} at {certificate.point.tolist()}, the model's own "
+                "predict does not: the structure is not the model's, and nothing is certified"
+            )
+        return float(certificate.verdict is Settled.CERTIFIED)
+
+
+def forest_shown(context: CellContext) -> ForestStructure | None:
+    """Return the forest of a cell's model; None where it shows none."""
+    try:
+        return forest_of(context.model())
+    except UnavailableError:
+        return None
