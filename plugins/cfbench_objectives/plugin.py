@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cfbench import ObjectiveEntry, hookimpl
 from cfbench_objectives.c_and_k import BothAware
 from cfbench_objectives.c_setback import SetbackAware
+from cfbench_objectives.k_exact import ExactlyNeighbourAware
 from cfbench_objectives.k_score import NeighbourAware
 from cfbench_objectives.loss import LossAlone
 
@@ -24,3 +25,8 @@ def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:
         summary="the loss with a penalty for perturbations of the kept features that cost the class",
     )
     yield ObjectiveEntry(name="ck", objective=BothAware, summary="the loss with the terms of both c and k")
+    yield ObjectiveEntry(
+        name="k-exact",
+        objective=ExactlyNeighbourAware,
+        summary="as k, with the exact probability of keeping the class; on forests, looks into the model",
+    )

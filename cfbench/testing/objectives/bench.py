@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cfbench.contracts import Objective, ObjectiveContext
-from cfbench.entries import ObjectiveEntry
+from cfbench.contracts import FittedModel, Objective, ObjectiveContext
+from cfbench.entries import ModelEntry, ObjectiveEntry
 from cfbench.harness.variants import build_settings, make_variant
 from cfbench.problem import Term
 from cfbench.space import (
@@ -23,6 +23,7 @@ from cfbench.space import (
 )
 from cfbench.testing.check import Failed, NotApplicable
 from cfbench.testing.rules import Rule
+from cfbench.testing.searchers.grown import N_ROWS, fitted, structured_model
 
 Number, Choice = Kind.NUMERICAL, Kind.CATEGORICAL
 _SIZE = FeatureSpec("size", Number, 0, 10, perturbation=NumericalPerturbation(2, 1))
@@ -53,12 +54,19 @@ class ObjectiveBench:
     entry : ObjectiveEntry
     settings : mapping, optional
         Settings of the objective; the others have their defaults.
+
+    Raises
+    ------
+    UnavailableError
+        If it looks into the model, and no registered model shows its structure.
     """
 
     def __init__(self, entry: ObjectiveEntry, settings: Mapping[str, Any] | None = None) -> None:
         variant = make_variant(entry, settings or {})
         self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
         self.questions: list[FloatArray] = []
+        self._shown = structured_model(entry) if self.objective.looks_into_model else None
+        self._fitted: dict[int, FittedModel] = {}
 
     def context(self, rule: Rule = MIXED, *, stream: int = 7, judging: bool = False) -> ObjectiveContext:
         """Return a search's context; its questions are kept."""
@@ -68,7 +76,22 @@ class ObjectiveBench:
             return rule.predict(Z)
 
         x = candidates(rule, seed=1)[0]
-        return ObjectiveContext(x=x, target=1, space=rule.space, predict=predict, stream=stream, judging=judging)
+        return ObjectiveContext(
+            x=x,
+            target=1,
+            space=rule.space,
+            predict=predict,
+            stream=stream,
+            judging=judging,
+            model=None if self._shown is None else self._model(rule, self._shown),
+        )
+
+    def _model(self, rule: Rule, entry: ModelEntry) -> FittedModel:
+        """Return a model that shows its structure, fitted to what a rule says."""
+        if id(rule) not in self._fitted:
+            X = candidates(rule, seed=3, n=N_ROWS)
+            self._fitted[id(rule)] = fitted(entry, X, rule.predict(X), rule.space)
+        return self._fitted[id(rule)]
 
     def bind(self, context: ObjectiveContext) -> Term | None:
         """Bind the objective; a failure of its own is a failed check."""

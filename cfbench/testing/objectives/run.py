@@ -19,6 +19,7 @@ OBJECTIVE_CHECKS: tuple[Check[ObjectiveEntry, ObjectiveBench], ...] = (
     Check(terms.asks_what_it_declares, always),
     Check(terms.candidates_not_mutated, always),
     Check(terms.judges_every_candidate_alike, always),
+    Check(terms.parts_add_up, always),
     Check(terms.speaks_clearly, always),
 )
 """Each guards one thing, so that an objective with one fault fails one check."""

@@ -7,7 +7,8 @@ import random
 
 import numpy as np
 
-from cfbench.testing.check import Failed
+from cfbench.problem import SeparableTerm
+from cfbench.testing.check import Failed, NotApplicable
 from cfbench.testing.objectives.bench import MIXED, N_CANDIDATES, SPACES, ObjectiveBench, candidates, guarded_call
 
 
@@ -129,6 +130,24 @@ def judges_every_candidate_alike(bench: ObjectiveBench) -> None:
     for values in (bench.values(term, Z), bench.values(term, Z[::-1].copy())[::-1]):
         if not np.array_equal(first, values):
             raise Failed("the judge's term gave a candidate two values")
+
+
+def parts_add_up(bench: ObjectiveBench) -> None:
+    """A term that says it is a sum over the features is one: each part hangs on its own feature, and they add up.
+
+    To mend: return from `parts` the shape (n, d), the part of a feature worked out from that column alone; or leave
+    `parts` and `breaks` out.
+    """
+    term, Z = bench.term(), candidates(MIXED)
+    if not isinstance(term, SeparableTerm):
+        raise NotApplicable("its term does not say that it is a sum over the features")
+    parts = guarded_call(lambda: term.parts(Z), "parts")
+    if parts.shape != Z.shape or not np.allclose(parts.sum(axis=1), bench.values(term, Z), rtol=1e-9, atol=1e-12):
+        raise Failed("its parts do not add up to its values")
+    for i in range(MIXED.space.d):
+        others = np.where(np.arange(MIXED.space.d) == i, Z, Z[::-1])
+        if not np.array_equal(guarded_call(lambda others=others: term.parts(others), "parts")[:, i], parts[:, i]):  # type: ignore[misc]
+            raise Failed(f"the part of feature {MIXED.space.names[i]} hangs on other features")
 
 
 def speaks_clearly(bench: ObjectiveBench) -> None:

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cfbench.entries import ModelEntry, SearcherEntry
+from cfbench.contracts import FittedModel
+from cfbench.entries import Entry, ModelEntry
 from cfbench.errors import UnavailableError
 from cfbench.registry import build_registry
+from cfbench.space import FeatureSpace, FloatArray, IntArray
 from cfbench.testing.cases import Case
 
 N_ROWS = 400
@@ -18,7 +20,7 @@ OUTVOTED = 30
 """Rows that hold against a single one that is labelled otherwise, so that no model follows it."""
 
 
-def structured_model(entry: SearcherEntry) -> ModelEntry:
+def structured_model(entry: Entry) -> ModelEntry:
     """Return the first registered model that shows its structure.
 
     Raises
@@ -48,9 +50,13 @@ def grown(case: Case, entry: ModelEntry) -> Case:
         X = np.concatenate([X, np.repeat(X[:1], OUTVOTED, axis=0)])
         y = np.append(y, np.full(OUTVOTED, y[0]))
         y[0] = case.target
-    family = entry.family()
-    first = {name: values[0] for name, values in family.grid().items()}
-    model = family.fit(X, y, case.space, first)
+    model = fitted(entry, X, y, case.space)
     elsewhere = X[model.predict(X) != case.target]
     x = elsewhere[np.argmin(case.space.gower(elsewhere, np.array(case.x)))]
     return replace(case, model=model, x=tuple(float(value) for value in x), answer=None)
+
+
+def fitted(entry: ModelEntry, X: FloatArray, y: IntArray, space: FeatureSpace) -> FittedModel:
+    """Return a model fitted with the first hyper-parameters of its grid."""
+    family = entry.family()
+    return family.fit(X, y, space, {name: values[0] for name, values in family.grid().items()})
