@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from cfbench.harness.kernels import compiled as compiled
     from cfbench.harness.mirrored_record import MirroredCell as MirroredCell
     from cfbench.harness.mirrored_record import MirrorListing as MirrorListing
+    from cfbench.harness.moved_store import follow_moved_store as follow_moved_store
     from cfbench.harness.run_report import RunReport as RunReport
     from cfbench.harness.store.load import load_record as load_record
     from cfbench.harness.store.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
@@ -146,6 +147,7 @@ _HOME = {
     "harness.kernels": ["Kernels", "compiled"],
     "harness.store.load": ["load_record"],
     "harness.mirrored_record": ["MirrorListing", "MirroredCell"],
+    "harness.moved_store": ["follow_moved_store"],
     "harness.run_report": ["RunReport"],
     "harness.store.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
     "harness.study": ["Study"],

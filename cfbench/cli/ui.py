@@ -22,6 +22,7 @@ def command(results: Path, port: int) -> None:
     a study that was tracked to a server no other is started: the command prints the addresses there.
     """
     from cfbench.cli.mlflow_server import MlflowServer, ended_by_signals
+    from cfbench.harness.moved_store import follow_moved_store
     from cfbench.harness.tracking import ARTIFACTS_NAME, shown_address
 
     study, store = _tracked(results)
@@ -29,6 +30,7 @@ def command(results: Path, port: int) -> None:
         server = shown_address(store)
         click.echo("\n".join([f"{study} is tracked to a server:", *_pages(server, study)]))
         return
+    follow_moved_store(store)
     click.echo(f"Starting the MLflow UI on {shown_address(store)}", err=True)
     try:
         with ended_by_signals(), MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:

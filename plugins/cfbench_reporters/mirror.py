@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cfbench import CELL_VIEW, TrackingError, digest_of, shown_address, sqlite_path
+from cfbench import CELL_VIEW, TrackingError, digest_of, follow_moved_store, shown_address, sqlite_path
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
@@ -46,6 +46,7 @@ class Mirror:
     def __init__(self, address: str, study: str, results: Path) -> None:
         self._address, self._study, self._results = address, study, results
         with talking_to(address):
+            follow_moved_store(address)
             self._client = open_client(address)
             experiment = self._experiment()
             self._experiment_id = str(experiment.experiment_id)
