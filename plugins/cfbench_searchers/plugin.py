@@ -16,6 +16,7 @@ from cfbench_searchers.lore import Lore
 from cfbench_searchers.nearest_unlike import NearestUnlike
 from cfbench_searchers.nelder_mead import NelderMead
 from cfbench_searchers.random_search import RandomSearch
+from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 
 _EVERYTHING = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
 _LOSS_ALONE = (Handles.CATEGORICAL, Handles.CONSTRAINTS)
@@ -36,6 +37,14 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         summary="Counterfactual Genetic Search (Virgolin and Fracaros)",
         handles=_EVERYTHING,
         check_settings={"population_size": 100, "n_generations": 20},
+    )
+    yield SearcherEntry(
+        name="sparse-sweep",
+        searcher=SparseSweep,
+        summary="ours: sweeps over one, two and three features, from x outwards",
+        handles=_EVERYTHING,
+        can_use=[Need.TRAINING_DATA],
+        check_settings={"n_rows": 5_000, "n_starts": 10},
     )
     for name, searcher, summary in (
         ("dice-a", DiceA, "the library DiCE's genetic method, 20 counterfactuals (Mothilal et al. 2020)"),

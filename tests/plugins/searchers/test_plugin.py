@@ -15,6 +15,7 @@ def entries() -> list[SearcherEntry]:
 def test_names_are_permanent() -> None:
     assert [entry.name for entry in entries()] == [
         "cogs",
+        "sparse-sweep",
         "dice-a",
         "dice-b",
         "growing-spheres",
