@@ -11,10 +11,10 @@ from cfbench.leaderboard.numbers import plural
 from cfbench.leaderboard.safe import visible
 
 
-def about(board: Board, record: str) -> str:
-    """Say which cells a board is of: a mark that is equal for equal cells, seeds, the record."""
+def about(board: Board, record: str = "") -> str:
+    """Say which cells a board is of: a mark that is equal for equal cells, seeds, the record where it is given."""
     seeds = f"  seed {', '.join(map(str, board.seeds))}" if board.seeds else ""
-    return f"cfbench leaderboard  study {board.mark[:7]}{seeds}  record {visible(record)}"
+    return f"cfbench leaderboard  study {board.mark[:7]}{seeds}{f'  record {visible(record)}' if record else ''}"
 
 
 def coverage(standings: Standings) -> str:

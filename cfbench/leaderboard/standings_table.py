@@ -84,7 +84,7 @@ def standings_lines(
     if left_out and names:  # what was asked for
         text = f"Note: columns that do not fit into {width} signs: {', '.join(left_out)}; `--format csv` has all"
         remarks += wrapped(text, width, "yellow", hanging=6)
-    lines += both_ends(about(board, record), coverage(board.standings), end, width, "bold")
+    lines += both_ends(about(board), coverage(board.standings), end, width, "bold")
     if not board.standings.ran:  # then nothing else is worth reading first
         lines, remarks = lines + remarks, []
     for part, (table, _) in zip(board.parts, tables, strict=True):
@@ -96,7 +96,7 @@ def standings_lines(
         if len(board.parts) > 1:
             lines += wrapped(f"    {_counts(part, board.reference, names)}", width, "dim", hanging=LABEL_AT)
     lines.append(Line(""))
-    lines += _legend(board.parts, board.reference, width, names, left_out)
+    lines += explained([*_legend(board.parts, board.reference, names, left_out), ("record", record)], width)
     return lines + remarks
 
 
@@ -144,7 +144,10 @@ def _fitting(
     kept = list(columns)
     while True:
         placed = _placed(rows, kept, standings, label_end)
-        end = max((max(at.stop, at.title_at + cell_len(at.column.title)) for at in placed), default=0)
+        end = max(
+            max(at.stop, at.title_at + cell_len(at.column.title), at.unit_at + cell_len(at.column.unit))
+            for at in placed
+        )
         if end <= width or len(kept) == 1:
             return placed
         kept.pop()
@@ -159,6 +162,8 @@ def _placed(
         cells = [cell_text(row, column, standings) for row in rows]
         title, unit = cell_len(column.title), cell_len(column.unit)
         size = max(map(cell_len, cells), default=0)
+        if column.compares and not standings.ranked:  # then no row of empty columns has room for a word of its state
+            size = max([size, *(cell_len(state_text(row, standings)) for row in rows)])
         right = max(size, title, unit) if column.name in RIGHT else 0
         starts = [cells_end + len(GAP) + min(0, size - right) if right else cells_end + len(GAP)]
         starts += [title_end + len(GAP) - (right - title if right else 0)] if title else []
@@ -185,8 +190,9 @@ def _written(texts: Sequence[tuple[int, str]], label: str, position: str = "") -
 
 
 def _legend(
-    parts: Sequence[Standings], reference: str, width: int, names: Sequence[str], left_out: Collection[str]
-) -> list[Line]:
+    parts: Sequence[Standings], reference: str, names: Sequence[str], left_out: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return what the columns mean; what differs between parts is said of each."""
     said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for part in parts:
         for column in columns_of(part, names, reference):
@@ -197,12 +203,11 @@ def _legend(
                 said["n="][NOT_TOLD_APART].append(part.title)
         if part.limits:
             said["limits"][part.limits].append(part.title)
-    terms = [
+    return [
         (term, meaning if len(meanings) == 1 else f"{meaning} ({', '.join(titles)})")
         for term, meanings in said.items()
         for meaning, titles in meanings.items()
     ]
-    return explained(terms, width)
 
 
 def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:

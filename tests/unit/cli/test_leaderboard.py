@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli, main
+from cfbench.cli.leaderboard import names_in
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError
 from cfbench.events import CellInfo
@@ -136,9 +138,40 @@ def test_selections(board: Board) -> None:
     assert len(json.loads(board("--format", "json", "--objective", "none").stdout)["rows"]) == 3
 
 
+def test_one_searcher_and_one_column(board: Board) -> None:
+    result = board("--searcher", "lore", "--columns", "mean-loss,searches", "--columns", "not-found")
+    assert result.exit_code == 0, result.output
+    header = next(line for line in result.stdout.splitlines() if line.startswith("    searcher"))
+    assert header.split() == ["searcher", "loss", "searches", "not"]
+    assert " -  lore      0.250" in result.stdout
+
+
+def test_sorted_and_in_parts(board: Board) -> None:
+    result = board("--dataset", "wine", "--by", "rank", "--group-by", "model", "--on", "own-successes")
+    assert result.exit_code == 0, result.output
+    assert "model random-forest" in result.stdout
+    assert "each on its own successes, which rewards giving up on hard points" in " ".join(result.stdout.split())
+
+
+def test_constraints_and_a_protocol_are_selected(board: Board) -> None:
+    assert board("--constraints", "off").exit_code == 0
+    assert "Known: off" in str(board("--constraints", "on").exception)
+    assert "unknown protocol version of these cells '7'" in str(board("--protocol", "7").exception)
+
+
+def test_names_are_split_at_commas_outside_brackets() -> None:
+    assert names_in(["rank, loss,,", "invalidity[part=c,draws=10],found"]) == [
+        *("rank", "loss", "invalidity[part=c,draws=10]", "found")
+    ]
+    assert names_in(["odd[a"]) == ["odd[a"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--columns", "rnak"), "unknown column 'rnak'. Did you mean 'rank'? Known: rank, "),
+        (("--by", "rnak"), "unknown column of this table 'rnak'. Did you mean 'rank'? Known: rank, "),
+        (("--searcher", "lor"), "unknown searcher of this record 'lor'. Did you mean 'lore'? Known: lore, cogs."),
         (("--reference", "cog"), "unknown reference searcher 'cog'. Did you mean 'cogs'? Known: cogs, lore."),
         (("--dataset", "vine"), "unknown data set of this record 'vine'. Did you mean 'wine'? Known: wine, credit."),
         (("--model", "tree"), "unknown model of this record 'tree'. Known: random-forest."),
@@ -175,6 +208,32 @@ def test_a_file_that_cannot_be_written(board: Board, tmp_path: Path) -> None:
     assert isinstance(result.exception, CfbenchError)
     assert "board.md cannot be written" in str(result.exception)
     assert "absent is no folder; make it, or name another file" in str(result.exception)
+
+
+def test_a_file_is_refused_before_the_record_is_read(tmp_path: Path) -> None:
+    for output, reason in ((tmp_path / "absent" / "b", "is no folder"), (tmp_path / "file" / "b", "is no folder")):
+        (tmp_path / "file").touch()
+        result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "none"), "--output", str(output)])
+        assert reason in str(result.exception)
+
+
+def test_a_file_keeps_what_it_held_where_the_board_cannot_be_made(board: Board, tmp_path: Path) -> None:
+    output = tmp_path / "board.csv"
+    output.write_text("precious")
+    assert board("--dataset", "vine", "--format", "csv", "--output", str(output)).exit_code != 0
+    assert output.read_text() == "precious"
+    assert board("--format", "csv", "--output", str(output)).exit_code == 0
+    assert output.read_text().startswith("table,")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board.csv", "results"]  # no draft
+
+
+def test_a_pipe_takes_a_board(board: Board, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    assert board("--format", "csv", "--output", str(pipe)).exit_code == 0
+    said, _ = reader.communicate(timeout=60)
+    assert said.startswith("table,")
 
 
 def test_nothing_to_show_says_what_to_type(
@@ -217,7 +276,7 @@ def test_a_run_under_way_is_shown_as_far_as_its_cells_are_finished(results: Path
         write_cell(record, "cogs", [0.3], fold=2, finish=False)
         result = board()
     assert result.exit_code == 0
-    assert "5 of 6 cells (1 not run)" in result.stdout
+    assert "5 cells" in result.stdout
     assert "Note: unfinished cells, whose searches under way are in no number yet: 1" in result.stdout
 
 
