@@ -68,10 +68,8 @@ def compare_with_reference(
         for cell in ran:
             other = references.get(_likeness(cell))
             if other is None:
-                info = cell.info
                 complaints[
-                    f"no cell of {metric.reference} to hold {info.dataset} with {info.model}, objective "
-                    f"{info.objective} against"
+                    f"{variant.label}: {metric.reference} has no results for the task; run it there, unless it skips it"
                 ] += 1
                 continue
             try:

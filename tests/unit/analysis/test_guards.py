@@ -1,0 +1,75 @@
+"""A sound record passes the guards; one with a result below the optimum, or with an impossible score, does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import cfbench
+from cfbench.analysis import guards
+from cfbench.analysis.guards import guard
+from cfbench.analysis.point_results import PointResults
+from cfbench.harness.store.record import Record
+from cfbench.registry import build_registry
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("guarded") / "results"
+    cfbench.run(
+        {
+            "datasets": ["credit"],
+            "models": ["random-forest[n_estimators=5,min_samples_split=8,max_features=sqrt]"],
+            "searchers": ["exact-forest", "random-search[n_rows=2000]", "nearest-unlike"],
+            "objectives": ["none", "c"],
+            "metrics": ["k-robustness", "k-probability"],
+            "constraints": [True],
+            "folds": [0],
+            "points": 3,
+            "repetitions": 1,
+            "results": path,
+            "tracking": "none",
+        }
+    )
+    return path
+
+
+def test_a_real_record_is_sound(results: Path) -> None:
+    with Record.open(results) as record:
+        guarded = guard(record, build_registry())
+    assert guarded.violations == []
+    assert guarded.gaps >= 12
+    assert guarded.scores >= 12
+
+
+def test_a_result_below_the_optimum_is_a_violation(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    best = PointResults.best
+
+    def cheaper(self: PointResults, key: str) -> pd.DataFrame:
+        frame = best(self, key)
+        # Half of what was found, as a searcher that is mistaken about the cost would have it.
+        return frame.assign(objective_value=frame["objective_value"] / 2)
+
+    monkeypatch.setattr(PointResults, "best", cheaper)
+    with Record.open(results) as record:
+        guarded = guard(record, build_registry())
+    below = [sentence for sentence in guarded.violations if "below the optimum" in sentence]
+    assert any(sentence.startswith("exact-forest has a result 0.5 below the optimum on credit") for sentence in below)
+
+
+@pytest.mark.parametrize(
+    ("kept", "lower", "upper", "rejected"),
+    [
+        (500, 0.495, 0.505, False),
+        (640, 0.495, 0.505, True),  # nine standard deviations
+        (360, 0.495, 0.505, True),
+        (1000, 0.999, 1.0, False),
+        (999, 1.0, 1.0, True),  # what is certain never fails
+        (1, 0.0, 0.0, True),
+        (0, 0.0, 0.0, False),
+    ],
+)
+def test_scores_are_rejected_beyond_the_level(kept: int, lower: float, upper: float, rejected: bool) -> None:
+    assert guards._is_rejected(kept, 1000, lower, upper) is rejected
