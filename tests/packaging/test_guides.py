@@ -40,7 +40,7 @@ def test_the_way_from_nothing_to_the_leaderboard(fresh: Fresh, tmp_path: Path, e
                         here = Path((tmp_path / "where").read_text().strip())
             case _:
                 raise AssertionError(f"a snippet in {language} is run by nobody")
-    rows = [line.split()[0] for line in said.splitlines() if line.startswith("  ") and line.split()]
+    rows = re.findall(r"^ (?:\d+[= ]|- ) (\S+)", said, flags=re.MULTILINE)
     assert {"my-searcher", "cogs"} <= set(rows), "the last command shows the leaderboard"
 
 
