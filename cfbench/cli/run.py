@@ -11,6 +11,7 @@ import click
 
 from cfbench.cli.invocation import command_name
 from cfbench.cli.run_options import run_options, session_from_options
+from cfbench.cli.sync import REPORTER
 
 if TYPE_CHECKING:
     from cfbench.harness.run_report import RunReport
@@ -60,7 +61,7 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
     name = command_name()
     hints = {"leaderboard": "the board again, filtered as you like"}
     hints |= {"ui": "every run in the MLflow UI"} if tracking else {"measure": "further metrics, without any search"}
+    if tracking and any(complaint.startswith(f"{REPORTER}:") for complaint in report.complaints):
+        hints["sync"] = "logs to MLflow what tracking missed"
     for subcommand, what in hints.items():
         click.echo(f"  {f'{name} {subcommand}{option}':<{len(name) + len(option) + 13}}   {what}")
-    if report.complaints and tracking:
-        click.echo(f"  {name} sync{option}   logs what tracking missed")

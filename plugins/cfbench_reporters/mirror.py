@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,28 @@ class Mirror:
             for name, value in tags.items():
                 self._client.set_experiment_tag(self._experiment_id, name, value)
         self._summarised = True
+
+    def check_whole(self, keys: Collection[str], done: int) -> None:
+        """Find out whether `done` of the cells `keys`, as many as are finished, are all here.
+
+        Raises
+        ------
+        TrackingError
+            If some are not; says how to log them.
+        """
+        present, token = 0, None
+        with talking_to(self._address):
+            while True:
+                page = self._client.search_runs([self._experiment_id], max_results=1000, page_token=token)
+                present += sum(CONTENT_TAG in run.data.tags and run.data.tags.get(CELL_TAG) in keys for run in page)
+                token = page.token
+                if not token:
+                    break
+        if present < done:
+            raise TrackingError(
+                f"{done - present:,} of {done:,} finished cells are not in {shown_address(self._address)}: they were "
+                "finished while it was down, or tracked elsewhere; `cfbench sync` logs them"
+            )
 
     def _note_change(self, tables: CellTables) -> None:
         """Have the summary written anew, by the next run at the latest."""

@@ -24,6 +24,7 @@ _WHILE_TALKING = {
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",  # a server may ask for a day
     # It prints two lines a run to stdout, where the leaderboard goes.
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",  # a bar a file, on stderr
 }
 _SYNC = "Nothing of the record is lost: `cfbench sync` logs what is missing when the store answers"
 _NOISY = ("mlflow", "alembic", "urllib3")  # migrations, retries and tracebacks; what matters is raised as well

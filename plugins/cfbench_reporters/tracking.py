@@ -27,6 +27,7 @@ class TrackingReporter:
     def __init__(self) -> None:
         self.logged = 0
         self._mirror: Mirror | None = None
+        self._resumed: frozenset[str] = frozenset()
 
     @staticmethod
     def reader(address: str) -> TrackingReader:
@@ -48,6 +49,7 @@ class TrackingReporter:
         if event.tracking:
             from cfbench_reporters.mirror import Mirror
 
+            self._resumed = frozenset(cell.key for cell in event.cells) if event.cells_done else frozenset()
             self._mirror = Mirror(event.tracking, event.study, event.results)
 
     @hookimpl
@@ -70,14 +72,18 @@ class TrackingReporter:
         self._mirror = mirror
 
     @hookimpl
-    def cfbench_run_finished(self, event: RunFinished) -> None:  # noqa: ARG002 - what ends does not matter here
+    def cfbench_run_finished(self, event: RunFinished) -> None:
         """Rewrite the study's summary, where cells were logged since the last one, and let go of the store.
 
         Raises
         ------
         TrackingError
-            If that fails; the next run, or ``cfbench sync``, tries again.
+            If that fails, the next run, or ``cfbench sync``, tries again; or if cells that an earlier run finished are
+            not in this store: it was down then, or the study was tracked elsewhere, or nowhere.
         """
         mirror, self._mirror = self._mirror, None
-        if mirror is not None:
-            mirror.summarise()
+        if mirror is None:
+            return
+        mirror.summarise()
+        if self._resumed:
+            mirror.check_whole(self._resumed, event.cells_done)

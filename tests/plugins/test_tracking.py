@@ -233,6 +233,30 @@ class TestSqliteStore:
         assert [path.name for path in fresh.parent.iterdir()] == ["mlflow.db"]
 
 
+class TestResumedRun:
+    """Cells that an earlier run finished send no events; where the store lacks them, the reader is told."""
+
+    def _resume(self, address: str, results: Path, *cells: CellInfo, done: int) -> None:
+        reporter = TrackingReporter()
+        reporter.cfbench_run_started(RunStarted("quick", results, address, cells, done, 0, 0, 1))
+        reporter.cfbench_run_finished(RunFinished(done, 0, 0, interrupted=False))
+
+    def test_cells_that_the_store_missed_are_counted(self, store: Path, finished_cell: FinishedCell) -> None:
+        address = f"sqlite:///{store}"
+        first = finished_cell()
+        missed = replace(first.cell, key="2" * 32)
+        _reporter(address, store.parent).cfbench_cell_finished(first)
+        with pytest.raises(TrackingError, match=r"1 of 2 finished cells are not in .*`cfbench sync` logs them"):
+            self._resume(address, store.parent, first.cell, missed, done=2)
+        self._resume(address, store.parent, first.cell, missed, done=1)  # the other one is not finished yet
+
+    def test_a_fresh_run_is_not_checked(self, store: Path, finished_cell: FinishedCell) -> None:
+        reporter = TrackingReporter()
+        cell = finished_cell().cell
+        reporter.cfbench_run_started(RunStarted("quick", store.parent, f"sqlite:///{store}", (cell,), 0, 4, 0, 1))
+        reporter.cfbench_run_finished(RunFinished(1, 0, 4, interrupted=False))
+
+
 class TestServer:
     """A real MLflow server, over HTTP."""
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from cfbench import CellFinished
+from cfbench import CellFinished, RunReport
 from cfbench.cli import main
+from cfbench.cli.run import _epilogue
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import Remembered, remember_tracking, remembered_tracking
 
@@ -109,3 +110,18 @@ def test_a_damaged_memory_is_named(results: Path, capsys: pytest.CaptureFixture[
     (results / "tracking.json").write_text(json.dumps(["quick"]))
     assert _sync(results) == 1
     assert "tracking.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("complaint", "tracking", "expected"),
+    [
+        ("cfbench-tracking: 1 of 1 finished cells are not in sqlite:///mlflow.db", "sqlite:///mlflow.db", True),
+        ("their-reporter: no such file", "sqlite:///mlflow.db", False),
+        ("cfbench-tracking: anything", "", False),
+    ],
+)
+def test_a_run_hints_at_it_only_where_tracking_missed_something(
+    complaint: str, tracking: str, expected: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _epilogue(RunReport(complaints=[complaint]), tracking=tracking, results=tmp_path)
+    assert ("what tracking missed" in capsys.readouterr().out) is expected

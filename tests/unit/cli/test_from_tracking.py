@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cfbench import CellFinished, RunStarted
+from cfbench.cli.from_tracking import record_from_tracking
+from cfbench.errors import RecordError, TrackingError
+from cfbench.harness.store.record import Record
+from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench_reporters.tracking import TrackingReporter
+
+WholeCell = Callable[..., CellFinished]
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return build_registry(RegistryOptions())
+
+
+@pytest.fixture
+def address(store: Path, whole_cell: WholeCell) -> str:
+    """A store with a cell in each of two studies."""
+    address = f"sqlite:///{store}"
+    for study, dataset in (("ours", "wine"), ("theirs", "housing")):
+        reporter = TrackingReporter()
+        reporter.cfbench_run_started(RunStarted(study, store.parent, address, (), 0, 0, 0, 1))
+        reporter.cfbench_cell_finished(whole_cell(dataset=dataset))
+    return address
+
+
+def _datasets(path: Path) -> set[str]:
+    with Record.open(path) as record:
+        return {summary.info.dataset for summary in record.summaries().values()}
+
+
+def test_it_goes_into_the_cache_and_is_known_the_next_time(
+    address: str, registry: Registry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = record_from_tracking(address, "", registry)
+    assert path.is_relative_to(tmp_path / "cache")
+    assert _datasets(path) == {"wine", "housing"}
+    assert capsys.readouterr().err == f"{address} (ours, theirs): 2 cells fetched, 0 known; the record is {path}\n"
+    assert record_from_tracking(address, "", registry) == path
+    assert "0 cells fetched, 2 known" in capsys.readouterr().err
+
+
+def test_one_study_has_a_record_of_its_own(address: str, registry: Registry) -> None:
+    path = record_from_tracking(address, "ours", registry)
+    assert _datasets(path) == {"wine"}
+    assert path != record_from_tracking(address, "", registry)
+
+
+def test_it_goes_where_it_is_told_but_never_over_a_record(address: str, registry: Registry, tmp_path: Path) -> None:
+    assert _datasets(record_from_tracking(address, "ours", registry, tmp_path / "theirs")) == {"wine"}
+    Record.open(tmp_path / "mine", write=True).close()
+    with pytest.raises(RecordError, match="was not fetched"):
+        record_from_tracking(address, "", registry, tmp_path / "mine")
+
+
+def test_runs_whose_files_are_gone_are_named(
+    address: str, registry: Registry, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(store.parent / "mlflow-artifacts")
+    path = record_from_tracking(address, "", registry)
+    assert _datasets(path) == set()
+    assert capsys.readouterr().err.count("Note: left out: run ") == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("none", "names no server"),
+        ("http://127.0.0.1:1", "refused"),
+        ("./mlruns", "is a folder"),
+        ("sqlite:////nowhere/mlflow.db", "no such file"),
+    ],
+)
+def test_an_address_that_cannot_be_read(wrong: str, message: str, registry: Registry, tmp_path: Path) -> None:
+    with pytest.raises(TrackingError, match=message):
+        record_from_tracking(wrong, "", registry, tmp_path / "record")
+    assert not (tmp_path / "record").exists()
