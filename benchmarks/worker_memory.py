@@ -1,17 +1,21 @@
 """Memory of one worker process that holds a forest of 500 trees and its oracle, after a search with the objective `k`.
 
 The peak is what the worker ever had in memory. The private part is what a second worker adds: the rest is code of
-libraries, of which the system keeps one copy for all.
+libraries, of which the system keeps one copy for all. A worker that starts cold is the first one of its user: nothing
+that it needs was compiled before.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
 
-from cfbench.harness.caches import cache_dir
+from cfbench.harness.caches import CACHE_VARIABLE, cache_dir, cache_folder
 from cfbench.harness.executors import Job, ProcessExecutor
 from cfbench.harness.plan import Cell, make_plan
 from cfbench.harness.search import SearchTask
@@ -47,22 +51,52 @@ def figures() -> Iterator[Figure]:
     """Start a worker for each model, let it search, and look at its memory from outside."""
     for dataset in DATASETS:
         for name, model in MODELS.items():
-            cell = cell_of(dataset, model)
-            executor = ProcessExecutor(WorkerSetup(RegistryOptions(), data_source(), cache_dir()), slots=1)
-            try:
-                prepared = executor.submit(0, Job("prepare", (cell,))).result()
-                executor.submit(0, Job("search", (SearchTask(cell, 0, prepared.row_ids[0], 0),))).result()
-                (worker,) = active_children()
-                goals = (500.0, 300.0) if model == FOREST else (None, None)
-                status, ground = Path(f"/proc/{worker.pid}/status"), f"{dataset}, {name}"
+            goals = (500.0, 300.0) if model == FOREST else (None, None)
+            cell, ground = cell_of(dataset, model), f"{dataset}, {name}"
+            with searched(cell) as worker:
+                status = Path(f"/proc/{worker}/status")
                 yield Figure("peak memory of a worker", ground, _megabytes(status, "VmHWM:"), "MB", *goals)
                 yield Figure("  at the end", ground, _megabytes(status, "VmRSS:"), "MB")
-                yield Figure("  its private part at the end", ground, _private(worker.pid), "MB")
-            finally:
-                executor.close()
+                yield Figure("  its private part at the end", ground, _private(worker), "MB")
+            with cold_cache(), searched(cell) as worker:
+                status = Path(f"/proc/{worker}/status")
+                yield Figure(
+                    "peak memory of a worker that starts cold", ground, _megabytes(status, "VmHWM:"), "MB", *goals
+                )
 
 
-def _private(pid: int | None) -> float:
+@contextmanager
+def searched(cell: Cell) -> Iterator[int]:
+    """Yield the process of a worker that has searched; it ends with the block."""
+    executor = ProcessExecutor(WorkerSetup(RegistryOptions(), data_source(), cache_dir()), slots=1)
+    try:
+        prepared = executor.submit(0, Job("prepare", (cell,))).result()
+        executor.submit(0, Job("search", (SearchTask(cell, 0, prepared.row_ids[0], 0),))).result()
+        (worker,) = active_children()
+        assert worker.pid is not None
+        yield worker.pid
+    finally:
+        executor.close()
+
+
+@contextmanager
+def cold_cache() -> Iterator[None]:
+    """Have a cache with the fitted models of this user's, and without anything compiled."""
+    models = cache_folder("models")
+    before = os.environ.get(CACHE_VARIABLE)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "models").symlink_to(models)
+        os.environ[CACHE_VARIABLE] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[CACHE_VARIABLE]
+            else:
+                os.environ[CACHE_VARIABLE] = before
+
+
+def _private(pid: int) -> float:
     rollup = Path(f"/proc/{pid}/smaps_rollup")
     return _megabytes(rollup, "Private_Clean:") + _megabytes(rollup, "Private_Dirty:")
 

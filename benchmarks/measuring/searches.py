@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cfbench import FloatArray, IntArray, KNeighbours, ObjectiveContext, Oracle, Problem, TrainingFold
+from cfbench.harness.fast_yardstick import FastYardstick
 from cfbench.oracle import Meter, predict_neighbours
 from cfbench.registry import build_registry
 from measuring.grounds import Ground
@@ -74,7 +75,15 @@ def searched(
             ask_neighbours=meter.predict_neighbours_for_objective,
         )
         training = TrainingFold(ground.dataset.X[ground.fold.train], ground.dataset.y[ground.fold.train])
-        problem = Problem(context.x, context.target, space, meter, term=term_of.bind(context), training=training)
+        problem = Problem(
+            context.x,
+            context.target,
+            space,
+            meter,
+            term=term_of.bind(context),
+            training=training,
+            yardstick=FastYardstick,
+        )
         start = time.process_time()
         z = searcher_of(**settings).search(problem, np.random.default_rng(1))
         runs.append(Spent(time.process_time() - start, watched.seconds, z))

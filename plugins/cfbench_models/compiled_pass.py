@@ -28,10 +28,10 @@ class NetworkTables(NamedTuple):
 
     Parameters
     ----------
-    hidden : ndarray of float32, shape (i + 1, u)
-        Weights by input; the last row holds the biases.
+    hidden : ndarray of float32, shape (i + 2, u)
+        Weights by input; the last rows hold the biases and zeros, an input that is never there.
     output, output_bias : ndarray of float32, shape (k, u), (k,)
-    rounding : ndarray of float32, shape (i + 1,)
+    rounding : ndarray of float32, shape (i + 2,)
         What rounding may amount to, an input of 1 each.
     most_rounding : float32
         Rows whose rounding may amount to more are in doubt.
@@ -39,8 +39,8 @@ class NetworkTables(NamedTuple):
         What is subtracted from a number, and what it is multiplied by then.
     first_code : ndarray of int64, shape (d + 1,)
     indicator : ndarray of int64
-        By code, feature after feature: the input that indicates it, or -1. Features that are not one-hot encoded have
-        no codes here.
+        By code, feature after feature: the input that indicates it, or the one that is never there. Features that are
+        not one-hot encoded have no codes here.
     """
 
     hidden: Singles
@@ -57,19 +57,19 @@ class NetworkTables(NamedTuple):
     def of(cls, network: ForwardPass) -> Self:
         """Lay out a forward pass in single precision."""
         inputs = network.inputs
-        d = len(inputs.mean)
+        d, none = len(inputs.mean), len(inputs) + 1
         codes = inputs.codes[:, 0].astype(np.int64)
         tables = []
         for f in range(d):
             own = np.flatnonzero(inputs.indicated == f)
-            table = np.full(codes[own].max() + 1 if len(own) else 0, -1, dtype=np.int64)
+            table = np.full(codes[own].max() + 1 if len(own) else 0, none, dtype=np.int64)
             table[codes[own]] = d + own
             tables.append(table)
         return cls(
-            hidden=np.ascontiguousarray(network.hidden.T, dtype=np.float32),
+            hidden=np.pad(network.hidden.T.astype(np.float32, order="C"), ((0, 1), (0, 0))),
             output=np.ascontiguousarray(network.output, dtype=np.float32),
             output_bias=network.output_bias[:, 0].astype(np.float32),
-            rounding=network.rounding.astype(np.float32),
+            rounding=np.append(network.rounding, 0).astype(np.float32),
             most_rounding=np.float32(MOST_ROUNDING),
             mean=inputs.mean[:, 0].copy(),
             factor=inputs.factor[:, 0].copy(),

@@ -17,7 +17,6 @@ from cfbench import compiled
 SAMPLE = 64
 """Rows that are looked at for the most common values."""
 
-NO_INDICATOR = -1
 _NOTHING = np.float32(0)
 _ONE = np.float32(1)
 _TWICE = np.float32(2)
@@ -55,11 +54,11 @@ def find_common(Z: Any, common: Any) -> Any:
 
 
 @compiled
-def indicator_of(codes: Any, value: float) -> Any:
-    """Return the input that indicates a category, by the table of its feature, or ``NO_INDICATOR``."""
+def indicator_of(codes: Any, value: float, none: int) -> Any:
+    """Return the input that indicates a category, by the table of its feature; `none` for what is no code."""
     if 0 <= value < len(codes) and value == np.floor(value):
         return codes[np.int64(value)]
-    return np.int64(NO_INDICATOR)
+    return np.int64(none)
 
 
 @compiled_in_any_order
@@ -67,6 +66,13 @@ def add_input(hidden: Any, i: int, size: Any, sums: Any) -> None:
     """Add an input of some size to the hidden layer's sums."""
     for u in range(len(sums)):
         sums[u] += size * hidden[i, u]
+
+
+@compiled_in_any_order
+def exchange(hidden: Any, before: int, after: int, sums: Any) -> None:
+    """Take one input of 1 out of the hidden layer's sums, and add another one."""
+    for u in range(len(sums)):
+        sums[u] += hidden[after, u] - hidden[before, u]
 
 
 @compiled_in_any_order
@@ -95,9 +101,9 @@ def winner_of_many(output: Any, bias: Any, sums: Any) -> Any:
 @compiled
 def start(network: Any, common: Any, sums: Any, inputs: Any, indicators: Any) -> Any:
     """Fill in the sums of the common row and its inputs; return what their rounding may amount to."""
-    hidden, rounding = network.hidden, network.rounding
-    sums[:] = hidden[len(hidden) - 1]
-    result = rounding[len(rounding) - 1]
+    hidden, rounding, none = network.hidden, network.rounding, len(network.hidden) - 1
+    sums[:] = hidden[none - 1]
+    result = rounding[none - 1]
     for f in range(len(common)):
         codes = network.indicator[network.first_code[f] : network.first_code[f + 1]]
         if len(codes) == 0:
@@ -105,11 +111,23 @@ def start(network: Any, common: Any, sums: Any, inputs: Any, indicators: Any) ->
             add_input(hidden, f, inputs[f], sums)
             result += rounding[f] * abs(inputs[f])
             continue
-        indicators[f] = indicator_of(codes, common[f])
-        if indicators[f] != NO_INDICATOR:
-            add_input(hidden, indicators[f], _ONE, sums)
-            result += rounding[indicators[f]]
+        indicators[f] = indicator_of(codes, common[f], none)
+        add_input(hidden, indicators[f], _ONE, sums)
+        result += rounding[indicators[f]]
     return result
+
+
+@compiled
+def differing(Z: Any, i: int, common: Any, features: Any, others: Any) -> Any:
+    """Fill in which of some features of row `i` are not the common ones; return how many they are.
+
+    There are no branches: which ones differ cannot be foreseen.
+    """
+    count = 0
+    for f in features:
+        others[count] = f
+        count += Z[i, f] != common[f]
+    return count
 
 
 @compiled
@@ -140,27 +158,24 @@ def classes_of_rows(network: Any, Z: Any, most: float) -> Any:
     hidden, rounding, output, bias = network.hidden, network.rounding, network.output, network.output_bias
     mean, factor, first_code, indicator = network.mean, network.factor, network.first_code, network.indicator
     base, sums = np.empty(hidden.shape[1], dtype=np.float32), np.empty(hidden.shape[1], dtype=np.float32)
-    inputs, indicators = np.zeros(d, dtype=np.float32), np.full(d, NO_INDICATOR)
+    inputs, indicators, none = np.zeros(d, dtype=np.float32), np.zeros(d, dtype=np.int64), len(hidden) - 1
+    numbers, coded = np.flatnonzero(first_code[1:] == first_code[:-1]), np.flatnonzero(first_code[1:] > first_code[:-1])
+    others = np.empty(d + 1, dtype=np.int64)
     of_common = start(network, common, base, inputs, indicators)
     for i in range(n):
         for u in range(len(sums)):  # an assignment of the whole row takes longer
             sums[u] = base[u]
         bound = of_common
-        for f in range(d):
-            if Z[i, f] == common[f]:
-                continue
-            if first_code[f] == first_code[f + 1]:
-                own = np.float32((Z[i, f] - mean[f]) * factor[f])
-                add_input(hidden, f, own - inputs[f], sums)
-                bound += rounding[f] * (abs(own) + abs(inputs[f]))
-                continue
-            before, after = indicators[f], indicator_of(indicator[first_code[f] : first_code[f + 1]], Z[i, f])
-            if before != NO_INDICATOR:
-                add_input(hidden, before, -_ONE, sums)
-                bound += rounding[before]
-            if after != NO_INDICATOR:
-                add_input(hidden, after, _ONE, sums)
-                bound += rounding[after]
+        for k in range(differing(Z, i, common, numbers, others)):
+            f = others[k]
+            own = np.float32((Z[i, f] - mean[f]) * factor[f])
+            add_input(hidden, f, own - inputs[f], sums)
+            bound += rounding[f] * (abs(own) + abs(inputs[f]))
+        for k in range(differing(Z, i, common, coded, others)):
+            f = others[k]
+            after = indicator_of(indicator[first_code[f] : first_code[f + 1]], Z[i, f], none)
+            exchange(hidden, indicators[f], after, sums)
+            bound += rounding[indicators[f]] + rounding[after]
         if len(output) == 1:
             lead = output_of(output, 0, sums) + bias[0]
             winners[i] = lead > 0
