@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cfbench.cli.from_tracking import from_tracking_options, results_to_read
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option
 
 DEFAULT_REFERENCE = "cogs"
@@ -14,6 +15,7 @@ DEFAULT_REFERENCE = "cogs"
 
 @click.command("leaderboard", short_help="Show the leaderboard of a record.")
 @results_option
+@from_tracking_options
 @click.option("--by", default="", metavar="COLUMN", help="Sort by this column; positions stay those of the rank.")
 @click.option(
     "--group-by",
@@ -55,10 +57,10 @@ DEFAULT_REFERENCE = "cogs"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "markdown", "csv", "json", "latex"]),
+    type=click.Choice(["table", "markdown", "csv", "json", "latex", "html"]),
     default="table",
     show_default=True,
-    help="How to write it; csv and json hold every number, unrounded.",
+    help="How to write it; csv and json hold every number, unrounded; html is a page of its own.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of the terminal."
@@ -68,6 +70,8 @@ DEFAULT_REFERENCE = "cogs"
 def command(
     *,
     results: Path,
+    from_tracking: str | None,
+    study: str,
     by: str,
     group_by: str | None,
     datasets: Sequence[str],
@@ -93,25 +97,33 @@ def command(
     from cfbench.analysis.standings import Basis
     from cfbench.leaderboard.opened import open_leaderboard
     from cfbench.leaderboard.output import check_output, write_output
+    from cfbench.leaderboard.page.columns import PAGE_COLUMNS
     from cfbench.leaderboard.terminal import show
 
     if output is not None:
         check_output(output)
+    registry = open_registry(plugins, strict=strict)
     shown = open_leaderboard(
-        results,
-        open_registry(plugins, strict=strict),
+        results_to_read(results, from_tracking, study, registry),
+        registry,
         reference=reference,
         selection=Selection(
             datasets, models, objectives, None if constraints is None else constraints == "on", protocol, searchers
         ),
-        columns=names_in(columns),
+        columns=names_in(columns) or (PAGE_COLUMNS if form == "html" else ()),
         by=by,
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
     )
     for problem in shown.problems:
         click.echo(f"Warning: {problem}", err=True)
-    if output is not None:
+    if output is not None and form == "html":
+        numbers = output.with_suffix(".csv")
+        write_output(shown.render("csv"), numbers)
+        from cfbench.leaderboard.page.file import page_of
+
+        write_output(page_of(shown, numbers.name), output)
+    elif output is not None:
         write_output(shown.render(form), output)
     elif form == "table":
         show(shown)

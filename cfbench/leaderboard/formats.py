@@ -9,7 +9,7 @@ from cfbench.errors import UnknownNameError
 if TYPE_CHECKING:
     from cfbench.leaderboard.opened import Leaderboard
 
-FORMATS = ("table", "markdown", "csv", "json", "latex")
+FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 """A further format is a name here and a case in `render`."""
 
 
@@ -40,4 +40,8 @@ def render(shown: Leaderboard, form: str) -> str:
             from cfbench.leaderboard.latex import render_latex
 
             return render_latex(shown)
+        case "html":
+            from cfbench.leaderboard.page.file import page_of
+
+            return page_of(shown)
     raise UnknownNameError("format", form, FORMATS)

@@ -6,7 +6,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -51,6 +51,8 @@ class Leaderboard:
         The column that overall tables are sorted by; the rank where empty.
     problems : tuple of str
         What of the record could not be read.
+    registry : Registry
+        What names metrics and data sets; by default, what is installed.
     """
 
     board: Board
@@ -58,6 +60,7 @@ class Leaderboard:
     columns: tuple[str, ...] = ()
     by: str = ""
     problems: tuple[str, ...] = ()
+    registry: Registry = field(default_factory=build_registry)
 
     @property
     def by_task(self) -> bool:
@@ -251,7 +254,7 @@ def leaderboard_of(
     if by:
         for part in board.parts:
             column_named(columns_of(part, labels, board.reference), by)
-    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems))
+    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems), registry)
 
 
 def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | None = None) -> None:

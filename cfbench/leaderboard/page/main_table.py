@@ -17,12 +17,6 @@ from cfbench.leaderboard.page.figures import rank_bar
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import StandingColumn, cell_text, columns_of, state_text
 
-COLUMNS = (
-    *("found", "rank", "loss", "optimality-gap", "k-robustness", "invalidity[part=ck]", "fixability[part=ck]"),
-    *("relative-cost[part=ck]", "wins", "seconds", "queries", "tasks"),
-)
-"""What the page shows where no columns are asked for."""
-
 RECOMPUTED = ("found", "rank", "loss", "wins")
 """What the page's script computes anew where tasks are filtered; other columns are hidden then."""
 

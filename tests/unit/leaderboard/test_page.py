@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import cfbench
+from cfbench.cli import cli
+from cfbench.errors import CfbenchError
 from cfbench.harness.again import command_again
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.opened import leaderboard_of
 from cfbench.leaderboard.page import figures, svg
+from cfbench.leaderboard.page.columns import PAGE_COLUMNS
 from cfbench.leaderboard.page.evidence import TARGETS, gather
-from cfbench.leaderboard.page.main_table import COLUMNS
 from cfbench.leaderboard.page.render import render_page
 from cfbench.registry import RegistryOptions, build_registry
 
@@ -75,7 +78,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page_of(results: Path, *, named: bool = True) -> str:
     registry = build_registry(RegistryOptions(plugins=(str(TOY),)))
     with Record.open(results) as record:
-        columns = [name for name in COLUMNS if name != "optimality-gap"]
+        columns = [name for name in PAGE_COLUMNS if name != "optimality-gap"]
         shown = leaderboard_of(record, registry, columns=columns, shown_as="results")
         spaces = {"toy": _space()} if named else {}
         return render_page(shown, record, spaces, "board.csv")
@@ -201,3 +204,22 @@ def test_a_command_names_every_axis_once_and_quotes_what_a_shell_would_read(resu
         "--results 'a b'"
     )
     assert command.count("--searcher") == 1
+
+
+def test_the_command_writes_the_page_with_its_numbers_beside_it(results: Path, tmp_path: Path) -> None:
+    file = tmp_path / "board.html"
+    arguments = ["leaderboard", "--results", str(results), "--format", "html", "--plugin", str(TOY)]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(file)])
+    assert result.exit_code == 0, result.output
+    page = file.read_text(encoding="utf-8")
+    assert '<a href="board.csv">board.csv</a>' in page
+    assert "size 7.84809" in page  # the data set's own names
+    assert (tmp_path / "board.csv").read_text(encoding="utf-8").startswith("position,")
+    assert CliRunner().invoke(cli, arguments).stdout.startswith("<!DOCTYPE html>")
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(results: Path, tmp_path: Path) -> None:
+    arguments = ["leaderboard", "--results", str(tmp_path / "none"), "--format", "html"]
+    result = CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "gone" / "board.html")])
+    assert isinstance(result.exception, CfbenchError)
+    assert "is no folder" in str(result.exception)

@@ -1,0 +1,47 @@
+"""From an opened leaderboard to its page: the record is read, the features of its data sets are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfbench.errors import CfbenchError
+from cfbench.harness.sources import data_source, load_dataset
+from cfbench.harness.store.record import Record
+from cfbench.leaderboard.page.render import render_page
+from cfbench.registry import Registry
+
+if TYPE_CHECKING:
+    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.space import FeatureSpace
+
+
+def page_of(shown: Leaderboard, data_file: str = "") -> str:
+    """Return a leaderboard's page.
+
+    Parameters
+    ----------
+    shown : Leaderboard
+    data_file : str
+        Name of a CSV file beside the page; empty where there is none.
+
+    Raises
+    ------
+    RecordError
+        If the record is gone, or may not be read any more.
+    """
+    with Record.open(Path(shown.record)) as record:
+        names = {view.task.dataset for view in shown.board.standings.tasks}
+        return render_page(shown, record, _spaces(names, shown.registry), data_file)
+
+
+def _spaces(names: set[str], registry: Registry) -> dict[str, FeatureSpace]:
+    """Return the feature spaces of the data sets that can be had here without downloading anything."""
+    source = data_source((), download=False)
+    spaces = {}
+    for name in sorted(names & registry.datasets.keys()):
+        try:
+            spaces[name] = load_dataset(registry.dataset(name).entry, source).space
+        except CfbenchError:
+            continue  # its features have numbers then
+    return spaces
