@@ -214,7 +214,7 @@ def test_the_command_writes_the_page_with_its_numbers_beside_it(results: Path, t
     page = file.read_text(encoding="utf-8")
     assert '<a href="board.csv">board.csv</a>' in page
     assert "size 7.84809" in page  # the data set's own names
-    assert (tmp_path / "board.csv").read_text(encoding="utf-8").startswith("position,")
+    assert (tmp_path / "board.csv").read_text(encoding="utf-8").startswith("table,position,")
     assert CliRunner().invoke(cli, arguments).stdout.startswith("<!DOCTYPE html>")
 
 
