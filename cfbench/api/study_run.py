@@ -66,6 +66,7 @@ def run(
     data_dirs: Iterable[Path | str] = (),
     retry: Collection[str] = (),
     strict: bool = False,
+    cluster: object = None,
     **changes: Any,
 ) -> StudyResult:
     """Run a study, as ``cfbench run`` does.
@@ -88,6 +89,9 @@ def run(
         Statuses ("crashed", "timed_out", ...) whose searches run again.
     strict : bool
         Whether a plugin that fails to load is an error; a warning otherwise.
+    cluster : str or object, optional
+        A Dask cluster that searches: a scheduler's address, a ``distributed.Client``, or a cluster object, as
+        dask-jobqueue and dask-kubernetes make them. It stays open.
     **changes
         Keys of a study that replace those of `study`, everywhere in it: ``points=5, workers=2``.
 
@@ -110,7 +114,8 @@ def run(
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
     whole = override(written or preset(chosen, registry), "cfbench.run", **changes)
-    session = Session.prepare(whole, registry, data_source([Path(folder) for folder in data_dirs]))
+    source = data_source([Path(folder) for folder in data_dirs])
+    session = Session.prepare(whole, registry, source, cluster=cluster)
     with Record.open(whole.results, write=True) as record:
         for damage in record.problems:
             warnings.warn(damage, stacklevel=2)

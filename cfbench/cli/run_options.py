@@ -30,6 +30,11 @@ _OPTIONS = [
         metavar="NUMBER/OF",
         help="Only this part of the cells, as in 3/16, into a record of its own; `cfbench merge` joins the parts.",
     ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Search on the Dask cluster of this scheduler, as in tcp://host:8786, in place of --workers.",
+    ),
     data_dir_option,
     plugin_option,
     strict_option,
@@ -61,4 +66,4 @@ def session_from_options(options: Mapping[str, Any]) -> Session:
     registry, study = study_from_options(options, plugins=plugins, strict=options["strict"])
     if shard is not None and options["results"] is None:
         study = study.model_copy(update={"results": shard.results(study.results)})
-    return Session.prepare(study, registry, data_source(data_dirs), shard=shard)
+    return Session.prepare(study, registry, data_source(data_dirs), shard=shard, cluster=options["scheduler"])

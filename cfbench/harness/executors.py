@@ -20,7 +20,10 @@ import pebble
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
+from cfbench.harness.interrupt import was_asked_for
 from cfbench.harness.orphans import end_with_parent
+from cfbench.harness.search import ran_out_of_memory
+from cfbench.harness.steady_clock import hold_limits_to_a_steady_clock
 from cfbench.harness.strays import noticed_threads
 from cfbench.harness.worker import Worker, WorkerSetup
 
@@ -108,9 +111,9 @@ class SerialExecutor:
         try:
             with _one_thread(), noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # a plugin's exit costs its own cell
+            if isinstance(error, KeyboardInterrupt) and was_asked_for():
+                raise
             future.set_exception(error)
         return future
 
@@ -130,6 +133,7 @@ class ProcessExecutor:
     def __init__(self, setup: WorkerSetup, slots: int) -> None:
         self.slots = slots
         self._setup = setup
+        hold_limits_to_a_steady_clock()
         self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
         self._pools = [self._pool() for _ in range(slots)]
 
@@ -201,8 +205,11 @@ def _restore(environment: dict[str, str | None]) -> None:
 QUIET_EXIT = 70
 """Exit code of a worker that a plugin has ended with code 0."""
 
-_worker: Worker | None = None
-"""The worker of a spawned process; there is one a process, and none in the main one."""
+OUT_OF_MEMORY = 72
+"""Exit code of a worker that could have no more memory: what fills it may be left from another search."""
+
+_worker: Worker | CfbenchError | None = None
+"""The worker of a spawned process, or why there is none; there is one a process, and none in the main one."""
 
 
 def _start_worker(setup: WorkerSetup) -> None:
@@ -213,13 +220,24 @@ def _start_worker(setup: WorkerSetup) -> None:
     leave = os._exit
     # The pool takes a worker that ends with code 0 for one that was told to end, and waits for its answer for ever.
     os._exit = lambda status: leave(status or QUIET_EXIT)
-    _worker = Worker(setup)
+    try:
+        _worker = Worker(setup)
+    except CfbenchError as error:  # a plugin that is not here: the first job says so
+        _worker = error
     threadpool_limits(1)
 
 
 def _perform(method: str, arguments: tuple[Any, ...]) -> Any:
+    if isinstance(_worker, CfbenchError):
+        raise _worker
     assert _worker is not None
-    return getattr(_worker, method)(*arguments)
+    try:
+        result = getattr(_worker, method)(*arguments)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    if method == "search_all" and any(map(ran_out_of_memory, result)):
+        os._exit(OUT_OF_MEMORY)
+    return result
 
 
 def _obituary(error: Any) -> str:
@@ -229,4 +247,6 @@ def _obituary(error: Any) -> str:
             return f"its process was killed by {signal.Signals(-code).name}"
         except ValueError:
             return f"its process was killed by signal {-code}"
+    if code == OUT_OF_MEMORY:
+        return "its process could have no more memory"
     return f"its process ended with exit code {code}"

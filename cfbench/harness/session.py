@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from uuid import uuid4
 
 from cfbench.contracts import DataSource
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
+from cfbench.harness.inventory import entries_of, take_inventory
+from cfbench.harness.machine import this_machine
 from cfbench.harness.plan import Plan, make_plan
 from cfbench.harness.run_report import RunReport
 from cfbench.harness.runner import Run
 from cfbench.harness.shard import Shard, shard_of
+from cfbench.harness.store.machines import add_machines
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study
 from cfbench.harness.tracking import remember_tracking, tracking_address
@@ -32,15 +36,26 @@ class Session:
     source : DataSource
     tracking : str
         The tracking address; empty for none.
+    cluster : object, optional
+        The Dask cluster that searches: a scheduler's address, a client, or a cluster object.
     """
 
     plan: Plan
     registry: Registry
     source: DataSource
     tracking: str
+    cluster: object = None
 
     @classmethod
-    def prepare(cls, study: Study, registry: Registry, source: DataSource, *, shard: Shard | None = None) -> Session:
+    def prepare(
+        cls,
+        study: Study,
+        registry: Registry,
+        source: DataSource,
+        *,
+        shard: Shard | None = None,
+        cluster: object = None,
+    ) -> Session:
         """Plan a study; nothing is written or run.
 
         Parameters
@@ -50,6 +65,8 @@ class Session:
         source : DataSource
         shard : Shard or None
             Only this part of the cells.
+        cluster : object, optional
+            A Dask cluster, in place of processes on this machine.
 
         Raises
         ------
@@ -61,8 +78,8 @@ class Session:
         plan = make_plan(study, registry, source)
         if shard is not None:
             plan = shard_of(plan, shard)
-        _refuse_plugins_of_this_process(plan, registry)
-        return cls(plan, registry, source, tracking_address(study.tracking, study.results))
+        _refuse_plugins_of_this_process(plan, registry, cluster)
+        return cls(plan, registry, source, tracking_address(study.tracking, study.results), cluster)
 
     def run(self, record: Record, *, retry: Collection[str] = (), resume: str = "") -> RunReport:
         """Run what is missing in `record`, which is open for writing.
@@ -76,20 +93,40 @@ class Session:
             How to go on after an interruption.
         """
         remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
-        return Run(
+        setup = WorkerSetup(self.registry.options, self.source, cache_dir())
+        report = Run(
             self.plan,
             record,
             self.registry,
-            executor_for(self.plan, WorkerSetup(self.registry.options, self.source, cache_dir()), self.registry),
+            executor_for(self.plan, setup, self.registry, self.cluster),
             metrics=self.plan.metrics,
             tracking=self.tracking,
             retry=retry,
             resume=resume,
         ).go()
+        if report.searches_run:
+            add_machines(record.path, [this_machine()])
+        return report
 
 
-def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry) -> Executor:
-    """Return the executor that a study asks for: this process for one worker without time limits, else processes."""
+def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry, cluster: object = None) -> Executor:
+    """Return the executor that a study asks for: this process for one worker without time limits, else processes.
+
+    Parameters
+    ----------
+    plan : Plan
+    setup : WorkerSetup
+    registry : Registry
+    cluster : object, optional
+        A Dask cluster, which goes before both.
+    """
+    if cluster is not None:
+        from cfbench.harness.dask_executor import DaskExecutor
+        from cfbench.harness.dask_host import Mission
+
+        entries = entries_of(plan)
+        inventory = take_inventory(registry, entries)
+        return DaskExecutor(setup, Mission(uuid4().hex, setup.options, entries, inventory), cluster)
     if needs_processes(plan):
         return ProcessExecutor(setup, plan.study.workers)
     return SerialExecutor(Worker(setup, registry))
@@ -112,14 +149,15 @@ def check_statuses(statuses: Iterable[str]) -> None:
             raise UnknownNameError("status", status, [known.value for known in Status])
 
 
-def _refuse_plugins_of_this_process(plan: Plan, registry: Registry) -> None:
-    if not (registry.in_process and needs_processes(plan)):
+def _refuse_plugins_of_this_process(plan: Plan, registry: Registry, cluster: object) -> None:
+    if not registry.in_process or not (cluster is not None or needs_processes(plan)):
         return
     limit = next((cell.time_limit for cell in plan.cells if cell.time_limit is not None), None)
-    asked = [f"{plan.study.workers} workers"] if plan.study.workers > 1 else []
+    asked = ["a Dask cluster"] if cluster is not None else []
+    asked += [f"{plan.study.workers} workers"] if plan.study.workers > 1 else []
     asked += [f"a time limit of {limit:g} s"] if limit is not None else []
     raise StudyError(
         f"study {plan.study.name!r} asks for {' and '.join(asked)}, so its searches run in processes of their own, and "
         f"those cannot build what only this one holds: {', '.join(registry.in_process)}. Put the plugin into a file or "
-        "a module and give its path or name, or run with workers = 1 and no time limit"
+        "a module and give its path or name, or run in this process: one worker, no time limit, no cluster"
     )

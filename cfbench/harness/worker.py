@@ -6,6 +6,7 @@ The same worker serves in this process and in a spawned one; nothing in it depen
 from __future__ import annotations
 
 import ctypes
+import pickle
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -15,17 +16,20 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from cfbench.contracts import DataSource, Objective, Searcher
+from cfbench.contracts import DataSource, FittedModel, Objective, Searcher
 from cfbench.dataset import Dataset
-from cfbench.errors import DataError
+from cfbench.errors import DataError, ModelError
 from cfbench.harness.fitted import FittedModels, eligible_points, reject_pointless
-from cfbench.harness.folds import split
+from cfbench.harness.folds import Fold, split
+from cfbench.harness.inventory import EntryName, Inventory, take_inventory
 from cfbench.harness.measure import Measured, measure_cell
 from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import CellContext
+from cfbench.oracle import Oracle
+from cfbench.oracle_check import checked_oracle
 from cfbench.problem import TrainingFold
 from cfbench.registry import Registry, RegistryOptions, build_registry
 from cfbench.space import FloatArray, IntArray
@@ -34,6 +38,10 @@ A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
 GROUNDS_KEPT = 4
 """Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
+
+
+GroundKey = tuple[str, str, int]
+"""Data set, model label, fold."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,8 @@ class Worker:
         self._registry = registry or build_registry(setup.options)
         self._fitted = FittedModels(setup.cache_dir)
         self._datasets: dict[str, Dataset] = {}
-        self._grounds: OrderedDict[tuple[str, str, int], Ground] = OrderedDict()
+        self._grounds: OrderedDict[GroundKey, Ground] = OrderedDict()
+        self._unpacks = False
 
     def prepare(self, cell: Cell) -> Prepared:
         """Fit or load the cell's model and list the eligible points.
@@ -128,10 +137,12 @@ class Worker:
 
     def ground(self, cell: Cell) -> Ground:
         """Return what the searches of a cell share: data, model and oracle, loaded when they are first asked for."""
-        key = (cell.dataset, cell.model.label, cell.fold)
+        key = _ground_key(cell)
         if key in self._grounds:
             self._grounds.move_to_end(key)
             return self._grounds[key]
+        if self._unpacks:
+            raise ModelError(f"the model {cell.model.label} of {cell.dataset}, fold {cell.fold}, has not arrived here")
         dataset = self._dataset(cell)
         fold = split(dataset, cell.fold)
         entry = self._registry.model(cell.model.name).entry
@@ -140,6 +151,27 @@ class Worker:
         _give_back_memory()
         oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
         _give_back_memory()
+        return self._keep(key, dataset, fold, model, oracle)
+
+    def parcel(self, cell: Cell) -> tuple[Prepared, bytes]:
+        """Prepare a cell's model, and pack it with its data for workers that have neither."""
+        prepared, ground = self.prepare(cell), self.ground(cell)
+        return prepared, pickle.dumps((ground.dataset, ground.model), protocol=pickle.HIGHEST_PROTOCOL)
+
+    def unpack(self, cell: Cell, payload: bytes) -> None:
+        """Load what `parcel` has packed elsewhere; from then on this worker fits no model itself."""
+        # From the main process: whoever can put anything else here already runs code in this one.
+        dataset, model = pickle.loads(payload)  # noqa: S301
+        fold = split(dataset, cell.fold)
+        oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
+        self._keep(_ground_key(cell), dataset, fold, model, oracle)
+        self._unpacks = True
+
+    def inventory(self, entries: tuple[EntryName, ...]) -> Inventory:
+        """Look up what is installed and registered here."""
+        return take_inventory(self._registry, entries)
+
+    def _keep(self, key: GroundKey, dataset: Dataset, fold: Fold, model: FittedModel, oracle: Oracle) -> Ground:
         train = TrainingFold(_read_only(dataset.X[fold.train]), _read_only(dataset.y[fold.train]))
         ground = Ground(dataset, fold, model, oracle, model.fingerprint(), train)
         self._grounds[key] = ground
@@ -159,6 +191,10 @@ class Worker:
                 "its table or annotation changed under the run: start the run again"
             )
         return dataset
+
+
+def _ground_key(cell: Cell) -> GroundKey:
+    return cell.dataset, cell.model.label, cell.fold
 
 
 def _read_only(array: A) -> A:
