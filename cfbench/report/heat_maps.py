@@ -22,7 +22,7 @@ def fixability(robust: pd.DataFrame, model: str) -> Figure:
         robust,
         model,
         "fixability",
-        f"Can perturbations be corrected? {MODELS[model].capitalize()}",
+        f"Perturbations that can be corrected: {MODELS[model]}",
         "Mean share of random perturbations after which the result is still of the target class or can be walked back "
         "to within the constraints; 1 is best, darker is worse.",
         darkest=0.0,
@@ -36,7 +36,7 @@ def invalidity(robust: pd.DataFrame, model: str) -> Figure:
         robust,
         model,
         "invalidity",
-        f"Do perturbations invalidate results? {MODELS[model].capitalize()}",
+        f"Perturbations that invalidate the result: {MODELS[model]}",
         "Mean share of random perturbations after which the result is no longer of the target class; 0 is best, darker "
         "is worse.",
         darkest=1.0,

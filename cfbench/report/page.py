@@ -22,7 +22,7 @@ from cfbench.report.tables import Table, decimal
 
 @dataclass(frozen=True)
 class Run:
-    """Items of a section that stand together: figures in a grid, a table alone."""
+    """Items of a section that stand together: figures, or tables."""
 
     figures: bool
     items: tuple[Table | Figure, ...]
@@ -91,13 +91,8 @@ def lacks(found: Gaps) -> str:
 
 
 def _runs(items: Sequence[Table | Figure]) -> list[Run]:
-    runs: list[Run] = []
-    for figures, group in groupby(items, key=lambda item: isinstance(item, Figure)):
-        if figures:
-            runs.append(Run(True, tuple(group)))
-        else:
-            runs += [Run(False, (table,)) for table in group]
-    return runs
+    groups = groupby(items, key=lambda item: isinstance(item, Figure))
+    return [Run(figures, tuple(group)) for figures, group in groups]
 
 
 def _with_code(sentence: str) -> Markup:

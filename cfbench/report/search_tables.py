@@ -94,4 +94,4 @@ def _mean_ranks(rows: pd.DataFrame, names: list[str]) -> list[float]:
 
 
 def _pair(found: Differences, one: str, other: str) -> Entry:
-    return Entry() if one == other else p_entry(found.between(one, other))
+    return Entry() if one == other or found.together.p is None else p_entry(found.between(one, other))
