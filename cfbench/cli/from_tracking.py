@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from cfbench.cli.sync import REPORTER
 from cfbench.errors import TrackingError
@@ -39,6 +40,25 @@ def from_tracking_options(command: F) -> F:
         help="Rebuild the record from the runs of a tracking server first: into the cache, or the --results given.",
     )
     return address(study(command))
+
+
+def results_to_read(results: Path, from_tracking: str | None, study: str, registry: Registry) -> Path:
+    """Return the record that a command with `from_tracking_options` reads, rebuilt where that was asked for.
+
+    Parameters
+    ----------
+    results : Path
+        The value of ``--results``; it is used for a rebuilt record only where it was given.
+    from_tracking : str or None
+    study : str
+    registry : Registry
+    """
+    if from_tracking is None:
+        if study:
+            raise click.UsageError("--study chooses among the studies of a server: give --from-tracking ADDRESS, too")
+        return results
+    given = click.get_current_context().get_parameter_source("results") is not ParameterSource.DEFAULT
+    return record_from_tracking(from_tracking, study, registry, results if given else None)
 
 
 def record_from_tracking(address: str, study: str, registry: Registry, results: Path | None = None) -> Path:
@@ -80,8 +100,13 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
         raise TrackingError(
             f"the plugin {REPORTER!r} reads tracking servers, and it did not load; see `cfbench plugins`"
         )
-    reader = cast("OpensReaders", registry.reporters[REPORTER]).reader(address)
-    rebuilt = rebuild_record(reader, path, study, _with_bar)
+    try:
+        reader = cast("OpensReaders", registry.reporters[REPORTER]).reader(address)
+        rebuilt = rebuild_record(reader, path, study, _with_bar)
+    except TrackingError as error:
+        if not (path / "record.json").exists():
+            raise
+        raise TrackingError(f"{error}. The record as far as it was fetched is {path} (--results reads it)") from error
     source = f"{shown_address(address)} ({', '.join(rebuilt.listing.studies)})"
     click.echo(f"{source}: {rebuilt.fetched:,} cells fetched, {rebuilt.kept:,} known; the record is {path}", err=True)
     for remark in rebuilt.remarks():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cfbench import CellFinished, RunStarted
+from cfbench.cli import main
 from cfbench.cli.from_tracking import record_from_tracking
 from cfbench.errors import RecordError, TrackingError
 from cfbench.harness.store.record import Record
@@ -89,3 +90,29 @@ def test_an_address_that_cannot_be_read(wrong: str, message: str, registry: Regi
     with pytest.raises(TrackingError, match=message):
         record_from_tracking(wrong, "", registry, tmp_path / "record")
     assert not (tmp_path / "record").exists()
+
+
+def _leaderboard(*options: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["leaderboard", *options])
+    return int(ended.value.code or 0)
+
+
+def test_the_leaderboard_of_a_server_and_what_is_left_of_it_when_it_is_gone(
+    address: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _leaderboard("--from-tracking", address, "--study", "ours") == 0
+    output = capsys.readouterr()
+    assert "1 task: wine, random-forest" in output.out
+    assert "cogs[population_size=50]" in output.out
+    store.unlink()
+    assert _leaderboard("--from-tracking", address, "--study", "ours") == 1
+    message = capsys.readouterr().err
+    assert "no such file" in message
+    left = message.partition("as far as it was fetched is ")[2].partition(" (")[0]
+    assert _datasets(Path(left)) == {"wine"}
+
+
+def test_a_study_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _leaderboard("--study", "ours") == 2
+    assert "give --from-tracking ADDRESS" in capsys.readouterr().err
