@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cfbench.analysis.groups import Group, Point, Task, differences, is_white_box
 from cfbench.digests import digest_of
-from cfbench.space import FloatArray
+from cfbench.space import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 OWN = ("searcher", "seed", "query_budget", "time_limit")
@@ -92,6 +92,21 @@ class Arena:
             values[at] = [np.inf if point.loss is None else point.loss for point in group.points.values()]
             found[entrant] = values
         return found
+
+    @cached_property
+    def searches(self) -> dict[Entrant, IntArray]:
+        """Successful and all searches of each place, shape (2, places); 0 where nothing was asked."""
+        number = {place: i for i, place in enumerate(self.places)}
+        counts = {}
+        for entrant, group in self.groups.items():
+            counts[entrant] = np.zeros((2, len(self.places)), dtype=np.int64)
+            if group.points:
+                at = [number[place] for place in group.points]
+                counts[entrant][:, at] = [
+                    [point.successes for point in group.points.values()],
+                    [point.tries for point in group.points.values()],
+                ]
+        return counts
 
     def asked_all_of(self, entrant: Entrant) -> bool:
         """Whether an entrant was asked every point that counts."""

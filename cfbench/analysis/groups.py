@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfbench.digests import digest_of
 from cfbench.harness.store.summary import CellSummary
@@ -41,9 +41,8 @@ class Task:
         )
 
 
-@dataclass(frozen=True)
-class PointResult:
-    """What the index holds about one point.
+class PointResult(NamedTuple):
+    """What the index holds about one point; a tuple, since boards make a hundred thousand of them.
 
     Parameters
     ----------

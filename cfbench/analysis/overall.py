@@ -227,16 +227,9 @@ def counted_units(number: int, unit: str) -> str:
 
 
 def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
-    points = arena.groups[entrant].points
-    if counted:
-        chosen = [
-            points[place]
-            for place, counts in zip(arena.places, arena.counted, strict=True)
-            if counts and place in points
-        ]
-    else:
-        chosen = list(points.values())
-    return Count(sum(point.successes for point in chosen), sum(point.tries for point in chosen))
+    counts = arena.searches[entrant]
+    successes, tries = (counts[:, arena.counted] if counted else counts).sum(axis=1).tolist()
+    return Count(successes, tries)
 
 
 def _missing(arena: Arena, entrant: Entrant) -> set[int]:
