@@ -78,10 +78,14 @@ class Kernels:
         numba: Any = sys.modules.get("numba")
         if numba is None or numba.config.DISABLE_JIT:
             return None
-        try:
-            return _imported(self) if _sign_of_completion(self).exists() or REHEARSING in os.environ else None
-        except UnavailableError:
-            return None
+        if self not in _at_hand:
+            try:
+                if not _sign_of_completion(self).exists() and REHEARSING not in os.environ:
+                    return None
+                _at_hand[self] = _imported(self)
+            except UnavailableError:
+                return None
+        return _at_hand[self]
 
     def folder(self) -> Path:
         """Return where the compiled code is kept.
@@ -148,6 +152,9 @@ def _sign_of_completion(kernels: Kernels) -> Path:
         _beside.append(_compiler_process(kernels))
     return sign
 
+
+_at_hand: dict[Kernels, tuple[ModuleType, ...]] = {}
+"""What serves beside others and was found to be compiled: it is asked for several times a generation."""
 
 _beside: list[subprocess.Popen[str] | None] = []
 """Processes that compile beside this one; nobody waits for them."""
