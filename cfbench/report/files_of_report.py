@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,22 +43,23 @@ def write_report(report: Report, output: Path) -> list[Path]:
 
 
 def check_output(output: Path) -> None:
-    """Refuse a folder that cannot be written before work is done for it.
+    """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
 
     Raises
     ------
     CfbenchError
-        If it is a file, or cannot be made.
+        If it is a file, or lies where it cannot be made.
     """
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        probe = output / f".{PAGE}.probe"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise CfbenchError(
-            f"{output} cannot be written: {error.strerror or error}; name a folder that you may write to with --output"
-        ) from error
+    nearest = output
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        why = f"{nearest} is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        why = f"you may not write to {nearest}"
+    else:
+        return
+    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")
 
 
 def _contents(report: Report) -> Iterator[tuple[str, bytes]]:

@@ -95,13 +95,15 @@ def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record, put:
     assert isinstance(others, RecordError)
     assert "holds no finished cell of the paper's experiments, though 1 of others" in str(others)
     assert "cfbench run --preset paper" in str(others)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, record: Record, put: Put) -> None:
     put(record, [(7, 0.2, 1.0)])
     (tmp_path / "file").write_text("mine")
-    refused = report("--results", record.path, "--output", tmp_path / "file").exception
-    assert isinstance(refused, CfbenchError)
-    assert "cannot be written" in str(refused)
-    assert "--output" in str(refused)
+    for output in (tmp_path / "file", tmp_path / "file" / "below"):
+        refused = report("--results", record.path, "--output", output).exception
+        assert isinstance(refused, CfbenchError)
+        assert f"{output} cannot be written: {tmp_path / 'file'} is a file" in str(refused)
+        assert "--output" in str(refused)
     assert (tmp_path / "file").read_text() == "mine"
