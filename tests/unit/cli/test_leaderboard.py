@@ -12,16 +12,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli, main
-from cfbench.cli.leaderboard import names_in
+from cfbench.cli.leaderboard import command, names_in
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError
 from cfbench.events import CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard import print_leaderboard
+from cfbench.leaderboard.formats import FORMATS
 from cfbench.registry import build_registry
 
 
@@ -157,6 +159,12 @@ def test_constraints_and_a_protocol_are_selected(board: Board) -> None:
     assert board("--constraints", "off").exit_code == 0
     assert "Known: off" in str(board("--constraints", "on").exception)
     assert "unknown protocol version of these cells '7'" in str(board("--protocol", "7").exception)
+
+
+def test_the_command_offers_every_format() -> None:
+    (option,) = [option for option in command.params if option.name == "form"]
+    assert isinstance(option.type, click.Choice)
+    assert tuple(option.type.choices) == FORMATS
 
 
 def test_names_are_split_at_commas_outside_brackets() -> None:
