@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from cfbench.forests.structure import ForestStructure as ForestStructure
     from cfbench.forests.structure import ShowsForest as ShowsForest
     from cfbench.forests.structure import forest_of as forest_of
+    from cfbench.forests.sweeps import leads_along as leads_along
+    from cfbench.forests.sweeps import leads_of as leads_of
+    from cfbench.forests.sweeps import leads_of_pair as leads_of_pair
     from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.harness.caches import cache_folder as cache_folder
     from cfbench.harness.kernels import Kernels as Kernels
@@ -142,6 +145,7 @@ _HOME = {
     "forests.compiling": ["compiled_or_plain"],
     "forests.probability": ["Interval", "k_probability"],
     "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
+    "forests.sweeps": ["leads_along", "leads_of", "leads_of_pair"],
     "forests.walks": ["class_of_cells"],
     "harness.caches": ["cache_folder"],
     "harness.kernels": ["Kernels", "compiled"],

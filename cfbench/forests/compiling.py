@@ -13,7 +13,7 @@ from cfbench.harness.caches import cache_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_CALLED_BY_OTHERS = Path(__file__).with_name("walks.py")
+_CALLED_BY_OTHERS = ("walks.py", "sweeps.py")
 
 
 def compiled_or_plain(function: F) -> F:
@@ -38,4 +38,5 @@ def compiled_or_plain(function: F) -> F:
 
 @cache
 def _state_of_called() -> str:
-    return hashlib.blake2b(_CALLED_BY_OTHERS.read_bytes(), digest_size=16).hexdigest()
+    called = b"".join(Path(__file__).with_name(name).read_bytes() for name in _CALLED_BY_OTHERS)
+    return hashlib.blake2b(called, digest_size=16).hexdigest()

@@ -6,7 +6,8 @@ import heapq
 import time
 from typing import NamedTuple
 
-from cfbench.forests.boxes import CLEAR, KBox
+from cfbench.forests.boxes import CLEAR, Box, KBox, Votes
+from cfbench.forests.counting import Counter
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FloatArray
 
@@ -47,7 +48,8 @@ def k_probability(
 
     Best-first splitting: the likeliest part of the box that is not settled is bounded as for a certificate
     (:func:`cfbench.forests.certificate.k_certificate`). Where the class leads on all of it, its probability is added
-    below; where another one does, taken off above; else it is cut in two. The K-robustness score is a sample of this.
+    below; where another one does, taken off above. Else its cells are counted where they are few, or it is cut in two.
+    The K-robustness score is a sample of this.
 
     Parameters
     ----------
@@ -65,22 +67,16 @@ def k_probability(
     if place is None:
         return Interval(0.0, 0.0)
     box = KBox.of(structure, space, x, z)
-    unclear = CLEAR * len(structure.roots)
+    counter = Counter(box, place)
     end = None if seconds is None else time.perf_counter() + seconds
     kept, lost, made = 0.0, 0.0, 1
     waiting = [(-1.0, 0, box.whole)]
     while waiting and 1 - kept - lost > width:
         share, _, part = heapq.heappop(waiting)
         votes, part = box.votes(part, place)
-        if (votes.least > unclear).all():
-            kept -= share
-        elif (votes.most < -unclear).any():
-            lost -= share
-        elif not votes.pull.any():
-            if structure.predict_cells(part.low[None])[0] == target:
-                kept -= share
-            else:
-                lost -= share
+        of_kept = _settled(votes, part, counter, -share, CLEAR * len(structure.roots))
+        if of_kept is not None:
+            kept, lost = kept - share * of_kept, lost - share * (1 - of_kept)
         else:
             for half, of_part in box.cut(part, votes):
                 if of_part > 0:
@@ -92,3 +88,14 @@ def k_probability(
         middle = kept / (kept + lost)
         return Interval(middle, middle)
     return Interval(max(0.0, kept), min(1.0, 1 - lost))
+
+
+def _settled(votes: Votes, part: Box, counter: Counter, share: float, unclear: float) -> float | None:
+    """Return the share of a part that keeps the class; None where it has to be cut."""
+    if (votes.least > unclear).all():
+        return 1.0
+    if (votes.most < -unclear).any():
+        return 0.0
+    if not votes.pull.any():
+        return float(counter.holds(part.low))
+    return counter.kept(part) if counter.takes(part, share) else None

@@ -19,6 +19,9 @@ from cfbench.space import BoolArray, FloatArray, IntArray
 
 Int32Array = NDArray[np.int32]
 
+_FINEST = 2.0**20
+"""Sums below this of multiples of its inverse are exact in float64."""
+
 
 class ForestNodes(NamedTuple):
     """The arrays that compiled walks read.
@@ -107,6 +110,12 @@ class ForestStructure:
     def depth(self) -> int:
         """The largest number of splits on a way from a root to a leaf."""
         return int(depth_of(self.nodes, self.roots))
+
+    @cached_property
+    def sums_are_exact(self) -> bool:
+        """Whether shares add up without rounding, in any order, as those of pure leaves do."""
+        few_digits = self.shares * _FINEST % 1 == 0
+        return bool(few_digits.all() and np.abs(self.shares).max(initial=0.0) * len(self.roots) < _FINEST)
 
     @cached_property
     def walked(self) -> ForestNodes:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfbench import FloatArray, ForestStructure, IntArray
+from cfbench import FloatArray, ForestStructure, IntArray, leads_along, leads_of
 from cfbench_searchers.exact_forest.costs import CellCosts
-from cfbench_searchers.exact_forest.sweeps import leads_along, leads_of
 
 CLEAR = 1e-9
 """How far apart two votes must be, a tree, for their order to be beyond rounding; nearer ones are counted exactly."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import class_of_cells, compiled_or_plain
+from cfbench.forests.compiling import compiled_or_plain
+from cfbench.forests.walks import class_of_cells
 
 
 @compiled_or_plain
@@ -95,7 +96,7 @@ def leads_along(forest: Any, depth: int, cells: Any, feature: int, target: int, 
 
 
 @compiled_or_plain
-def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, spans: Any) -> Any:
+def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, spans: Any, settled: Any) -> Any:
     """Return the target's lead over its strongest rival in all pairs of cells of two ordered features.
 
     Parameters
@@ -109,6 +110,8 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
     target : int
     spans : (int, int, int, int)
         Lowest and highest cell of the first feature, then of the second.
+    settled : ndarray of float64, shape (K,)
+        Votes to add everywhere.
 
     Returns
     -------
@@ -118,6 +121,7 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
     nodes, shares = forest.nodes, forest.shares
     n_classes, (a0, b0, c0, d0) = shares.shape[1], spans
     change = np.zeros((n_classes, b0 - a0 + 2, d0 - c0 + 2))
+    change[:, 0, 0] = settled[target] - settled
     waiting = np.empty((depth + 2, 5), dtype=np.int64)
     for root in forest.roots:
         put_aside(waiting[0], root, a0, b0, c0, d0)
@@ -169,38 +173,31 @@ def least_of_sums(change: Any, target: int) -> Any:
 
 
 @compiled_or_plain
-def cheapest_pair(
-    forest: Any, cells: Any, pair: Any, target: int, spans: Any, costs: Any, below: float, rounding: float, leads: Any
-) -> Any:
-    """Return the cheapest pair of cells with the target class, whose leads :func:`leads_of_pair` has found.
-
-    Parameters
-    ----------
-    costs : (ndarray, ndarray)
-        Of all cells of each feature.
-    below : float
-        Dearer pairs are of no interest.
-    rounding : float
-        A lead that is not below minus this is looked at exactly.
-
-    Returns
-    -------
-    cost, first cell, second cell : float, int, int
-        The cost is `below` where no pair is cheaper.
-    """
-    moved, best = cells.copy(), below
-    best_one, best_two = cells[pair[0]], cells[pair[1]]
-    for i in range(leads.shape[0]):
-        for j in range(leads.shape[1]):
-            cost = costs[0][spans[0] + i] + costs[1][spans[2] + j]
-            if cost < best and leads[i, j] >= -rounding:
-                moved[pair[0]], moved[pair[1]] = spans[0] + i, spans[2] + j
-                if class_of_cells(forest, moved) == target:
-                    best, best_one, best_two = cost, moved[pair[0]], moved[pair[1]]
-    return best, best_one, best_two
-
-
-@compiled_or_plain
 def put_aside(place: Any, node: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     """Keep a node and the rectangle that reaches it for later."""
     place[0], place[1], place[2], place[3], place[4] = node, a, b, c, d
+
+
+@compiled_or_plain
+def kept_of_pair(forest: Any, cells: Any, pair: Any, target: int, spans: Any, mass: Any, clear: Any, leads: Any) -> Any:
+    """Return the probability of the pairs of cells, of which :func:`leads_of_pair` found the leads, with the class.
+
+    Parameters
+    ----------
+    mass : (ndarray, ndarray)
+        Probability of the cells of each span.
+    clear : (float, float)
+        Leads from the first number on win, those below the second do not; in between they are looked at exactly.
+    """
+    moved, kept = cells.copy(), 0.0
+    for i in range(leads.shape[0]):
+        row = 0.0
+        for j in range(leads.shape[1]):
+            wins = leads[i, j] >= clear[0]
+            if not wins and leads[i, j] >= clear[1]:
+                moved[pair[0]], moved[pair[1]] = spans[0] + i, spans[2] + j
+                wins = class_of_cells(forest, moved) == target
+            if wins:
+                row += mass[1][j]
+        kept += row * mass[0][i]
+    return kept
