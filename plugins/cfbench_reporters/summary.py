@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cfbench
-from cfbench import CfbenchError
+from cfbench import CfbenchError, leaderboard
 from cfbench_reporters.cell_run import mlflow_names
 
 if TYPE_CHECKING:
@@ -72,10 +71,10 @@ def summary_runs(results: Path, metrics: Collection[str] = ()) -> list[SummaryRu
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what cannot be read is reported by whoever reads the record
         try:
-            board = cfbench.leaderboard(results, columns=[*COLUMNS, *metrics])
+            board = leaderboard(results, columns=[*COLUMNS, *metrics])
         except CfbenchError:
             try:
-                board = cfbench.leaderboard(results)  # a metric of a plugin that is not installed any more, say
+                board = leaderboard(results)  # a metric of a plugin that is not installed any more, say
             except CfbenchError:
                 return []
     tasks = board.to_frame()
