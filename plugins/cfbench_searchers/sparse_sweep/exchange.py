@@ -10,18 +10,15 @@ from cfbench import FloatArray
 from cfbench_searchers.sparse_sweep.inquiry import BETTER, Found, Inquiry
 from cfbench_searchers.sparse_sweep.smooth import smooth
 
-N_LEVELS = 24
-"""Values of the feature that comes in."""
-
 SLACK = 0.5
-"""How much dearer than the best a candidate may be, as a share of the cost of a feature's whole range."""
+"""How much dearer than the best a candidate may be, as a share of what crossing a feature's whole range costs."""
 
-FOLLOWED = 6
-"""Sets that are followed up, the best first."""
+FOLLOWED = 2
+"""Sets that are followed up for each exchange, the best first."""
 
 
-def exchange(inquiry: Inquiry, at: Found, features: list[int]) -> None:
-    """Give up each changed feature of `at`, and each pair of a few, and sweep every other one instead.
+def exchange(inquiry: Inquiry, at: Found, features: list[int], n_levels: int) -> None:
+    """Give up each pair of a few changed features of `at`, and each single one, and sweep every other one instead.
 
     Also without giving anything up: where the moves are long, a further feature may shorten them.
 
@@ -31,36 +28,34 @@ def exchange(inquiry: Inquiry, at: Found, features: list[int]) -> None:
     at : Found
     features : list of int
         Which may come in.
+    n_levels : int
+        Values of the feature that comes in.
     """
     terrain = inquiry.terrain
     changed = terrain.changed(at.z)
-    given_up: list[tuple[int, ...]] = [(), *((i,) for i in changed)]
-    if 2 < len(changed) <= 6:
-        given_up += combinations(changed, 2)
-    blocks = []
-    for gone in given_up:
-        rest = at.z.copy()
-        rest[list(gone)] = terrain.home[list(gone)]
+    given_up: list[tuple[int, ...]] = [*combinations(changed, 2)] if 2 < len(changed) <= 6 else []
+    slack = SLACK * float(np.median(terrain.slope[features] * terrain.ranges[features]))
+    for gone in (*given_up, *((i,) for i in changed), ()):
+        kept = at.z.copy()
+        kept[list(gone)] = terrain.home[list(gone)]
         # A feature that stays is swept, too: what it has to do may be another thing now.
-        blocks += [_swept(inquiry, rest, i) for i in features if i not in gone]
-    Z = np.unique(np.concatenate(blocks), axis=0)
-    cost = inquiry.cost(Z)
-    slack = SLACK * float(np.median(terrain.slope[features] * (terrain.upper - terrain.lower)[features]))
-    near_to_far = np.argsort(cost, kind="stable")
-    near_to_far = near_to_far[cost[near_to_far] < inquiry.limit + slack]
-    Z = Z[near_to_far]
-    _follow(inquiry, Z, inquiry.ask(Z))
+        incoming = [i for i in features if i not in gone]
+        incoming = [i for i in incoming if terrain.bound({*terrain.changed(kept), i}) < inquiry.limit - BETTER]
+        if not incoming:
+            continue
+        Z = np.concatenate([_swept(inquiry, kept, i, n_levels) for i in incoming])
+        cost = inquiry.cost(Z)
+        near_to_far = np.argsort(cost, kind="stable")
+        Z = Z[near_to_far[cost[near_to_far] < inquiry.limit + slack]]
+        _follow(inquiry, Z, inquiry.ask(Z))
 
 
-def _swept(inquiry: Inquiry, z: FloatArray, i: int) -> FloatArray:
+def _swept(inquiry: Inquiry, z: FloatArray, i: int, n_levels: int) -> FloatArray:
     terrain = inquiry.terrain
-    values = terrain.levels[i][terrain.some_levels(i, N_LEVELS)]
+    values = terrain.levels[i][terrain.some_levels(i, n_levels)]
     Z = np.tile(z, (len(values), 1))
     Z[:, i] = values
-    # Sets that cannot become the best, however little each feature moves, are left out.
-    least = terrain.base + np.where(Z != terrain.home, terrain.least, 0.0).sum(axis=1)
-    promising: FloatArray = Z[least < inquiry.limit - BETTER]
-    return promising
+    return Z
 
 
 def _follow(inquiry: Inquiry, Z: FloatArray, values: FloatArray) -> None:

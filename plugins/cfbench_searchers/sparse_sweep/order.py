@@ -22,6 +22,9 @@ PAIRED, TRIPLED = 40, 24
 SMOOTHED, EXCHANGED = 6, 3
 """Sets that are smoothed, and exchanged, in a round."""
 
+N_LEVELS, ENDS = 24, 2
+"""Values of a feature that comes in: many of a few features, or the ends of very many."""
+
 ROUNDS = 3
 """Rounds of smoothing, of exchanging."""
 
@@ -65,6 +68,9 @@ def steps(inquiry: Inquiry, plan: Plan) -> Iterator[str]:
         return
     revert(inquiry, _starts(inquiry, plan), plan.rng)
     yield "revert"
+    if len(terrain.free) > WIDE:
+        exchange_best(inquiry, [int(i) for i in terrain.free], ENDS)
+        yield "exchange"
     for size, n_levels, share in ((2, 6, 1.0), (3, 4, 0.5), (2, 24, 1.0), (3, 8, 1.0)):
         if inquiry.limit <= terrain.cheapest_pair() + BETTER:
             return
@@ -74,7 +80,7 @@ def steps(inquiry: Inquiry, plan: Plan) -> Iterator[str]:
         yield "smooth"
         if size == 3 and inquiry.best is None:
             return
-    exchange_best(inquiry)
+    exchange_best(inquiry, ranked(inquiry, WIDE), N_LEVELS)
     yield "exchange"
 
 
@@ -101,13 +107,12 @@ def smooth_best(inquiry: Inquiry) -> None:
             return
 
 
-def exchange_best(inquiry: Inquiry) -> None:
+def exchange_best(inquiry: Inquiry, features: list[int], n_levels: int) -> None:
     """Exchange features of the most promising sets, until a round gains nothing."""
-    features = ranked(inquiry, WIDE)
     for _ in range(ROUNDS):
         before = inquiry.value
         for found in inquiry.promising()[:EXCHANGED]:
-            exchange(inquiry, found, features)
+            exchange(inquiry, found, features, n_levels)
         if inquiry.value > before - WORTHWHILE:
             return
 
