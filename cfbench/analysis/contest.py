@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from cfbench.analysis.groups import Group, Point, Task, differences, is_white_box
 from cfbench.digests import digest_of
+from cfbench.harness.store.beside import OWN
 from cfbench.space import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
-OWN = ("searcher", "seed", "query_budget", "time_limit")
-"""What of a cell's content belongs to the searcher; all else, the fold aside, is the task that it is given."""
 
 
 @dataclass(frozen=True, order=True)

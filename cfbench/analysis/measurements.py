@@ -15,7 +15,7 @@ from cfbench.entries import MetricClass
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.sources import data_source, load_dataset
 from cfbench.harness.store.point_values import MetricId
-from cfbench.harness.store.record import Record
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import resolve_variant
 from cfbench.metric_contracts import ComparisonMetric, ObjectiveComparison, ReferenceComparison
@@ -29,7 +29,7 @@ DEFAULT_METRICS = ("k-robustness",)
 def measurements_for(
     names: Sequence[str],
     others: Sequence[str],
-    record: Record,
+    record: RecordReading,
     registry: Registry,
     summaries: Mapping[str, CellSummary],
 ) -> tuple[Measurements, list[str]]:
@@ -41,7 +41,7 @@ def measurements_for(
         What is asked for; empty: the default metrics, as far as the record has them.
     others : sequence of str
         Columns that are no metrics.
-    record : Record
+    record : RecordReading
     registry : Registry
     summaries : mapping of str to CellSummary
         The record's.
@@ -109,7 +109,7 @@ def _metric_of(column: MetricColumn, registry: Registry) -> MetricClass | None:
 
 
 def _compared(
-    columns: Sequence[MetricColumn], record: Record, registry: Registry, summaries: Mapping[str, CellSummary]
+    columns: Sequence[MetricColumn], record: RecordReading, registry: Registry, summaries: Mapping[str, CellSummary]
 ) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
     """Compute metrics that hold a result against others: the same searcher's under ``none``, or a reference's."""
     results = PointResults(record, registry)

@@ -14,7 +14,7 @@ from cfbench.analysis.point_results import PointResults
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.metric_values import checked_values, plugin_call
-from cfbench.harness.store.record import Record
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import ObjectiveComparison
@@ -46,7 +46,7 @@ class Comparisons:
 
 
 def compare_with_none(
-    record: Record,
+    record: RecordReading,
     registry: Registry,
     spaces: Mapping[str, FeatureSpace],
     metrics: Sequence[Variant],
@@ -60,7 +60,7 @@ def compare_with_none(
 
     Parameters
     ----------
-    record : Record
+    record : RecordReading
     registry : Registry
     spaces : mapping of str to FeatureSpace
         By the name of the data set; cells of others are complained about.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfbench.harness.measure import identity
-from cfbench.harness.store.record import Record
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.registry import Registry
@@ -37,12 +37,12 @@ class PointResults:
 
     Parameters
     ----------
-    record : Record
+    record : RecordReading
         What is written to it later is not seen.
     registry : Registry
     """
 
-    def __init__(self, record: Record, registry: Registry) -> None:
+    def __init__(self, record: RecordReading, registry: Registry) -> None:
         self._record = record
         self._registry = registry
         self._measured = record.measured()

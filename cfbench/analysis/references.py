@@ -14,7 +14,7 @@ from cfbench.analysis.point_results import PointResults
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.metric_values import checked_values, plugin_call
-from cfbench.harness.store.record import Record
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import ReferenceComparison
@@ -28,7 +28,7 @@ LIKE = ("protocol", "dataset", "model", "objective", "constraints", "respect_ste
 
 
 def compare_with_reference(
-    record: Record,
+    record: RecordReading,
     registry: Registry,
     metrics: Sequence[Variant],
     *,
@@ -39,7 +39,7 @@ def compare_with_reference(
 
     Parameters
     ----------
-    record : Record
+    record : RecordReading
     registry : Registry
     metrics : sequence of Variant
         Metrics that compare with a reference of their own.

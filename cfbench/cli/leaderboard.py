@@ -53,6 +53,7 @@ DEFAULT_REFERENCE = "cogs"
     metavar="SEARCHER",
     help=f"The searcher whose loss the others are compared with.  [default: {DEFAULT_REFERENCE}]",
 )
+@click.option("--with-published", is_flag=True, help="Show the record beside the published one.")
 @click.option("--protocol", default="", metavar="VERSION", help="Show cells of this version of the protocol alone.")
 @click.option(
     "--format",
@@ -82,6 +83,7 @@ def command(
     columns: Sequence[str],
     basis: str,
     reference: str | None,
+    with_published: bool,
     protocol: str,
     form: str,
     output: Path | None,
@@ -114,6 +116,7 @@ def command(
         by=by,
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
+        with_published=with_published,
     )
     for problem in shown.problems:
         click.echo(f"Warning: {problem}", err=True)

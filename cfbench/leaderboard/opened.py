@@ -15,6 +15,9 @@ from cfbench.analysis.measurements import measurements_for
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
 from cfbench.errors import RecordError
+from cfbench.harness.published import published_record
+from cfbench.harness.store.beside import Beside
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.formats import render
 from cfbench.leaderboard.lines import Line
@@ -51,6 +54,8 @@ class Leaderboard:
         The column that overall tables are sorted by; the rank where empty.
     problems : tuple of str
         What of the record could not be read.
+    with_published : bool
+        Whether the record stands beside the published one.
     registry : Registry
         What names metrics and data sets; by default, what is installed.
     """
@@ -60,6 +65,7 @@ class Leaderboard:
     columns: tuple[str, ...] = ()
     by: str = ""
     problems: tuple[str, ...] = ()
+    with_published: bool = False
     registry: Registry = field(default_factory=build_registry)
 
     @property
@@ -132,6 +138,7 @@ def leaderboard(
     by: str = "",
     group_by: str = "",
     on: str = "solved-by-all",
+    with_published: bool = False,
     plugins: Collection[str] = (),
 ) -> Leaderboard:
     """Return the leaderboard of a record, as ``cfbench leaderboard`` shows it; nothing is searched or fitted.
@@ -154,6 +161,8 @@ def leaderboard(
         A table for each; ranks are computed anew.
     on : {"solved-by-all", "own-successes"}
         What losses and metrics are averaged over.
+    with_published : bool
+        Show the record beside the published one; what cannot be compared is left out with a warning.
     plugins : collection of str
         Modules and paths of .py files to register, for their metrics.
 
@@ -177,6 +186,7 @@ def leaderboard(
         by=by,
         group_by=GroupBy(group_by),
         basis=Basis(on),
+        with_published=with_published,
     )
     for problem in shown.problems:
         warnings.warn(problem, stacklevel=2)
@@ -193,6 +203,7 @@ def open_leaderboard(
     by: str = "",
     group_by: GroupBy = GroupBy.NOTHING,
     basis: Basis = Basis.SOLVED_BY_ALL,
+    with_published: bool = False,
 ) -> Leaderboard:
     """Open a record and make its leaderboard; what the command and the function do alike.
 
@@ -205,22 +216,35 @@ def open_leaderboard(
     """
     if not results.is_dir():
         raise _nothing(results)
-    with Record.open(results) as record:
-        return leaderboard_of(
-            record,
-            registry,
-            reference=reference,
-            selection=selection,
-            columns=columns,
-            by=by,
-            group_by=group_by,
-            basis=basis,
-            shown_as=str(results),
-        )
+    return leaderboard_of(
+        opened_record(results, with_published=with_published),
+        registry,
+        reference=reference,
+        selection=selection,
+        columns=columns,
+        by=by,
+        group_by=group_by,
+        basis=basis,
+        shown_as=str(results),
+    )
+
+
+def opened_record(results: Path, *, with_published: bool = False) -> RecordReading:
+    """Open a record for reading, alone or beside the published one.
+
+    Raises
+    ------
+    RecordError
+        If there is none, or nothing in it can be held against the published one.
+    UnavailableError
+        If this installation came without the published one.
+    """
+    own = Record.open(results)
+    return Beside(own, Record.open(published_record())) if with_published else own
 
 
 def leaderboard_of(
-    record: Record,
+    record: RecordReading,
     registry: Registry,
     *,
     reference: str | None = None,
@@ -254,7 +278,7 @@ def leaderboard_of(
     if by:
         for part in board.parts:
             column_named(columns_of(part, labels, board.reference), by)
-    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems), registry)
+    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems), isinstance(record, Beside), registry)
 
 
 def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | None = None) -> None:

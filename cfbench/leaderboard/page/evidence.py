@@ -11,7 +11,7 @@ from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.groups import Point
 from cfbench.events import CellInfo
 from cfbench.harness.again import command_again
-from cfbench.harness.store.record import Record
+from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.rows import Row
 from cfbench.harness.store.summary import CellSummary
 from cfbench.outcome import Status
@@ -94,7 +94,7 @@ class Evidence:
     failures: list[Failures] = field(default_factory=list)
 
 
-def gather(contest: Contest, record: Record) -> Evidence:
+def gather(contest: Contest, record: RecordReading) -> Evidence:
     """Read the searches of every cell of a contest once."""
     reached: dict[Entrant, list[float]] = {entrant: [] for entrant in contest.entrants}
     pairs = dict.fromkeys(contest.entrants, 0)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cfbench.errors import CfbenchError
 from cfbench.harness.sources import data_source, load_dataset
-from cfbench.harness.store.record import Record
 from cfbench.leaderboard.page.render import render_page
 from cfbench.registry import Registry
 
@@ -30,9 +29,11 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
     RecordError
         If the record is gone, or may not be read any more.
     """
-    with Record.open(Path(shown.record)) as record:
-        names = {view.task.dataset for view in shown.board.standings.tasks}
-        return render_page(shown, record, _spaces(names, shown.registry), data_file)
+    from cfbench.leaderboard.opened import opened_record
+
+    record = opened_record(Path(shown.record), with_published=shown.with_published)
+    names = {view.task.dataset for view in shown.board.standings.tasks}
+    return render_page(shown, record, _spaces(names, shown.registry), data_file)
 
 
 def _spaces(names: set[str], registry: Registry) -> dict[str, FeatureSpace]:

@@ -26,21 +26,23 @@ from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import StandingColumn
 
 if TYPE_CHECKING:
-    from cfbench.harness.store.record import Record
+    from cfbench.harness.store.reading import RecordReading
     from cfbench.leaderboard.opened import Leaderboard
     from cfbench.space import FeatureSpace
 
 LIBRARIES = ("counterfactual-bench", "numpy", "scikit-learn", "scipy", "pandas", "numba")
 
 
-def render_page(shown: Leaderboard, record: Record, spaces: Mapping[str, FeatureSpace], data_file: str = "") -> str:
+def render_page(
+    shown: Leaderboard, record: RecordReading, spaces: Mapping[str, FeatureSpace], data_file: str = ""
+) -> str:
     """Return the leaderboard as one page of HTML.
 
     Parameters
     ----------
     shown : Leaderboard
         The numbers.
-    record : Record
+    record : RecordReading
         What they were computed from; its searches are read once, for figures and examples.
     spaces : mapping of str to FeatureSpace
         By the name of the data set, for the names of features; features of others have numbers.
@@ -121,7 +123,7 @@ def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
     return [(term, visible(text)) for term, text in facts if text]
 
 
-def _machines(record: Record) -> list[tuple[str, str]]:
+def _machines(record: RecordReading) -> list[tuple[str, str]]:
     """Say what the searches ran on."""
     machines = read_machines(record.path)
     if not machines:

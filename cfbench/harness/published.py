@@ -1,0 +1,26 @@
+"""The published record that comes with cfbench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cfbench
+from cfbench.errors import UnavailableError
+
+
+def published_record() -> Path:
+    """Return the folder of the packed record behind the published leaderboard.
+
+    Raises
+    ------
+    UnavailableError
+        If this installation came without it.
+    """
+    package = Path(cfbench.__file__).parent
+    for folder in (package / "published", package.parent / "leaderboard" / "record"):
+        if (folder / "packed.json").is_file():
+            return folder
+    raise UnavailableError(
+        "this installation came without the published record; install a released wheel, or work in a checkout, "
+        "whose leaderboard/record holds it"
+    )

@@ -1,0 +1,163 @@
+"""A record beside another one, read as one: somebody's own results beside the published ones, nothing is copied.
+
+Only what can be compared is taken over: cells of tasks that the other record has, on the same table and annotation,
+the same settings of model and objective, the same steps, and searches that asked the same fitted model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cfbench.digests import digest_of
+from cfbench.errors import RecordError
+from cfbench.harness.store.held import Held
+from cfbench.harness.store.point_values import MetricId, PointValues
+from cfbench.harness.store.reading import RecordReading
+from cfbench.harness.store.rows import Row, SearchId
+from cfbench.harness.store.summary import CellSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cfbench.space import FloatArray
+
+OWN = ("searcher", "seed", "query_budget", "time_limit")
+"""What of a cell's content is the searcher's; all else, the fold aside, is the task that it is given."""
+
+
+class Beside(RecordReading):
+    """Two records as one, for reading.
+
+    Of a cell that both have, the one with more searches is taken, the published one where they have as many.
+
+    Parameters
+    ----------
+    own : RecordReading
+        What does not fit is left out.
+    published : RecordReading
+
+    Raises
+    ------
+    RecordError
+        If nothing of `own` fits.
+    """
+
+    def __init__(self, own: RecordReading, published: RecordReading) -> None:
+        super().__init__(own.path, writing=False)
+        self._sides = (own, published)
+        theirs = published.summaries()
+        fitting, left_out = _fitting(own.summaries(), theirs)
+        if not fitting:
+            raise RecordError(
+                f"nothing in {own.path} can be held against the published record: {told(left_out)}. The same "
+                "tasks are run by `cfbench run --preset standard --searcher NAME`"
+            )
+        mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}
+        self._summaries = theirs | {key: fitting[key] for key in sorted(mine)}
+        self._owner: dict[str, RecordReading] = {key: own if key in mine else published for key in self._summaries}
+        self.problems = [*published.problems, *own.problems]
+        if left_out:
+            self.problems.append(f"left out beside the published record: {told(left_out)}")
+
+    def summaries(self) -> dict[str, CellSummary]:
+        """Return the summaries of the cells of both."""
+        return dict(self._summaries)
+
+    def pending(self) -> set[str]:
+        """Return the keys of the cells whose journal waits."""
+        return {key for side in self._sides for key in side.pending() if self._owner.get(key) is side}
+
+    def done(self, key: str) -> dict[SearchId, str]:
+        """Return the searches of a cell with their statuses."""
+        return self._owner[key].done(key)
+
+    def searches(self, key: str) -> pd.DataFrame:
+        """Return the searches of a cell."""
+        return self._owner[key].searches(key)
+
+    def rows(self, key: str) -> list[Row]:
+        """Return the searches of a cell in the record's own form."""
+        return self._owner[key].rows(key)
+
+    def held(self, key: str) -> Held:
+        """Return what is held of a cell."""
+        return self._owner[key].held(key)
+
+    def mark(self, key: str) -> str:
+        """Return the mark of a cell's table."""
+        return self._owner[key].mark(key)
+
+    def measures(self, key: str) -> pd.DataFrame:
+        """Return what metrics say about a cell."""
+        return self._owner[key].measures(key)
+
+    def measured(self) -> Mapping[str, set[MetricId]]:
+        """Return what was measured of each cell."""
+        return {key: found for side in self._sides for key, found in side.measured().items() if self._is_of(side, key)}
+
+    def point_values(self) -> PointValues:
+        """Return what was measured of the points' results."""
+        return _Values([(side, side.point_values()) for side in self._sides], self._owner)
+
+    def _is_of(self, side: RecordReading, key: str) -> bool:
+        return self._owner.get(key) is side
+
+
+class _Values(PointValues):
+    """The values of two records, each cell's from the one that it is taken from."""
+
+    def __init__(self, sides: list[tuple[RecordReading, PointValues]], owner: Mapping[str, RecordReading]) -> None:
+        self._sides = sides
+        self._owner = owner
+
+    @property
+    def metrics(self) -> set[MetricId]:
+        """Everything that was measured in any cell."""
+        return {metric for _, values in self._sides for metric in values.metrics}
+
+    def of(self, metric: MetricId) -> dict[str, FloatArray]:
+        """Return a metric's values by cell key."""
+        return {
+            key: found
+            for side, values in self._sides
+            for key, found in values.of(metric).items()
+            if self._owner.get(key) is side
+        }
+
+
+def told(left_out: Mapping[str, int]) -> str:
+    """Say why cells are left out, with their number."""
+    return "; ".join(f"{count:,} cells: {reason}" for reason, count in left_out.items()) or "it has no finished cell"
+
+
+def _fitting(
+    own: Mapping[str, CellSummary], published: Mapping[str, CellSummary]
+) -> tuple[dict[str, CellSummary], Counter[str]]:
+    tasks = {_task(cell) for cell in published.values()}
+    tables = {cell.info.dataset: cell.content["dataset"]["digest"] for cell in published.values()}
+    models: dict[tuple[str, str, int], set[str]] = {}
+    for cell in published.values():
+        models.setdefault(_model(cell), set()).update(cell.fingerprints)
+    fitting, left_out = {}, Counter[str]()
+    for key, cell in own.items():
+        known = models.get(_model(cell), set())
+        if tables.get(cell.info.dataset, "") != cell.content["dataset"]["digest"]:
+            same = cell.info.dataset in tables
+            left_out["of another table or annotation" if same else "of data sets that are not on it"] += 1
+        elif _task(cell) not in tasks:
+            left_out["of tasks (model, objective, constraints, fold, steps) that are not on it"] += 1
+        elif known and not known.issuperset(cell.fingerprints):
+            left_out["that asked a model which was fitted differently (other versions, another processor)"] += 1
+        else:
+            fitting[key] = cell
+    return fitting, left_out
+
+
+def _task(cell: CellSummary) -> str:
+    return digest_of({name: value for name, value in cell.content.items() if name not in OWN})
+
+
+def _model(cell: CellSummary) -> tuple[str, str, int]:
+    return cell.info.dataset, cell.info.model, cell.info.fold
