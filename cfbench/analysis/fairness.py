@@ -6,14 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from cfbench.analysis.contest import Contest
-from cfbench.analysis.standings import Standing, State
+from cfbench.analysis.scores import LEAST_FOUND, Losses
+from cfbench.analysis.standings import Basis, Standing, State
 from cfbench.harness.store.summary import CellSummary
 
-ENOUGH_SHARED = 0.5
-"""Where one searcher solved less than this share, readers are told whose failures rule what losses rest on."""
 SHOWN = 3
 """How many cases of one sentence are named; the others are counted."""
 
@@ -26,7 +23,7 @@ def limits(cells: Iterable[CellSummary]) -> str:
     return ", ".join(filter(None, [rows, clock]))
 
 
-def unequal(contest: Contest, rows: Sequence[Standing]) -> list[str]:
+def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[str]:
     """Say which tasks and points are in no rank, and who is not ranked for want of them."""
     found = []
     asked = [arena for arena in contest.arenas if arena.places]
@@ -36,7 +33,7 @@ def unequal(contest: Contest, rows: Sequence[Standing]) -> list[str]:
     points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
     if points:
         found.append(f"points in no rank, since half of the searchers or fewer were asked them: {points:,}")
-    found += _few_shared(contest, rows)
+    found += _left_out(rows, losses)
     total = len(contest.in_play)
     short = [f"{row.label} has {row.complete}" for row in rows if row.state is State.NOT_RANKED]
     if short and any(row.state is State.RANKED for row in rows):
@@ -44,20 +41,18 @@ def unequal(contest: Contest, rows: Sequence[Standing]) -> list[str]:
     return found
 
 
-def _few_shared(contest: Contest, rows: Sequence[Standing]) -> list[str]:
-    """Say whose failures leave little to compare losses on."""
-    ranked = [row for row in rows if row.state is State.RANKED]
-    points = sum(int(arena.counted.sum()) for arena in contest.in_play)
-    solved = [
-        sum(int(np.isfinite(arena.losses[row.entrant][arena.counted]).sum()) for arena in contest.in_play)
-        for row in ranked
+def _left_out(rows: Sequence[Standing], losses: Losses) -> list[str]:
+    """Say who is ranked, and found too little for the others to be compared on it."""
+    weak = [
+        f"{row.label} ({row.found.k:,} of {row.found.n:,})"
+        for row in rows
+        if row.state is State.RANKED and row.entrant not in losses.compared
     ]
-    if len(ranked) < 3 or min(solved) >= ENOUGH_SHARED * points:
+    if not weak or losses.basis is Basis.OWN_SUCCESSES:
         return []
-    least = ranked[solved.index(min(solved))]
     return [
-        f"losses and metrics on points that every ranked searcher solved rest on few of them: {least.label} solved "
-        f"{min(solved):,} of {points:,}; `--searcher` says who is compared"
+        f"ranked, but in no loss and no metric, since less than {LEAST_FOUND:.0%} was found: {', '.join(weak)}; nobody "
+        "could be compared on the little that they solved"
     ]
 
 

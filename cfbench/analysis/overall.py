@@ -70,7 +70,7 @@ def make_standings(
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
         limits=limits(cells),
-        notes=tuple(unequal(contest, rows)),
+        notes=tuple(unequal(contest, rows, desk.losses)),
     )
 
 

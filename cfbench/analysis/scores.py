@@ -1,4 +1,8 @@
-"""Losses and metrics over tasks, on the points that every ranked searcher solved or on each one's own successes."""
+"""Losses and metrics over tasks, on the points that every searcher compared solved, or on each one's own successes.
+
+Decision: a ranked searcher that found less than half of what counts is not compared in losses and metrics: what it
+solved is too little to compare the others on. Its rank, in which nothing found comes last, says it all.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ import numpy as np
 from cfbench.analysis.contest import Arena, BoolArray, Contest, Entrant
 from cfbench.analysis.standings import Basis, Score
 from cfbench.space import FloatArray
+
+LEAST_FOUND = 0.5
+"""Share of the points that count which a ranked searcher must have solved to be compared in losses and metrics."""
 
 
 class Losses:
@@ -23,14 +30,19 @@ class Losses:
 
     def __init__(self, contest: Contest, basis: Basis) -> None:
         self._contest = contest
-        self._basis = basis
+        self.basis = basis
         self._best = {arena: _best_known(arena) for arena in contest.in_play}
-        self.shared = {arena: _solved_by_all(arena, contest.ranked) for arena in contest.in_play}
-        """By task: which places count and were solved by every ranked searcher."""
+        self.compared = [one for one in contest.ranked if _share_found(contest, one) >= LEAST_FOUND]
+        """The ranked searchers that are compared, in the contest's order."""
+        self.shared = {arena: _solved_by_all(arena, self.compared) for arena in contest.in_play}
+        """By task: which places count and were solved by everybody compared."""
 
     def places(self, arena: Arena, entrant: Entrant) -> BoolArray:
         """Return the places of a task over which an entrant's results are averaged."""
-        return _places(arena, entrant, self.shared[arena], self._basis)
+        left_out = entrant in self._contest.ranked and entrant not in self.compared
+        if left_out and self.basis is Basis.SOLVED_BY_ALL:
+            return np.zeros_like(arena.counted)
+        return _places(arena, entrant, self.shared[arena], self.basis)
 
     def mean(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean loss over these places; None where there are none."""
@@ -68,7 +80,7 @@ def metric_scores(
 ) -> dict[Entrant, Score]:
     """Return a metric's score for every entrant with values: the mean over tasks of its mean over the task's points.
 
-    On the basis of what all solved, only points with a value of every ranked searcher that has any count for all.
+    On the basis of what all solved, only points with a value of everybody compared who has any count for all.
 
     Parameters
     ----------
@@ -82,7 +94,7 @@ def metric_scores(
     values = {(arena, entrant): arena.spread(entrant, by_cell) for arena in contest.in_play for entrant in arena.losses}
     measured = [
         one
-        for one in contest.ranked
+        for one in losses.compared
         if any(np.isfinite(values[arena, one][arena.counted]).any() for arena in contest.in_play)
     ]
     total = _counted(contest)
@@ -109,6 +121,11 @@ def _best_known(arena: Arena) -> FloatArray:
     found = [np.where(np.isnan(losses), np.inf, losses) for losses in arena.losses.values()]
     best: FloatArray = np.min(found, axis=0)
     return best
+
+
+def _share_found(contest: Contest, entrant: Entrant) -> float:
+    solved = sum(int(np.isfinite(arena.losses[entrant][arena.counted]).sum()) for arena in contest.in_play)
+    return solved / _counted(contest)
 
 
 def _solved_by_all(arena: Arena, ranked: Sequence[Entrant]) -> BoolArray:

@@ -83,7 +83,7 @@ class TaskResult:
     found : Count
         Searches.
     loss : float or None
-        Mean loss over the points that every ranked searcher solved, or over its own successes (see the board's basis).
+        Mean loss over the points that everybody compared solved, or over its own successes (see the board's basis).
     against_best : float or None
         That loss by the mean of the best known losses of the same points, less 1.
     """
@@ -181,7 +181,7 @@ class TaskView:
     points : int
         Its points that count; 0: it is in no rank.
     shared : int
-        Those that every ranked searcher solved.
+        Those that everybody compared solved.
     searches : int or None
         How many searches every ranked searcher made of these points; None where they made different numbers.
     """
@@ -273,5 +273,5 @@ class Standings:
 
     @property
     def shared(self) -> Count:
-        """Points that every ranked searcher solved, of those that count."""
+        """Points that everybody compared solved, of those that count."""
         return Count(sum(task.shared for task in self.tasks), sum(task.points for task in self.tasks))

@@ -18,7 +18,8 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
     one = "search" if standings.repetitions in ((), (1,)) else "point"
     every = "searches" if one == "search" else "points"
     shared = standings.shared
-    on = f"on {every} that every ranked searcher solved"
+    with_loss = " with a loss" if any(row.loss.value is None for row in ranked) else ""
+    on = f"on {every} that every ranked searcher{with_loss} solved"
     counted = f"{shared.k:,} of {shared.n:,} points"
     if standings.basis is Basis.OWN_SUCCESSES or not ranked:
         on, counted = OWN_SUCCESSES, ""

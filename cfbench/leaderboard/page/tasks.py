@@ -43,7 +43,7 @@ class Card:
     ----------
     title : str
     points : str
-        How many points count, and how many every ranked searcher solved.
+        How many points count, and how many everybody compared solved.
     header : tuple of str
     rows : tuple of tuple of str
         The task's table.
@@ -109,7 +109,7 @@ def cards(board: Board, examples: list[Example | None], spaces: Mapping[str, Fea
 def _points(view: TaskView) -> str:
     if not view.points:
         return "its points were asked of too few searchers to count in ranks"
-    return f"{view.points:,} points count in ranks; every ranked searcher solved {view.shared:,} of them"
+    return f"{view.points:,} points count in ranks; everybody compared solved {view.shared:,} of them"
 
 
 def _which(example: Example | None) -> str:
