@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cfbench.forests.compiling import compiled_or_plain as compiled_or_plain
     from cfbench.forests.probability import Interval as Interval
     from cfbench.forests.probability import k_probability as k_probability
+    from cfbench.forests.rehearsal import toy_forest as toy_forest
     from cfbench.forests.structure import ForestStructure as ForestStructure
     from cfbench.forests.structure import ShowsForest as ShowsForest
     from cfbench.forests.structure import forest_of as forest_of
@@ -144,6 +145,7 @@ _HOME = {
     "forests.certificate": ["Certificate", "Settled", "k_certificate"],
     "forests.compiling": ["compiled_or_plain"],
     "forests.probability": ["Interval", "k_probability"],
+    "forests.rehearsal": ["toy_forest"],
     "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
     "forests.sweeps": ["leads_along", "leads_of", "leads_of_pair"],
     "forests.walks": ["class_of_cells"],

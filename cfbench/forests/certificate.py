@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from cfbench.forests.boxes import CLEAR, Box, KBox
+from cfbench.forests.rehearsal import rehearse
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FloatArray, IntArray
 
@@ -78,6 +79,7 @@ def k_certificate(
     input-output mappings of tree ensembles", Science of Computer Programming 194, 2020.
     """
     place = structure.place_of(target)
+    rehearse()
     box = KBox.of(structure, space, x, z)
     if place is None:
         return Certificate(Settled.REFUTED, z.copy())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cfbench.forests.boxes import CLEAR, Box, KBox, Votes
 from cfbench.forests.counting import Counter
+from cfbench.forests.rehearsal import rehearse
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FloatArray
 
@@ -66,6 +67,7 @@ def k_probability(
     place = structure.place_of(target)
     if place is None:
         return Interval(0.0, 0.0)
+    rehearse()
     box = KBox.of(structure, space, x, z)
     counter = Counter(box, place)
     end = None if seconds is None else time.perf_counter() + seconds

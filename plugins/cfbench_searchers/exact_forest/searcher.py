@@ -46,12 +46,15 @@ class ExactForest(Searcher):
         ModelError
             If the model gives the optimum another class than its forest does.
         """
-        from cfbench_searchers.exact_forest.solving import solve  # which loads a compiler, where there is one
+        # These load a compiler, where there is one.
+        from cfbench_searchers.exact_forest.rehearsal import rehearse
+        from cfbench_searchers.exact_forest.solving import solve
 
         if problem.has_term and problem.separable_term is None:
             raise CfbenchError(
                 "exact-forest minimises the loss and terms that are sums over the features; this objective's is none"
             )
+        rehearse()
         z = solve(problem, time.perf_counter() + self.seconds)
         if z is None:
             return None

@@ -1,0 +1,77 @@
+"""The metrics that look into a forest, and the gap to the optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench import CellContext, CounterfactualMetric, Dataset, ModelError
+from cfbench_metrics.k_certified import KCertified
+from cfbench_metrics.k_probability import KProbability
+from cfbench_metrics.optimality_gap import OptimalityGap
+
+MakeContext = Callable[..., CellContext]
+MakeSearches = Callable[..., pd.DataFrame]
+Values = Callable[..., list[float]]
+
+
+def cell_of(drawn: Any, model: Any = None) -> tuple[CellContext, pd.DataFrame]:
+    """Return a cell whose results are points of the target class, and one search without a result."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(0, 10, 60), rng.uniform(-4, 4, 60), rng.integers(0, 4, (60, 2)) % [4, 2]])
+    rows = rows[drawn.model.predict(rows) == drawn.target]
+    rows[: len(rows) // 2, 2:] = drawn.x[2:]
+    rows = rows[drawn.model.predict(rows) == drawn.target]
+    labels = tuple("abc"[: max(2, drawn.target + 1)])
+    dataset = Dataset("drawn", rows, drawn.model.predict(rows), drawn.space, drawn.target, labels)
+    context = CellContext(dataset, np.arange(len(rows)), np.arange(0), False, lambda: model or drawn.model, 42)
+    searches = [{"row_id": i, "x": drawn.x, "z": z, "loss": 0.5} for i, z in enumerate(rows)]
+    return context, pd.DataFrame([*searches, {"row_id": 99, "x": drawn.x, "z": None, "loss": math.nan}])
+
+
+def test_certainty_and_probability_agree(draw_forest: Callable[..., Any], values: Values) -> None:
+    certain, lost = 0, 0
+    for seed in range(6):
+        context, searches = cell_of(draw_forest(seed))
+        certified = np.array(values(KCertified(), searches, context))
+        exact = np.array(values(KProbability(width=0.0), searches, context))
+        assert np.isnan([certified[-1], exact[-1]]).all()
+        assert not np.isnan(certified[:-1]).any()
+        assert (exact[certified == 1] > 1 - 1e-9).all()
+        assert (certified[exact < 1 - 1e-9] == 0).all()
+        certain, lost = certain + int((certified == 1).sum()), lost + int((certified == 0).sum())
+    assert min(certain, lost) > 5
+
+
+@pytest.mark.parametrize("metric", [KCertified(), KProbability()])
+def test_absent_on_models_that_show_no_forest(
+    context: MakeContext, searches: MakeSearches, values: Values, metric: CounterfactualMetric
+) -> None:
+    table = searches(((2, 1, 0), (5.25, 1, 1)))
+    assert np.isnan(values(metric, table, context())).all()
+
+
+def test_a_refutation_that_predict_does_not_confirm_is_an_error(draw_forest: Callable[..., Any]) -> None:
+    class Stubborn:
+        def __init__(self, drawn: Any) -> None:
+            self.forest_structure = drawn.model.forest_structure
+            self.predict = lambda Z: np.full(len(Z), drawn.target)
+
+    drawn = draw_forest(0)
+    context, searches = cell_of(drawn, Stubborn(drawn))
+    with pytest.raises(ModelError, match="the structure is not the model's, and nothing is certified"):
+        KCertified().measure(searches, context)
+
+
+def test_the_gap_is_to_the_bound_that_the_reference_reports() -> None:
+    found = [True, True, False, True, True]
+    points = pd.DataFrame({"found": found, "objective_value": [0.3, 0.2, math.nan, 0.2, 0.2]}, index=[4, 5, 6, 7, 8])
+    figures = [{"lower_bound": 0.2, "proven": 1.0}, {"lower_bound": 0.2}, {"lower_bound": 0.2}, {}, {"lower_bound": 0}]
+    gap = OptimalityGap().compare(points, pd.DataFrame({"figures": figures}, index=[0, 1, 2, 3, 4]))
+    assert gap.index.tolist() == [4, 5, 6, 7, 8]
+    assert gap.tolist() == pytest.approx([0.5, 0.0, math.nan, math.nan, math.nan], nan_ok=True)

@@ -1,0 +1,153 @@
+"""What the exact searcher says where a limit, a model or a space leaves it nothing to prove, or no forest to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cfbench import (
+    CfbenchError,
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    ForestStructure,
+    IntArray,
+    Kind,
+    ModelError,
+    Problem,
+    UnavailableError,
+)
+from cfbench.oracle import Meter
+from cfbench.problem import trace_of
+from cfbench_models.random_forest import RandomForest
+from cfbench_searchers.exact_forest.searcher import ExactForest
+
+NONE = np.empty(0, dtype=np.int64)
+NO_ENDS = np.empty(0)
+
+
+class Stump:
+    """A third party's forest of one split, ``size <= cut``; class 1 above it."""
+
+    def __init__(self, cut: float, *, says: int = 1) -> None:
+        self.cut = cut
+        self.says = says
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        return np.where(Z[:, 0] > self.cut, self.says, 0).astype(np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def forest_structure(self) -> ForestStructure:
+        nodes = np.array([[0, 0, 1, 2], [-1, 0, 0, 0], [-1, 0, 1, 0]])
+        shares = np.array([[1.0, 0.0], [0.0, 1.0]])
+        return ForestStructure(
+            np.array([0, 1]), nodes, np.array([0]), shares, (np.array([self.cut]), NO_ENDS), (NONE, NONE)
+        )
+
+
+SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10, step=1), FeatureSpec("hue", Kind.NUMERICAL, 0, 1)))
+X = np.array([2.0, 0.5])
+
+
+def problem_of(model: Any, *, space: FeatureSpace = SPACE, x: FloatArray = X, **options: Any) -> Problem:
+    return Problem(x, options.pop("target", 1), space, Meter(model, space.d), model=model, **options)
+
+
+def search(problem: Problem, **settings: Any) -> tuple[FloatArray | None, dict[str, float]]:
+    answer = ExactForest(**settings).search(problem, np.random.default_rng(0))
+    assert answer is None or isinstance(answer, np.ndarray)
+    return answer, trace_of(problem).figures
+
+
+def test_a_third_partys_forest_by_hand() -> None:
+    problem = problem_of(Stump(7.25))
+    z, figures = search(problem)
+    assert z is not None
+    assert z.tolist() == [np.nextafter(7.25, 8), 0.5]  # the first number on the other side, never rounded
+    assert figures["proven"] == 1
+    assert figures["lower_bound"] == pytest.approx(0.25 + 0.25 * 5.25 / 10)
+    assert problem.queries_left is None
+
+
+def test_steps_are_respected() -> None:
+    z, figures = search(problem_of(Stump(7.25), respect_steps=True))
+    assert z is not None
+    assert z.tolist() == [8.0, 0.5]
+    assert figures["lower_bound"] == pytest.approx(0.25 + 0.25 * 6 / 10)
+
+
+def test_nothing_to_find_is_proven() -> None:
+    for problem in (problem_of(Stump(10.0)), problem_of(Stump(5.0), target=2)):
+        z, figures = search(problem)
+        assert z is None
+        assert figures["proven"] == 1
+        assert "lower_bound" not in figures
+
+
+def test_a_factual_value_off_the_grid_that_no_multiple_can_replace() -> None:
+    size = FeatureSpec("size", Kind.NUMERICAL, 0, 1.5, constraint=Constraint.ONLY_UP, step=1)
+    space, x = FeatureSpace((size, SPACE.features[1])), np.array([1.1, 0.5])
+    z, figures = search(problem_of(Stump(1.25), space=space, x=x, respect_steps=True, constraints=True))
+    assert z is None
+    assert figures["proven"] == 1
+
+
+def test_a_model_that_is_no_forest_is_a_clear_error() -> None:
+    class Blind:
+        predict = Stump(5.0).predict
+        predict_proba = Stump(5.0).predict_proba
+
+    with pytest.raises(UnavailableError, match="a Blind, shows no forest; a model does that by a method `forest_struc"):
+        search(problem_of(Blind()))
+
+
+def test_a_structure_that_is_not_the_models_proves_nothing() -> None:
+    with pytest.raises(ModelError, match=r"the model says class 0: the structure is not the model's, and nothing is"):
+        search(problem_of(Stump(5.0, says=0)))
+
+
+def test_a_term_that_is_no_sum_over_the_features_is_refused() -> None:
+    problem = problem_of(Stump(5.0), term=lambda Z, classes: Z[:, 0] * Z[:, 1])
+    with pytest.raises(CfbenchError, match="terms that are sums over the features; this objective's is none"):
+        search(problem)
+
+
+def test_a_limit_leaves_a_bound_and_no_proof(draw_forest: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(1)
+    space = FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, 0, 1) for i in range(6)))
+    rows = rng.random((200, 6))
+    model = RandomForest().fit(rows, (rows.sum(axis=1) > 3.6).astype(np.int64), space, {"n_estimators": 20})
+    problem = problem_of(model, space=space, x=np.full(6, 0.2))
+    best, proof = search(problem)
+    assert best is not None
+    assert proof["proven"] == 1
+    z, figures = search(problem_of(model, space=space, x=np.full(6, 0.2)), seconds=1e-9)
+    assert z is None
+    assert figures["proven"] == 0
+    assert 0 <= figures["lower_bound"] <= proof["lower_bound"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shares": np.array([[1.0, np.nan], [0.0, 1.0]])}, "shares of shape"),
+        ({"nodes": np.array([[0, 1, 1, 2], [-1, 0, 0, 0], [-1, 0, 1, 0]])}, "a cut names no boundary"),
+        ({"nodes": np.array([[5, 0, 1, 2], [-1, 0, 0, 0], [-1, 0, 1, 0]])}, "a split looks at feature 5"),
+        ({"nodes": np.array([[0, 0, 0, 2], [-1, 0, 0, 0], [-1, 0, 1, 0]])}, "a node has two parents"),
+        ({"nodes": np.array([[0, 0, 1, 9], [-1, 0, 0, 0], [-1, 0, 1, 0]])}, "a child is no node"),
+        ({"nodes": np.array([[0, 0, 1, 2], [-1, 0, 7, 0], [-1, 0, 1, 0]])}, "a leaf has no row of shares"),
+        ({"boundaries": (np.array([2.0, 1.0]), NO_ENDS)}, "boundaries do not ascend"),
+        ({"roots": np.empty(0)}, "there is no tree"),
+    ],
+)
+def test_a_structure_that_contradicts_itself_is_refused(change: dict[str, Any], said: str) -> None:
+    sound = Stump(5.0).forest_structure()
+    fields = {name: getattr(sound, name) for name in sound.__dataclass_fields__}
+    with pytest.raises(ModelError, match=f"the forest's structure contradicts itself: .*{said}"):
+        ForestStructure(**{**fields, **change})

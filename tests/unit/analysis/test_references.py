@@ -1,0 +1,91 @@
+"""Results beside those of the searcher that a metric names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from cfbench import CellFinished, ReferenceComparison
+from cfbench.analysis.references import compare_with_reference
+from cfbench.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.errors import StudyError
+from cfbench.harness.store.record import Record
+from cfbench.harness.variants import Variant
+from cfbench.registry import Registered, Registry, RegistryOptions
+
+
+class Above(ReferenceComparison):
+    reference = "cogs"
+
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
+        bounds = pd.Series([figures["bound"] for figures in reference["figures"]], points.index)
+        above: pd.Series[float] = points["loss"] - bounds
+        return above
+
+
+def registry_of(entry: MetricEntry) -> Registry:
+    kinds = (DatasetEntry, ModelEntry, SearcherEntry, ObjectiveEntry)
+    metrics = {entry.name: Registered(entry, "", "", "test")}
+    return Registry(RegistryOptions(), [], {MetricEntry: metrics, **{kind: {} for kind in kinds}}, [])
+
+
+REGISTRY = registry_of(MetricEntry(name="above", metric=Above))
+ABOVE = Variant("above", {}, "above")
+
+
+def put(path: Path, cells: list[tuple[CellFinished, dict[str, Any]]]) -> None:
+    from cfbench_reporters.search_table import search_table
+
+    with Record.open(path, write=True) as record:
+        for event, content in cells:
+            assert event.searches is not None
+            for row in search_table(event.searches).to_pylist():
+                record.append({**row, "figures": dict(row["figures"])})
+            record.finish(event.cell, content, eligible=20)
+
+
+def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finished_cell: Any, tmp_path: Path) -> None:
+    first = finished_cell().cell
+    task = {
+        "dataset": {"name": "credit"},
+        "model": {"name": "rf"},
+        "objective": "none",
+        "fold": 0,
+        "constraints": False,
+    }
+    mine = finished_cell((0.5, None, 0.25), info=replace(first, key="a" * 32, searcher="lore"))
+    other_task = finished_cell((0.5,), info=replace(first, key="b" * 32, searcher="lore", objective="c"))
+    other_model = finished_cell((0.5, 0.25), info=replace(first, key="d" * 32, searcher="dice-a"))
+    other_model.searches["model_fingerprint"] = "e" * 32
+    put(
+        tmp_path / "results",
+        [
+            (finished_cell((0.2, 0.3), info=replace(first, key="c" * 32)), {**task, "seed": 1}),
+            (mine, {**task, "seed": 2}),
+            (other_task, {**task, "objective": "c"}),
+            (other_model, task),
+        ],
+    )
+    with Record.open(tmp_path / "results") as record:
+        comparisons = compare_with_reference(record, REGISTRY, [ABOVE])
+    table = comparisons.table.set_index(["searcher", "row_id"])["value"]
+    assert table["lore"].round(6).to_dict() == pytest.approx({10: 0.375, 11: float("nan")}, nan_ok=True)
+    assert table["cogs"].to_dict() == pytest.approx({10: 0.075, 11: 0.175})
+    assert set(comparisons.complaints) == {
+        "above: cogs has no results for the task; run it there, unless it skips it",
+        "dice-a and cogs asked different fitted models of credit, fold 0: run both with the same models (`cfbench fit` "
+        "makes them)",
+    }
+
+
+def test_a_metric_that_names_no_reference_is_refused(tmp_path: Path, finished_cell: Any) -> None:
+    from cfbench_metrics.judged import Loss
+
+    put(tmp_path / "results", [(finished_cell(), {})])
+    registry = registry_of(MetricEntry(name="loss", metric=Loss))
+    with Record.open(tmp_path / "results") as record, pytest.raises(StudyError, match="'loss' names no reference"):
+        compare_with_reference(record, registry, [Variant("loss", {}, "loss")])
