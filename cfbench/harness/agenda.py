@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from cfbench.events import CellInfo, RunStarted
+from cfbench.harness.estimate import Durations
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
 from cfbench.harness.standing import Metrics, standings
@@ -58,7 +59,7 @@ class Agenda:
         )
 
 
-def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[str]) -> Agenda:
+def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[str], durations: Durations) -> Agenda:
     """Hold `plan` against `record`, without loading a model.
 
     Parameters
@@ -70,9 +71,11 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
         What the study measures.
     retry : collection of str
         Statuses whose searches run again.
+    durations : Durations
+        Told of all searches of finished cells.
     """
     agenda = Agenda()
-    for standing in standings(plan, record, metrics, retry):
+    for standing in standings(plan, record, metrics, retry, durations):
         cell, known = standing.cell, standing.known
         key = cell.info.key
         if cell.skipped:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from cfbench.events import CellInfo
-
-if TYPE_CHECKING:
-    from cfbench.harness.store.summary import CellSummary
 
 NEARNESS = (
     "of the same cell",
@@ -31,29 +25,20 @@ class Durations:
     Other searchers say nothing: one may take a millisecond, another a minute.
     """
 
-    _seconds: defaultdict[_Group, float] = field(default_factory=lambda: defaultdict(float))
-    _searches: defaultdict[_Group, int] = field(default_factory=lambda: defaultdict(int))
-
-    @classmethod
-    def of(cls, summaries: Iterable[CellSummary]) -> Durations:
-        """Take in all searches of a record."""
-        durations = cls()
-        for summary in summaries:
-            if summary.searches:
-                durations.add(summary.info, summary.wall_seconds, summary.searches)
-        return durations
+    _totals: dict[_Group, tuple[float, int]] = field(default_factory=dict)
 
     def add(self, info: CellInfo, seconds: float, searches: int = 1) -> None:
         """Take in searches of a cell that took `seconds` together."""
         for group in _groups(info):
-            self._seconds[group] += seconds
-            self._searches[group] += searches
+            so_far = self._totals.get(group, (0.0, 0))
+            self._totals[group] = (so_far[0] + seconds, so_far[1] + searches)
 
     def expected(self, info: CellInfo) -> tuple[float, str] | None:
         """Return the seconds of a search of a cell and what they are taken from; None where nothing is known."""
         for group in _groups(info):
-            if self._searches[group]:
-                return self._seconds[group] / self._searches[group], NEARNESS[group[0]]
+            if group in self._totals:
+                seconds, searches = self._totals[group]
+                return seconds / max(searches, 1), NEARNESS[group[0]]
         return None
 
 

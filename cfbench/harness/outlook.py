@@ -189,9 +189,10 @@ def look_ahead(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> O
     if record is None:
         return Outlook(plan, tuple(_outlook(standing, Durations()) for standing in standings(plan, None, metrics)))
     with record:
-        durations = Durations.of(record.summaries().values())
+        durations = Durations()
         _add_waiting(durations, record, plan)
-        cells = tuple(_outlook(standing, durations) for standing in standings(plan, record, metrics, retry))
+        found = standings(plan, record, metrics, retry, durations)
+        cells = tuple(_outlook(standing, durations) for standing in found)
         return Outlook(plan, cells, tuple(record.problems))
 
 

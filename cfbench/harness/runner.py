@@ -72,14 +72,14 @@ class Run:
         self._tracking = tracking
         self._resume = resume
         wanted = Metrics(metrics, registry)
-        self._agenda = open_agenda(plan, record, wanted, frozenset(retry))
+        durations = Durations()
+        self._agenda = open_agenda(plan, record, wanted, frozenset(retry), durations)
         self._report = RunReport(self._agenda.done, cells_skipped=self._agenda.skipped)
         self._progress = self._agenda.progress
         cells = self._agenda.to_do
         self._of_model: dict[ModelKey, list[Cell]] = {}
         for cell in cells:
             self._of_model.setdefault(model_key(cell), []).append(cell)
-        durations = Durations.of(record.summaries().values()) if cells else Durations()
         self._schedule = Schedule(cells, durations)
         self._endings = Endings(plan, record, wanted, self._schedule, self._progress, self._report, notify=self._notify)
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}

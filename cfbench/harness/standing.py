@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cfbench.harness.estimate import Durations
 from cfbench.harness.measure import cell_metrics, identity
 from cfbench.harness.plan import Cell, Plan
+from cfbench.harness.store.outlines import Outline, model_of
 from cfbench.harness.variants import Variant
 from cfbench.registry import Registry
 
 if TYPE_CHECKING:
     from cfbench.harness.store.record import Record
-    from cfbench.harness.store.summary import CellSummary
 
 MetricId = tuple[str, str, str]
 SearchId = tuple[int, int]
@@ -27,7 +27,7 @@ class Standing:
     Parameters
     ----------
     cell : Cell
-    known : CellSummary or None
+    known : Outline or None
         What the record says of it.
     done : frozenset of (int, int)
         (point, repetition) of the searches that count as done; it may hold more than is asked for.
@@ -40,7 +40,7 @@ class Standing:
     """
 
     cell: Cell
-    known: CellSummary | None
+    known: Outline | None
     done: frozenset[SearchId]
     to_retry: int = 0
     eligible: int | None = None
@@ -94,7 +94,9 @@ class Metrics:
         return tuple(metric for its_identity, metric in self._wanted if its_identity not in have)
 
 
-def standings(plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str] = ()) -> Iterator[Standing]:
+def standings(
+    plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str] = (), durations: Durations | None = None
+) -> Iterator[Standing]:
     """Hold every cell of `plan` against the record, in the plan's order.
 
     Parameters
@@ -105,37 +107,32 @@ def standings(plan: Plan, record: Record | None, metrics: Metrics, retry: Collec
     metrics : Metrics
     retry : collection of str
         Statuses whose searches count as not done.
+    durations : Durations, optional
+        Told of all searches of finished cells, before the first standing is returned.
     """
-    summaries: Mapping[str, CellSummary] = record.summaries() if record is not None else {}
-    measured: Mapping[str, set[MetricId]] = record.measured() if record is not None else {}
-    done: Callable[[str], Mapping[SearchId, str]] = record.done if record is not None else _nothing
-    eligible = {
-        _model_of(summary.content): summary.eligible
-        for summary in summaries.values()
-        if summary.searches and not summary.failure
-    }
+    known: dict[str, Outline] = {}
+    pending: set[str] = set()
+    measured: Mapping[str, set[MetricId]] = {}
+    if record is not None:
+        pending, measured = record.pending(), record.measured()
+        for info, seconds, one in record.outlines():
+            known[info.key] = one
+            if durations is not None and one.searches:
+                durations.add(info, seconds, one.searches)
+    eligible = {one.model: one.eligible for one in known.values() if one.searches and not one.failure}
     for cell in plan.cells:
         key = cell.info.key
-        known = summaries.get(key)
+        outline = known.get(key)
         if cell.skipped:
-            yield Standing(cell, known, frozenset())
+            yield Standing(cell, outline, frozenset())
             continue
-        statuses = done(key)
+        statuses = {} if record is None else record.done_of(key, outline, has_journal=key in pending)
         kept = frozenset(search for search, status in statuses.items() if status not in retry)
         yield Standing(
             cell,
-            known,
+            outline,
             kept,
             to_retry=len(statuses) - len(kept),
-            eligible=eligible.get(_model_of(cell.content)),
+            eligible=eligible.get(model_of(cell.content)),
             unmeasured=metrics.missing(measured.get(key, set())),
         )
-
-
-def _nothing(_: str) -> Mapping[SearchId, str]:
-    return {}
-
-
-def _model_of(content: Mapping[str, Any]) -> str:
-    """Return what decides which points of a fold are eligible, as text."""
-    return json.dumps([content.get("dataset"), content.get("model"), content.get("fold")], sort_keys=True)

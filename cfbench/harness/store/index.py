@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cfbench.harness.store.disk import explained
 from cfbench.harness.store.linefile import LineFile
-from cfbench.harness.store.lines import Line, pack, scan
+from cfbench.harness.store.lines import Line, pack, scan, walk
 
 _KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
 MOST_STALE = 64
@@ -43,27 +43,49 @@ class Index:
 
     def load(self) -> dict[str, bytes]:
         """Read the file anew and return the payload of every key."""
-        with explained(self._file.path, "read"):
-            found = self._file.read()
-        payloads: dict[str, bytes] = {}
+        return dict(self.payloads())
+
+    def payloads(self) -> Iterator[tuple[str, bytes]]:
+        """Read the file anew and return key and payload of every cell, in the order of the lines that count.
+
+        The file is read twice, so that neither it nor superseded lines are ever in memory as a whole.
+        """
         self._places.clear()
-        damaged = [f"line {number}" for number in found.damaged]
-        for line in found.lines:
-            key = _key_of(line)
-            if key is None:
+        self._lines, self._loaded, self.damaged = 0, True, False
+        with explained(self._file.path, "read"):
+            try:
+                file = self._file.path.open("rb")
+            except FileNotFoundError:
+                return
+        # What a writer appends or replaces meanwhile is for the next reading: this file stays open.
+        with file:
+            with explained(self._file.path, "read"):
+                self._find(file)
+            for key, (start, stop) in sorted(self._places.items(), key=lambda item: item[1]):
+                with explained(self._file.path, "read"):
+                    file.seek(start)
+                    data = file.read(stop - start)
+                yield key, data[data.index(b"{") : -1]
+
+    def _find(self, file: BinaryIO) -> None:
+        """Note where the lines that count are, and report damaged ones."""
+        damaged = []
+        for number, line in walk(file):
+            self._lines += 1
+            key = None if line is None else _key_of(line)
+            if line is None:
+                damaged.append(f"line {number}")
+            elif key is None:
                 damaged.append(f"the line at byte {line.start}")
-                continue
-            payloads[key] = line.payload
-            self._places[key] = (line.start, line.stop)
+            else:
+                self._places[key] = (line.start, line.stop)
         for place in damaged:
             self._report(f"{self._file.path}: {place} is damaged; what it said is read from the cells' tables again")
-        self._lines = len(found.lines) + len(found.damaged)
-        self._loaded, self.damaged = True, bool(damaged)
-        return payloads
+        self.damaged = bool(damaged)
 
     def contents(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the file anew and return key and content of every cell."""
-        for key, payload in self.load().items():
+        for key, payload in self.payloads():
             content = _parsed(payload)
             if content is not None:
                 yield key, content

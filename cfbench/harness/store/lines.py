@@ -10,8 +10,9 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 _HEADER = re.compile(rb"(\d{1,15}) ([0-9a-f]{8}) ")
 
@@ -81,6 +82,21 @@ def scan(data: bytes) -> Scan:
             found.damaged.append(number)
         found.end = newline + 1 if line is None else line.stop
     return found
+
+
+def walk(file: BinaryIO) -> Iterator[tuple[int, Line | None]]:
+    """Yield number and content of every complete line, None for a damaged one, as `scan` finds them.
+
+    One line is in memory at a time: an index of many cells is as large as all the rest that a run holds.
+    """
+    start = 0
+    for number, data in enumerate(file, start=1):
+        if not data.endswith(b"\n"):
+            return  # torn
+        line = _line_at(data, 0)
+        whole = line is not None and line.stop == len(data)
+        yield number, Line(start, start + len(data), line.payload) if line is not None and whole else None
+        start += len(data)
 
 
 def _line_at(data: bytes, start: int) -> Line | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from cfbench.harness.store.cell_line import is_outdated, results_of
+from cfbench.events import CellInfo
+from cfbench.harness.store.cell_line import is_outdated, is_understood, results_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.held import Held
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.journal import Journals
 from cfbench.harness.store.layout import checked_key
 from cfbench.harness.store.measure_tables import Measures
+from cfbench.harness.store.outlines import Outline, outlines
 from cfbench.harness.store.point_values import MetricId, PointValues
 from cfbench.harness.store.rows import Row, SearchId
 from cfbench.harness.store.stored_summaries import stored_summaries
@@ -52,6 +54,10 @@ class RecordReading:
         """
         return stored_summaries(self._index, self._cells, self._report)
 
+    def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
+        """Yield coordinates, wall-clock seconds and outline of the cells that `summaries` knows, one at a time."""
+        return outlines(self._index, self._cells, self._report)
+
     def pending(self) -> set[str]:
         """Return the keys of the cells whose journal waits for `finish`."""
         return set(self._journals.keys())
@@ -62,6 +68,14 @@ class RecordReading:
         journal = self._journals.read(checked_key(key))
         done = self._cells.done(key, self._index.get(key))
         return done | {search: row["status"] for search, row in journal.items()}
+
+    def done_of(self, key: str, outline: Outline | None, *, has_journal: bool) -> dict[SearchId, str]:
+        """Return what `done` does, where the cell's outline is known, and whether it has a journal."""
+        if has_journal:
+            return self.done(key)
+        if outline is None or not outline.mark:
+            return {}
+        return self._cells.done(checked_key(key), {"mark": outline.mark, "done": outline.runs})
 
     def searches(self, key: str) -> pd.DataFrame:
         """Return the searches of a cell, those of its journal included, sorted by point and repetition.
@@ -122,7 +136,7 @@ class RecordReading:
     def _results(self, key: str) -> list[SearchId | None]:
         """Return which search found each point's result."""
         line = self._index.get(key)
-        if line is None or is_outdated(line):
+        if line is None or is_outdated(line) or not is_understood(line):
             found = self._cells.read(key)
             return [] if found is None else results_of(self._cells.line_from(*found).content())
         return results_of(line)

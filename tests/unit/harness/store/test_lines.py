@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfbench.harness.store.linefile import LineFile
-from cfbench.harness.store.lines import encode_line, pack, scan
+from cfbench.harness.store.lines import encode_line, pack, scan, walk
 
 VALUES: list[Any] = [{"a": 1}, ["é\n", 0.1], "x" * 50]
 PAYLOADS = [pack(value) for value in VALUES]
@@ -115,3 +116,14 @@ def test_a_rewrite_replaces_the_file_and_appends_go_on(tmp_path: Path) -> None:
     file.remove()
     assert file.read().lines == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", [0, 3, 14, 40, 60, 90])
+def test_walking_a_file_finds_what_scanning_it_whole_finds(place: int) -> None:
+    data = b"".join(encode_line(pack({"n": n, "text": "x" * n})) for n in (1, 30, 2)) + b"17 0000"
+    spoilt = bytearray(data)
+    spoilt[place] ^= 1
+    for content in (data, bytes(spoilt)):
+        whole, walked = scan(content), list(walk(io.BytesIO(content)))
+        assert [line for _, line in walked if line is not None] == whole.lines
+        assert [number for number, line in walked if line is None] == whole.damaged

@@ -1,0 +1,92 @@
+"""What a run has to know of every cell, and no more: all summaries of a large record would fill the memory."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfbench.events import CellInfo
+from cfbench.harness.store.cell_line import done_of
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.index import Index
+from cfbench.harness.store.rows import SearchId
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A cell of the record.
+
+    Parameters
+    ----------
+    eligible : int
+        Eligible points of its fold.
+    searches : int
+        In its table.
+    skipped, failure : str
+    model : str
+        The data set, the model and the fold that its searches asked, as `model_of` writes them.
+    mark : str
+        Of its table; empty where there is none.
+    runs : tuple
+        Which searches the table holds, as the index writes it.
+    """
+
+    eligible: int
+    searches: int
+    skipped: str
+    failure: str
+    model: str
+    mark: str
+    runs: tuple[Any, ...]
+
+    @property
+    def done(self) -> dict[SearchId, str]:
+        """(point, repetition) of the table's searches, with their statuses."""
+        return done_of({"done": self.runs, "searches": self.searches})
+
+
+def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Iterator[tuple[CellInfo, float, Outline]]:
+    """Read every cell's coordinates, wall-clock seconds and outline; from its table where the index does not know it.
+
+    A cell whose table is gone is reported and left out.
+    """
+    # Listed first: what a writer adds meanwhile is looked for once more below.
+    stored = set(cells.keys())
+    known = set()
+    for key, line in index.contents():
+        try:
+            found = _outlined(line)
+        except (KeyError, TypeError, ValueError) as error:
+            report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
+            continue
+        known.add(key)
+        if line["mark"] and key not in stored and not cells.path(key).exists():
+            report(f"{cells.path(key)} is missing; its cell runs again")
+            continue
+        yield found
+    for key in sorted(stored - known):
+        read = cells.read(key)
+        if read is not None:
+            yield _outlined(cells.line_from(*read).content())
+
+
+def _outlined(line: Mapping[str, Any]) -> tuple[CellInfo, float, Outline]:
+    about = (
+        line["eligible"],
+        line["searches"],
+        line["skipped"],
+        line["failure"],
+        model_of(line["content"]),
+        line["mark"],
+    )
+    runs = tuple(tuple(run) for run in line["done"])
+    return CellInfo(**line["info"]), float(line["wall_seconds"]), Outline(*about, runs)
+
+
+def model_of(content: Mapping[str, Any]) -> str:
+    """Return what decides which points of a fold are eligible, as text; equal texts are one object."""
+    decides = [content.get("dataset"), content.get("model"), content.get("fold")]
+    return sys.intern(json.dumps(decides, sort_keys=True))
