@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from cfbench.forests.sweeps import leads_of as leads_of
     from cfbench.forests.sweeps import leads_of_pair as leads_of_pair
     from cfbench.forests.walks import class_of_cells as class_of_cells
+    from cfbench.harness.again import command_again as command_again
     from cfbench.harness.caches import cache_folder as cache_folder
     from cfbench.harness.kernels import Kernels as Kernels
     from cfbench.harness.kernels import compiled as compiled
@@ -87,8 +88,8 @@ if TYPE_CHECKING:
     from cfbench.metric_contracts import ComparisonMetric as ComparisonMetric
     from cfbench.metric_contracts import CounterfactualMetric as CounterfactualMetric
     from cfbench.metric_contracts import ObjectiveComparison as ObjectiveComparison
-    from cfbench.oracle import NeighbourOracle as NeighbourOracle
     from cfbench.metric_contracts import ReferenceComparison as ReferenceComparison
+    from cfbench.oracle import NeighbourOracle as NeighbourOracle
     from cfbench.oracle import Oracle as Oracle
     from cfbench.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.outcome import Status as Status
@@ -149,6 +150,7 @@ _HOME = {
     "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
     "forests.sweeps": ["leads_along", "leads_of", "leads_of_pair"],
     "forests.walks": ["class_of_cells"],
+    "harness.again": ["command_again"],
     "harness.caches": ["cache_folder"],
     "harness.kernels": ["Kernels", "compiled"],
     "harness.store.load": ["load_record"],

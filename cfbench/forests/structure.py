@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.errors import ModelError, UnavailableError
-from cfbench.forests.walks import classes_of_cells, depth_of
 from cfbench.space import BoolArray, FloatArray, IntArray
 
 Int32Array = NDArray[np.int32]
@@ -109,6 +108,8 @@ class ForestStructure:
     @cached_property
     def depth(self) -> int:
         """The largest number of splits on a way from a root to a leaf."""
+        from cfbench.forests.walks import depth_of  # it loads the compiler
+
         return int(depth_of(self.nodes, self.roots))
 
     @cached_property
@@ -131,6 +132,8 @@ class ForestStructure:
 
     def predict_cells(self, cells: IntArray) -> IntArray:
         """Return the class codes of points given by their cells, shape (n, d)."""
+        from cfbench.forests.walks import classes_of_cells  # it loads the compiler
+
         codes: IntArray = self.classes[classes_of_cells(self.walked, np.require(cells, np.int64, ["C"]))]
         return codes
 

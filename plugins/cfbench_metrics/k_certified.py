@@ -13,10 +13,8 @@ from cfbench import (
     FloatArray,
     ForestStructure,
     ModelError,
-    Settled,
     UnavailableError,
     forest_of,
-    k_certificate,
 )
 from cfbench_metrics.found import Found
 
@@ -62,6 +60,8 @@ class KCertified(CounterfactualMetric):
 
     def _settle(self, structure: ForestStructure, x: FloatArray, z: FloatArray, context: CellContext) -> float:
         target = context.dataset.target
+        from cfbench import Settled, k_certificate  # they load the compiler
+
         certificate = k_certificate(structure, context.dataset.space, x, z, target, seconds=self.seconds)
         if certificate.verdict is Settled.OPEN:
             return np.nan

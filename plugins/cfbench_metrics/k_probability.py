@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric, k_probability
+from cfbench import CellContext, CounterfactualMetric
 from cfbench_metrics.found import Found
 from cfbench_metrics.k_certified import forest_shown
 
@@ -40,6 +40,8 @@ class KProbability(CounterfactualMetric):
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a probability a search, NaN where it found nothing or the limit came first."""
+        from cfbench import k_probability  # it loads the compiler
+
         dataset = context.dataset
         found = Found.among(searches, dataset.space.d)
         values = np.full(len(found.rows), np.nan)

@@ -18,7 +18,6 @@ from cfbench import (
     Reach,
     Term,
     forest_of,
-    k_probability,
 )
 from cfbench_objectives.remarks import nothing_to_fear
 
@@ -88,5 +87,7 @@ class _Penalty:
         return 0.5 * lost
 
     def _probability(self, z: FloatArray, code: int) -> float:
+        from cfbench import k_probability  # it loads the compiler
+
         context = self._context
         return k_probability(self._structure, context.space, context.x, z, code, width=self._width).middle

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from cfbench import CellFinished, CellInfo
+from cfbench import CellFinished, command_again
 from cfbench_reporters.tally import described, printable, several
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def cell_note(event: CellFinished) -> str:
@@ -18,6 +11,10 @@ def cell_note(event: CellFinished) -> str:
     assert event.searches is not None
     searches = event.searches
     points, found = searches["point"].nunique(), int(searches["loss"].notna().sum())
+    repetitions = int(searches["repetition"].max()) + 1
+    command = command_again(
+        [event.cell], event.content, points=int(searches["point"].max()) + 1, repetitions=repetitions
+    )
     of_fold = f" of {event.eligible:,} in the fold" if event.eligible else ""
     return "\n".join(
         [
@@ -27,37 +24,13 @@ def cell_note(event: CellFinished) -> str:
             "To run it again:",
             "",
             "```sh",
-            _plain(command_again(event.cell, event.content, searches)),
+            _plain(command),
             "```",
             "",
             "`searches.parquet` holds every search, `measures.parquet` what metrics say about them; the metric "
             "`anytime_loss` is the median best loss so far, its step the rows asked.",
         ]
     )
-
-
-def command_again(cell: CellInfo, content: Mapping[str, Any], searches: pd.DataFrame) -> str:
-    """Return the command that runs a cell's searches anew, into a record of their own.
-
-    Parameters
-    ----------
-    cell : CellInfo
-    content : mapping
-        All that the cell's key is a digest of; without it, the defaults of limits, steps and seed are left to cfbench.
-    searches : DataFrame
-    """
-    words = ["cfbench", "run"]
-    words += ["--dataset", cell.dataset, "--model", cell.model]
-    words += ["--searcher", cell.searcher, "--objective", cell.objective]
-    words += ["--constraints", "on" if cell.constraints else "off", "--fold", str(cell.fold)]
-    words += ["--points", str(int(searches["point"].max()) + 1)]
-    words += ["--repetitions", str(int(searches["repetition"].max()) + 1)]
-    for key, option in (("query_budget", "--query-budget"), ("time_limit", "--time-limit"), ("seed", "--seed")):
-        if content.get(key) is not None:
-            words += [option, f"{content[key]:g}" if isinstance(content[key], float) else str(content[key])]
-    if content.get("respect_steps"):
-        words.append("--respect-steps")
-    return shlex.join([*words, "--results", "again"])
 
 
 def _plain(text: str) -> str:

@@ -15,10 +15,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from cfbench import MEASURE_SCHEMA, CellFinished, RunStarted
+from cfbench import MEASURE_SCHEMA, CellFinished, RunStarted, command_again
 from cfbench.cli.run import command as run_command
 from cfbench_reporters.cell_files import CellTables
-from cfbench_reporters.cell_note import cell_note, command_again
+from cfbench_reporters.cell_note import cell_note
 from cfbench_reporters.curve import MOST_STEPS, anytime_curve
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.tracking import TrackingReporter
@@ -78,8 +78,7 @@ class TestNote:
         event = finished_cell([0.5] * 6, repetitions=2)
         info = replace(event.cell, searcher="cogs[population_size=50]", objective="k[m=4]", constraints=True, fold=3)
         content = {"query_budget": 5000, "time_limit": 2.5, "seed": 7, "respect_steps": True}
-        assert event.searches is not None
-        words = shlex.split(command_again(info, content, event.searches))
+        words = shlex.split(command_again([info], content, points=3, repetitions=2))
         assert words[:2] == ["cfbench", "run"]
         options = run_command.make_context("run", words[2:]).params
         expected = {
