@@ -3,7 +3,7 @@
 #   make quickstart    install, run a small comparison on real data, show its leaderboard
 #   make test          install the development tools as well, run all tests
 #   make check         style, types, layers, documentation
-#   make leaderboard   the leaderboard of ./results again
+#   make leaderboard   the published leaderboard's page, rendered from its record again
 #   make benchmark     speed and memory measurements
 #   make clean         remove .venv
 #
@@ -34,7 +34,7 @@ check: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -q tests/packaging/test_documentation.py
 
 leaderboard: $(INSTALLED)
-	$(BIN)/cfbench leaderboard
+	$(BIN)/cfbench leaderboard --results leaderboard/record --format html --output leaderboard/index.html
 
 benchmark: $(INSTALLED)
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
