@@ -23,7 +23,7 @@ SMOOTHED, EXCHANGED = 6, 3
 """Sets that are smoothed, and exchanged, in a round."""
 
 N_LEVELS, ENDS = 24, 2
-"""Values of a feature that comes in: many of a few features, or the ends of very many."""
+"""Values of a feature that comes in: many of a few features, or the two ends of every one."""
 
 ROUNDS = 3
 """Rounds of smoothing, of exchanging."""
@@ -66,17 +66,19 @@ def steps(inquiry: Inquiry, plan: Plan) -> Iterator[str]:
     terrain = inquiry.terrain
     if inquiry.limit <= terrain.cheapest_pair() + BETTER:
         return
+    done: set[tuple[tuple[int, ...], float]] = set()
     revert(inquiry, _starts(inquiry, plan), plan.rng)
     yield "revert"
-    if len(terrain.free) > WIDE:
-        exchange_best(inquiry, [int(i) for i in terrain.free], ENDS)
-        yield "exchange"
+    exchange_best(inquiry, [int(i) for i in terrain.free], ENDS)
+    yield "exchange of ends"
+    smooth_best(inquiry, done)
+    yield "smooth"
     for size, n_levels, share in ((2, 6, 1.0), (3, 4, 0.5), (2, 24, 1.0), (3, 8, 1.0)):
         if inquiry.limit <= terrain.cheapest_pair() + BETTER:
             return
         grids(inquiry, size, n_levels, ranked(inquiry, PAIRED if size == 2 else TRIPLED), int(share * plan.most))
         yield f"grid of {size} features and {n_levels} levels"
-        smooth_best(inquiry)
+        smooth_best(inquiry, done)
         yield "smooth"
         if size == 3 and inquiry.best is None:
             return
@@ -92,10 +94,16 @@ def _starts(inquiry: Inquiry, plan: Plan) -> list[Found]:
     return starts or random_starts(inquiry, plan.rng, wanted)
 
 
-def smooth_best(inquiry: Inquiry) -> None:
-    """Smooth the most promising sets, until a round gains nothing."""
+def smooth_best(inquiry: Inquiry, done: set[tuple[tuple[int, ...], float]]) -> None:
+    """Smooth the most promising sets, until a round gains nothing.
+
+    Parameters
+    ----------
+    inquiry : Inquiry
+    done : set of (tuple of int, float)
+        The sets, and values, that are smooth already.
+    """
     terrain = inquiry.terrain
-    done: set[tuple[tuple[int, ...], float]] = set()
     for _ in range(ROUNDS):
         before = inquiry.value
         for found in inquiry.promising()[:SMOOTHED]:

@@ -12,7 +12,7 @@ WIDE = 60
 
 
 def revert(inquiry: Inquiry, starts: list[Found], rng: np.random.Generator) -> None:
-    """Make every start sparse, and polish what may become the best.
+    """Make every start sparse, and polish the best of each set of features that may become the best.
 
     Parameters
     ----------
@@ -25,8 +25,11 @@ def revert(inquiry: Inquiry, starts: list[Found], rng: np.random.Generator) -> N
         sparse = [in_blocks(inquiry, start, rng) for start in starts]
     else:
         sparse = one_by_one(inquiry, starts)
+    polished: set[tuple[int, ...]] = set()
     for found in sorted(sparse, key=lambda each: each.value):
-        if terrain.bound(terrain.changed(found.z)) < inquiry.limit:
+        key = tuple(terrain.changed(found.z))
+        if key not in polished and terrain.bound(key) < inquiry.limit:
+            polished.add(key)
             polish(inquiry, found)
 
 
