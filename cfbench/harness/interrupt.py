@@ -58,3 +58,12 @@ class Interrupt:
         self.requested = True
         if self._open or again:
             raise KeyboardInterrupt
+
+
+def was_asked_for() -> bool:
+    """Whether a KeyboardInterrupt that has come out of a plugin may be the user's; otherwise the plugin made it up."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.SIG_IGN:
+        return False
+    holder = getattr(handler, "__self__", None)
+    return holder.requested if isinstance(holder, Interrupt) else True

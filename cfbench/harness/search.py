@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
-import traceback
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +15,11 @@ from cfbench.contracts import FittedModel, Objective, ObjectiveContext, Searcher
 from cfbench.dataset import Dataset
 from cfbench.entries import Need, SearcherEntry
 from cfbench.errors import BudgetExhausted
+from cfbench.harness.contained import contained
+from cfbench.harness.crash import crash_reason
 from cfbench.harness.fast_yardstick import FastYardstick
 from cfbench.harness.folds import Fold
+from cfbench.harness.interrupt import was_asked_for
 from cfbench.harness.judge import Judge, Verdict
 from cfbench.harness.plan import Cell
 from cfbench.harness.seeds import SearchName, guarded_randomness
@@ -28,9 +29,6 @@ from cfbench.oracle import Meter, Oracle, predict_neighbours
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space import FeatureSpace, FloatArray
-
-LONGEST_MESSAGE = 500
-"""Characters of a plugin's error that a row keeps."""
 
 
 @dataclass(frozen=True)
@@ -191,15 +189,14 @@ def _search(
     exhausted, crash = False, ""
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        # Standard output is for what the user asked for; what a plugin prints goes beside it.
-        with redirect_stdout(sys.stderr):
+        with contained():
             answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
     except BudgetExhausted:
         exhausted = True
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # a plugin's exit, or what its compiled parts raise, ends its own search alone
-        crash = _where(error)
+        if isinstance(error, KeyboardInterrupt) and was_asked_for():
+            raise
+        crash = crash_reason(error)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     trace = trace_of(problem)
     if crash:
@@ -247,19 +244,6 @@ def _after_budget(judge: Judge, best_asked: FloatArray | None) -> Verdict:
     if best_asked is None:
         return Verdict(Status.BUDGET_EXHAUSTED, "no plausible row of the target class had been asked")
     return replace(judge.choose(best_asked[np.newaxis]), status=Status.BUDGET_EXHAUSTED)
-
-
-def _where(error: BaseException) -> str:
-    """Name the error and the line of the plugin that raised it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1] if frames else None
-    place = f" ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})" if last else ""
-    try:
-        said = str(error)
-    except Exception:
-        said = "its message cannot be shown"
-    shown = said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]}..."
-    return f"{type(error).__name__}: {shown}{place}"
 
 
 def _nan(value: float | None) -> float:
