@@ -20,9 +20,9 @@ import pebble
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
+from cfbench.harness.crash import ran_out_of_memory
 from cfbench.harness.interrupt import was_asked_for
 from cfbench.harness.orphans import end_with_parent
-from cfbench.harness.search import ran_out_of_memory
 from cfbench.harness.steady_clock import hold_limits_to_a_steady_clock
 from cfbench.harness.strays import noticed_threads
 from cfbench.harness.worker import Worker, WorkerSetup
