@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from cfbench.digests import DIGEST_BYTES, digest_of
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.store.checked import checked_info
 from cfbench.harness.store.layout import checked_key
 from cfbench.harness.store.rows import Row, checked_row
 from cfbench.harness.store.schema import MEASURE_SCHEMA, PROTOCOL_VERSION, SEARCH_SCHEMA
@@ -81,7 +82,7 @@ def fetched_cell(key: str, file_of: FileOf) -> FetchedCell:
     """
     about = _about(file_of(ABOUT_NAME, MOST_ABOUT))
     try:
-        info = _info(about["cell"])
+        info = checked_info(about["cell"])
         content, eligible, named = dict(about["content"]), int(about["eligible"]), dict(about["files"])
     except (KeyError, TypeError, ValueError) as error:
         raise UnfitCellError(f"its {ABOUT_NAME} does not say which cell it holds: {error!r:.200}") from error
@@ -104,17 +105,6 @@ def _about(data: bytes) -> dict[str, Any]:
         layout = about.get("layout") if isinstance(about, dict) else None
         raise UnfitCellError(f"its {ABOUT_NAME} has layout {layout!r:.20}, this cfbench reads layout {LAYOUT}")
     return about
-
-
-def _info(about: Mapping[str, Any]) -> CellInfo:
-    info = CellInfo(**about)
-    texts = [info.key, info.dataset, info.model, info.searcher, info.objective]
-    texts += [*info.versions, *info.versions.values()]
-    if not all(isinstance(text, str) and len(text) < 10_000 for text in texts):
-        raise TypeError("names and versions must be strings")
-    if not (isinstance(info.constraints, bool) and isinstance(info.white_box, bool)) or type(info.fold) is not int:
-        raise TypeError("constraints and white_box must be true or false, fold a whole number")
-    return info
 
 
 def _check(key: str, info: CellInfo, content: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from cfbench.events import CellInfo
+from cfbench.harness.store.checked import check_summary, checked_content, checked_info
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.store.summary import CellSummary
 
@@ -53,11 +53,23 @@ def summary_of(line: Mapping[str, Any]) -> CellSummary:
     KeyError, TypeError, ValueError
         If the line says something else.
     """
-    values = {name: line[name] for name in _PLAIN}
+    values = {name: line[name] for name in _PLAIN} | {"content": checked_content(line["content"])}
     absent = {} if line.get("mark") else dict.fromkeys(_ADDED, ())  # without a table there is nothing to read it from
     values.update((name, tuple({**absent, **line}[name])) for name in _SEQUENCES)
     values.update((name, _numbers(line[name])) for name in _NUMBERS)
-    return CellSummary(info=CellInfo(**line["info"]), **values)
+    summary = CellSummary(info=checked_info(line["info"]), **values)
+    check_summary(summary)
+    return summary
+
+
+def is_understood(line: Mapping[str, Any]) -> bool:
+    """Whether a line says what this version writes."""
+    try:
+        summary_of(line)
+        done_of(line)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return isinstance(line.get("mark"), str)
 
 
 def is_outdated(line: Mapping[str, Any]) -> bool:
@@ -66,16 +78,28 @@ def is_outdated(line: Mapping[str, Any]) -> bool:
 
 
 def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:
-    """Read back which searches the table holds."""
-    return {
-        (point, repetition): status
-        for status, repetition, first, last in line["done"]
-        for point in range(first, last + 1)
-    }
+    """Read back which searches the table holds.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the line says something else, or that they are not as many as it counts.
+    """
+    runs = [(status, repetition, range(first, last + 1)) for status, repetition, first, last in line["done"]]
+    listed = sum(len(points) for _, _, points in runs)  # before they are written out: a line may say anything
+    if listed != line["searches"]:
+        raise ValueError(f"it counts {line['searches']!r:.30} searches and lists {listed:,}")
+    return {(point, repetition): status for status, repetition, points in runs for point in points}
 
 
 def results_of(line: Mapping[str, Any]) -> list[SearchId | None]:
-    """Read back which search found each point's result; nothing from a line that does not say so."""
+    """Read back which search found each point's result; nothing from a line that does not say so.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the line says something else.
+    """
     pairs = zip(line.get("points", ()), line.get("results", ()), strict=True)
     return [None if repetition is None else (point, repetition) for point, repetition in pairs]
 

@@ -18,6 +18,7 @@ from cfbench.harness.store.point_values import (
     MetricId,
     PointValues,
     Results,
+    is_understood,
     packed,
     values_of_results,
 )
@@ -123,7 +124,9 @@ class Measures:
 
     def _present(self, marks: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """Return the lines of the cells that were measured as they are now."""
-        lines: dict[str, Mapping[str, Any]] = dict(self._index.contents())
+        lines: dict[str, Mapping[str, Any]] = {
+            key: line for key, line in self._index.contents() if is_understood(line)
+        }
         stored = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
         for key in sorted(stored - lines.keys()):
             found = self._read(key)
@@ -208,7 +211,7 @@ def _with_values(about: Mapping[str, Any], values: Mapping[MetricId, FloatArray]
 
 def _measured_in(line: Mapping[str, Any], mark: str) -> set[MetricId]:
     """Return what a line of the index, or a file, counts as measured from the table with that mark."""
-    if not mark or line.get("of") != mark:
+    if not mark or line.get("of") != mark or not is_understood(line):
         return set()
     return {(metric, version, settings) for metric, version, settings in line["measured"]}
 

@@ -25,6 +25,7 @@ from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
 from cfbench.harness.caches import cache_folder
+from cfbench.harness.store.checked import checked_content, checked_info
 from cfbench.harness.store.disk import explained, write_atomically
 from cfbench.harness.store.layout import checked_key
 from cfbench.harness.store.machines import add_machines, machines_in, read_machines
@@ -134,7 +135,7 @@ def unpack_record(folder: Path, record: Record) -> None:
     measures = _by_key(tables["measures.parquet"])
     for cell in tables["cells.parquet"].to_pylist():
         key = checked_key(cell["key"])
-        info, content = CellInfo(**json.loads(cell["info"])), json.loads(cell["content"])
+        info, content = _cell(folder, key, cell)
         if key in searches:
             record.adopt(info, content, cell["eligible"], _rows(searches[key]))
             if key in measures:
@@ -195,6 +196,19 @@ def _tables(folder: Path) -> dict[str, pa.Table]:
     return tables
 
 
+def _cell(folder: Path, key: str, cell: Mapping[str, Any]) -> tuple[CellInfo, dict[str, Any]]:
+    """Return the coordinates and the content in a row of `cells.parquet`."""
+    try:
+        info, content = checked_info(json.loads(cell["info"])), checked_content(json.loads(cell["content"]))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordError(
+            f"{folder / TABLES[0]} does not say what cell {key} is: {error!s:.200}; fetch it anew"
+        ) from error
+    if info.key != key or cell["eligible"] < 0:
+        raise RecordError(f"{folder / TABLES[0]} says of cell {key} what belongs to another; fetch it anew")
+    return info, content
+
+
 def _rows(table: pa.Table) -> Iterator[Row]:
     from cfbench.harness.store.tables import rows_of
 
@@ -205,7 +219,7 @@ def _by_key(table: pa.Table) -> dict[str, pa.Table]:
     """Cut a table, in which the rows of a key follow each other, into one a key."""
     keys = table["cell_key"].to_pylist()
     starts = [i for i, key in enumerate(keys) if i == 0 or keys[i - 1] != key]
-    stops = [*starts[1:], len(keys)]
+    stops = [*starts[1:], len(keys)] if keys else []
     return {keys[start]: table.slice(start, stop - start) for start, stop in zip(starts, stops, strict=True)}
 
 

@@ -6,6 +6,7 @@ A point's result is one of its searches, its best repetition; a metric's table h
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -55,13 +56,25 @@ class PointValues:
             if metric not in metrics:
                 continue
             if "values" in line:
-                found[key] = unpacked(line["values"][metrics.index(metric)])
-                continue
+                with contextlib.suppress(ValueError):  # no base64, or no numbers: the table says it
+                    found[key] = unpacked(line["values"][metrics.index(metric)])
+                    continue
             if key not in self._tables:
                 self._tables[key] = self._read(key)
             if metric in self._tables[key]:
                 found[key] = self._tables[key][metric]
         return found
+
+
+def is_understood(line: Mapping[str, Any]) -> bool:
+    """Whether a line of the index of measures says what this version, or an earlier one, writes."""
+    measured = line.get("measured")
+    if not isinstance(line.get("of"), str) or not isinstance(measured, list):
+        return False
+    if not all(isinstance(given, list) and [*map(type, given)] == [str, str, str] for given in measured):
+        return False
+    values = line.get("values", [""] * len(measured))
+    return isinstance(values, list) and len(values) == len(measured) and {*map(type, values)} <= {str}
 
 
 def values_of_results(table: pd.DataFrame, results: Results) -> dict[MetricId, FloatArray]:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
+from cfbench.harness.store.cell_line import CellLine, done_of, is_understood, summary_of
 from cfbench.harness.store.disk import explained, make_directory
 from cfbench.harness.store.layout import check_directory, checked_key, create_record, opened_path
 from cfbench.harness.store.lock import WriterLock
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.recovery import complete_index, end_compactions
-from cfbench.harness.store.rows import Row, checked_row
+from cfbench.harness.store.rows import Row, SearchId, checked_row
 from cfbench.harness.store.summary import CellSummary
 
 if TYPE_CHECKING:
@@ -214,9 +214,9 @@ class Record(RecordReading):
         self, info: CellInfo, content: Mapping[str, Any], *, skipped: str = "", failure: str = ""
     ) -> CellSummary:
         self._check_writable()
-        known = self._index.get(checked_key(info.key))
-        summary, mark, done = CellSummary(info, dict(content)), "", {}
-        if known is not None and known.get("mark"):
+        known = self._index.get(checked_key(info.key)) or {}
+        summary, mark, done = CellSummary(info, dict(content)), "", dict[SearchId, str]()
+        if known.get("mark") and is_understood(known):
             summary, mark, done = summary_of(known), known["mark"], done_of(known)
         summary = replace(summary, skipped=skipped, failure=failure)
         self._note(info.key, CellLine(summary, mark, done))

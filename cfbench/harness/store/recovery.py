@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from cfbench.harness.store.cell_line import summary_of
+from cfbench.harness.store.cell_line import is_understood
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.journal import Journals
@@ -18,7 +15,7 @@ def complete_index(index: Index, cells: Cells) -> None:
     A line of an earlier version, without something that summaries hold today, counts as lacking. Of cells without a
     table, skipped or failed, nothing can be written; the next run notes them again.
     """
-    known = {key for key, line in index.contents() if _understood(line)}
+    known = {key for key, line in index.contents() if is_understood(line)}
     if index.damaged:
         index.rewrite()
     for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
@@ -45,11 +42,3 @@ def end_compactions(index: Index, cells: Cells, journals: Journals) -> None:
             if (index.get(key) or {}).get("mark") != mark:
                 index.put(key, cells.line_from(stored, mark).content())
             journals.remove(key)
-
-
-def _understood(line: Mapping[str, Any]) -> bool:
-    try:
-        summary_of(line)
-    except (KeyError, TypeError, ValueError):
-        return False
-    return True

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.store.checked import checked_content, checked_info
 from cfbench.harness.store.lines import encode_line, pack, scan
+from cfbench.harness.store.point_values import is_understood
 from cfbench.harness.store.rows import Row
 from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
 from cfbench.harness.store.seal import OPEN, SEAL, is_whole, sealed
@@ -63,12 +68,14 @@ def decode_cell(data: bytes, key: str) -> StoredCell:
     """
     table, about = _decode(data, SEARCH_SCHEMA)
     try:
-        info = CellInfo(**about["info"])
-        cell = StoredCell(info, dict(about["content"]), int(about["eligible"]), table)
+        info = checked_info(about["info"])
+        cell = StoredCell(info, checked_content(about["content"]), operator.index(about["eligible"]), table)
     except (KeyError, TypeError, ValueError) as error:
         raise UnreadableTableError(f"it does not say which cell it holds: {error!r}") from error
     if info.key != key or set(table["cell_key"].unique().to_pylist()) - {key}:
         raise UnreadableTableError(f"it holds cell {info.key}")
+    if cell.eligible < 0 or _is_ragged(table["candidates"].combine_chunks()):
+        raise UnreadableTableError("it holds what no search writes")
     return cell
 
 
@@ -86,7 +93,7 @@ def decode_measures(data: bytes, key: str) -> tuple[pa.Table, dict[str, Any]]:
         If `data` is not the file of the cell's measures, whole and undamaged.
     """
     table, about = _decode(data, MEASURE_SCHEMA)
-    if set(table["cell_key"].unique().to_pylist()) - {key} or not {"of", "measured"} <= about.keys():
+    if set(table["cell_key"].unique().to_pylist()) - {key} or not is_understood(about):
         raise UnreadableTableError("it holds the measures of another cell")
     return table, about
 
@@ -142,6 +149,13 @@ def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
     if not table.schema.equals(schema, check_metadata=False) or not isinstance(about, dict):
         raise UnreadableTableError("its columns are not those of the schema")
     return table.replace_schema_metadata(schema.metadata), about
+
+
+def _is_ragged(candidates: pa.ListArray) -> bool:
+    """Whether the candidates of a search, in a column of lists of vectors, differ in their length."""
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(candidates.flatten()), -1))
+    searches = np.asarray(pc.list_parent_indices(candidates))
+    return bool(np.any(lengths < 0) or np.any((np.diff(lengths) != 0) & (np.diff(searches) == 0)))
 
 
 def _sorted(value: Any) -> Any:
