@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench_searchers.sparse_sweep.inquiry import Inquiry
+from cfbench_searchers.sparse_sweep.inquiry import Found, Inquiry
 from cfbench_searchers.sparse_sweep.zoom import zoom
 
 AT_ONCE = 512
@@ -40,7 +40,7 @@ def sweep(inquiry: Inquiry) -> None:
             followed.add(side)
             near = _next_nearer(terrain.levels[i], float(terrain.home[i]), value)
             if terrain.base + terrain.least[i] + terrain.slope[i] * abs(near - terrain.home[i]) < inquiry.limit:
-                zoom(inquiry, Z[k], float(answers[k]), i, near)
+                zoom(inquiry, Found(float(answers[k]), Z[k]), i, near)
 
 
 def _next_nearer(levels: np.ndarray[tuple[int], np.dtype[np.float64]], home: float, value: float) -> float:

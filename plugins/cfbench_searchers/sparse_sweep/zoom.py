@@ -14,16 +14,13 @@ WORTHWHILE = 1e-7
 """Gain that another pass over all features has to promise."""
 
 
-def zoom(inquiry: Inquiry, z: FloatArray, value: float, i: int, near: float | None = None) -> Found:
-    """Move a numerical feature of `z` towards `x` as far as that lowers the value.
+def zoom(inquiry: Inquiry, at: Found, i: int, near: float | None = None) -> Found:
+    """Move a numerical feature of a candidate towards `x` as far as that lowers the value.
 
     Parameters
     ----------
     inquiry : Inquiry
-    z : ndarray of float64, shape (d,)
-        Of the target class.
-    value : float
-        Of `z`.
+    at : Found
     i : int
     near : float, optional
         A value nearer to `x` that is known to lose the class; that of `x` if not given.
@@ -34,7 +31,6 @@ def zoom(inquiry: Inquiry, z: FloatArray, value: float, i: int, near: float | No
     keep the class the best is taken, for the loss alone the nearest, and the segment before it comes next.
     """
     terrain = inquiry.terrain
-    at = Found(value, z)
     lost = float(terrain.home[i]) if near is None else near
     while len(points := terrain.between(i, lost, float(at.z[i]), POINTS)):
         Z = np.tile(at.z, (len(points), 1))
@@ -58,7 +54,7 @@ def polish(inquiry: Inquiry, at: Found) -> Found:
             at = put_back
         numbers = [i for i in terrain.changed(at.z) if terrain.is_numerical[i]]
         for i in sorted(numbers, key=lambda i: -terrain.slope[i] * abs(at.z[i] - terrain.home[i])):
-            at = zoom(inquiry, at.z, at.value, i)
+            at = zoom(inquiry, at, i)
         if at.value > before - WORTHWHILE:
             break
     return at
