@@ -9,7 +9,6 @@ import numpy as np
 from cfbench import FloatArray
 from cfbench_searchers.sparse_sweep.inquiry import Found, Inquiry
 from cfbench_searchers.sparse_sweep.smooth import smooth
-from cfbench_searchers.sparse_sweep.zoom import polish
 
 AT_ONCE = 500
 """Candidates of one question."""
@@ -35,7 +34,7 @@ def explore(inquiry: Inquiry, rng: np.random.Generator) -> Iterator[str]:
         values = inquiry.ask(Z)
         k = int(np.argmin(values))
         if np.isfinite(values[k]):
-            smooth(inquiry, polish(inquiry, Found(float(values[k]), Z[k])))
+            smooth(inquiry, Found(float(values[k]), Z[k]))
         yield "explore"
 
 

@@ -126,11 +126,12 @@ def exchange_best(inquiry: Inquiry, features: list[int], n_levels: int) -> None:
 
 
 def ranked(inquiry: Inquiry, n: int) -> list[int]:
-    """At most `n` features, those first that occur in the best sets found so far; all of them if they are few."""
+    """At most `n` features, those first that occur in the best sets met so far; all of them if they are few."""
     terrain = inquiry.terrain
     if len(terrain.free) <= n:
         return [int(i) for i in terrain.free]
     weight = np.zeros(terrain.d)
-    for key, found in inquiry.best_of.items():
-        weight[list(key)] += found.value**-2
+    best_first = sorted(inquiry.best_of, key=lambda key: inquiry.best_of[key].value)
+    for place, key in enumerate(best_first):
+        weight[list(key)] += 1 / (1 + place)
     return [int(i) for i in terrain.free[np.argsort(-weight[terrain.free], kind="stable")][:n]]

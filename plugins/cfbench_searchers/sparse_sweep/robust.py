@@ -28,6 +28,12 @@ POLISHING, SETTLING = 0.75, 0.5
 """Shares of the evaluations that hearing leaves, and that polishing leaves: for telling the best from what only looked
 the best."""
 
+GAIN = 1e-5
+"""By which a move has to be judged better."""
+
+MOST_OFTEN = 2048
+"""Evaluations of a finalist, at most."""
+
 LONGEST = 0.12
 """Share of the evaluations that one set may be polished with."""
 
@@ -115,7 +121,7 @@ class Jury:
             new = race.judge(race.judge(new, 1)[:6], 4)
             new = race.judge(new[:2], 16)
             race.judge(np.array([at]), min(int(race.times[at]) + 4, 64))
-            if len(new) and race.means[new[0]] < race.means[at] - 1e-5:
+            if len(new) and race.means[new[0]] < race.means[at] - GAIN:
                 at = int(new[0])
             else:
                 step, is_first = step / 2, False
@@ -131,7 +137,7 @@ class Jury:
         finalists = np.concatenate([order[:16], self._entered(np.concatenate(nearer), np.inf)])
         for times, kept in ((SURE, 24), (16, 12), (32, 6), (64, 4)):
             finalists = race.judge(finalists, times)[:kept]
-        race.judge(finalists, min(int(race.times[finalists].min()) + int(race.left // len(finalists)), 2048))
+        race.judge(finalists, min(int(race.times[finalists].min()) + int(race.left // len(finalists)), MOST_OFTEN))
 
     def _entered(self, Z: FloatArray, value: float) -> IntArray:
         """Enter the rows of the target class that cost less than `value`; return their places."""

@@ -18,6 +18,8 @@ def sweep(inquiry: Inquiry) -> None:
     costs more than the best is never asked. Every hit of a numerical feature is followed back towards `x`.
     """
     terrain = inquiry.terrain
+    if terrain.base > 0:  # `x` lies off a step: what is nearest to it may be an answer
+        inquiry.ask(terrain.home[np.newaxis])
     if len(terrain.free) == 0:
         return
     features = np.concatenate([np.full(len(terrain.levels[i]), i) for i in terrain.free])

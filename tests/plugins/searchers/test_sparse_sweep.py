@@ -164,6 +164,14 @@ def test_a_factual_value_off_its_step_is_left(make_problem: MakeProblem) -> None
     assert z[1] == pytest.approx(0.7, abs=1e-6)
 
 
+def test_the_step_next_to_the_factual_value_may_be_the_answer(make_problem: MakeProblem) -> None:
+    space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, 0, 9, step=3.0), FeatureSpec("m", Kind.NUMERICAL, 0, 1)))
+    problem = make_problem(space, [4.0, 0.5], lambda Z: Z[:, 0] < 3.5, respect_steps=True)
+    z = SparseSweep().search(problem, rng())
+    assert z is not None
+    assert z.tolist() == [3, 0.5]
+
+
 @pytest.mark.parametrize("budget", [1, 7, 60, 500, 2_500, 6_000])
 def test_a_budget_is_used_to_its_end_and_nothing_is_lost(
     make_problem: MakeProblem, numbers: Numbers, asked: list[FloatArray], budget: int
