@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import done_of
+from cfbench.harness.store.cell_line import done_of, summary_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.rows import SearchId
@@ -74,16 +74,12 @@ def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Itera
 
 
 def _outlined(line: Mapping[str, Any]) -> tuple[CellInfo, float, Outline]:
-    about = (
-        line["eligible"],
-        line["searches"],
-        line["skipped"],
-        line["failure"],
-        model_of(line["content"]),
-        line["mark"],
-    )
+    summary = summary_of(line)  # which holds the line against what cfbench writes
+    about = (summary.eligible, summary.searches, summary.skipped, summary.failure, model_of(summary.content))
     runs = tuple(tuple(run) for run in line["done"])
-    return CellInfo(**line["info"]), float(line["wall_seconds"]), Outline(*about, runs)
+    outline = Outline(*about, line["mark"], runs)
+    outline.done  # noqa: B018 - it raises where the line does not list as many searches as it counts
+    return summary.info, summary.wall_seconds, outline
 
 
 def model_of(content: Mapping[str, Any]) -> str:

@@ -1,0 +1,52 @@
+"""Ctrl-C once ends a run cleanly, twice at once; the same command goes on."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.faults.conftest import Gate, Study
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_once_ends_the_run_cleanly(study: Study, gate: Gate, number: signal.Signals) -> None:
+    study.searchers = ("honest", "waits")
+    whole = study.undisturbed()
+    gate.close_for("search")
+    command = study.begin()
+    assert gate.arrival() == command.number
+    command.kill(number)
+    assert command.wait() == 130
+    assert "every finished search is in the record; go on with: cfbench run --dataset toy" in command.said()
+    before = study.done()
+    gate.open_for_the_next("search")
+    code, said = study.run()
+    assert code == 0
+    assert f"{8 - len(before)} searches run" in said
+    assert study.digest() == whole
+
+
+def test_ctrl_c_is_held_back_while_a_reporter_works_and_a_second_one_ends_the_run_at_once(
+    study: Study, gate: Gate
+) -> None:
+    study.folds = (0, 1)
+    whole = study.undisturbed()
+    gate.close_for("report")
+    command = study.begin()
+    gate.arrival()
+    sent = 0
+    while sent < 100:
+        command.kill(signal.SIGINT)
+        sent += 1
+        if command.is_over(0.3):
+            break
+    assert sent > 1
+    assert command.wait() == 130
+    assert "go on with: cfbench run --dataset toy" in command.said()
+    assert len(study.done()) == 4
+    gate.open_for_the_next("report")
+    assert study.run()[0] == 0
+    assert study.digest() == whole
