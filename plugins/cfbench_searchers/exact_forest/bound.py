@@ -86,7 +86,7 @@ def budget_bound(
     limit: float,
     rounding: float,
     alive: Any,
-    mark: bool,
+    reached: Any,
     pull: Any,
 ) -> Any:
     """Return a lower bound on the cost of the counterfactuals of a box; infinite where none is below the limit.
@@ -103,9 +103,9 @@ def budget_bound(
     rounding : float
         Leads above minus this count as enough.
     alive : ndarray of bool, shape (N,)
-        The nodes that may be reached below the limit in the whole space.
-    mark : bool
-        Whether this is the whole space: `alive` is filled then.
+        The nodes on ways to leaves that can be reached below the limit in a larger box.
+    reached : ndarray of bool, shape (N,)
+        All False; filled with such nodes of this box.
     pull : ndarray of float64, shape (d,)
         Filled: how much of the trees' leads hangs on each feature.
     """
@@ -117,7 +117,7 @@ def budget_bound(
     for root in forest.roots:
         best[:] = -np.inf
         lead, n_needed = best_leads(
-            forest, depth, root, target, costs, box, own_price, spent, limit, step, alive, mark, best, needed
+            forest, depth, root, target, costs, box, own_price, spent, limit, step, alive, reached, best, needed
         )
         cheap = np.inf
         for k in range(n_classes):
@@ -154,7 +154,7 @@ def best_leads(
     limit: float,
     step: float,
     alive: Any,
-    mark: bool,
+    reached: Any,
     best: Any,
     needed: Any,
 ) -> Any:
@@ -183,12 +183,13 @@ def best_leads(
         node, side = path[at], stage[at]
         f = nodes[node, 0]
         if f < 0:
-            own = keep_lead(shares[nodes[node, 2]], target, (cost[at] - spent) / step, best)
+            own = keep_lead(shares, nodes[node, 2], target, (cost[at] - spent) / step, best)
             if own > lead:
                 lead, n_needed = own, paid_for(nodes, path[:at], price, own_price, needed)
-            if mark:
-                for above in range(at + 1):
-                    alive[path[above]] = True
+            above = at
+            while above >= 0 and not reached[path[above]]:
+                reached[path[above]] = True
+                above -= 1
             at -= 1
             continue
         if side == 0:
@@ -200,22 +201,22 @@ def best_leads(
             continue
         stage[at] += 1
         child = nodes[node, 2 + side]
-        if (mark or alive[child]) and narrow(costs, f, nodes[node, 1], side, low, high, price):
-            reached = cost[at] - kept_price[at] + price[f]
-            if reached < limit:
+        if alive[child] and narrow(costs, f, nodes[node, 1], side, low, high, price):
+            total = cost[at] - kept_price[at] + price[f]
+            if total < limit:
                 at += 1
-                path[at], stage[at], cost[at] = child, 0, reached
+                path[at], stage[at], cost[at] = child, 0, total
     return lead, n_needed
 
 
 @compiled_or_plain
-def keep_lead(shares: Any, target: int, steps: float, best: Any) -> Any:
+def keep_lead(shares: Any, leaf: Any, target: int, steps: float, best: Any) -> Any:
     """Raise the best leads by those of one leaf, `steps` into the budget; return its lead over the strongest rival."""
     bin_ = min(max(int(steps - _SAFE), 0), STEPS - 1)
     least = np.inf
-    for k in range(len(shares)):
+    for k in range(shares.shape[1]):
         if k != target:
-            lead = shares[target] - shares[k]
+            lead = shares[leaf, target] - shares[leaf, k]
             best[k, bin_] = max(best[k, bin_], lead)
             least = min(least, lead)
     return least

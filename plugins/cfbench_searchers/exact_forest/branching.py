@@ -6,6 +6,7 @@ import heapq
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,22 @@ from numpy.typing import NDArray
 from cfbench import FloatArray, IntArray
 from cfbench_searchers.exact_forest.bound import budget_bound, settle
 from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
+
+
+class Part(NamedTuple):
+    """A box of cells.
+
+    Parameters
+    ----------
+    low, high : ndarray of int64, shape (d,)
+        The lowest and the highest cell of each feature.
+    alive : ndarray of uint8
+        The nodes, a bit each, that a larger box reaches on ways to leaves that are cheap enough: all others are dead.
+    """
+
+    low: IntArray
+    high: IntArray
+    alive: NDArray[np.uint8]
 
 
 @dataclass(eq=False)
@@ -53,15 +70,16 @@ class BranchAndBound:
             Before; the task's best and `lower_bound` are what they are by then.
         """
         task, numbers = self.task, count()
-        alive = np.zeros(len(task.structure.nodes), dtype=bool)
-        whole = (np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1)
-        waiting = [(self.lower_bound, next(numbers), *whole)]
+        everything = np.packbits(np.ones(len(task.structure.nodes), dtype=bool))
+        whole = Part(np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1, everything)
+        waiting = [(self.lower_bound, next(numbers), whole)]
         while waiting and waiting[0][0] < self._limit:
             self.lower_bound = waiting[0][0]
             task.check_time()
-            bound, _, low, high = heapq.heappop(waiting)
-            for part in self._look_at(bound, low, high, alive):
-                heapq.heappush(waiting, (part[0], next(numbers), *part[1:]))
+            bound, _, part = heapq.heappop(waiting)
+            needed, parts = self._look_at(part)
+            for one in parts:
+                heapq.heappush(waiting, (max(bound, needed), next(numbers), one))
         self.lower_bound = np.inf if task.best is None else task.best.cost
 
     @cached_property
@@ -75,31 +93,30 @@ class BranchAndBound:
         """What a point has to cost less than to be of interest; finite."""
         return min(self.task.limit, self._dearest)
 
-    def _look_at(
-        self, bound: float, low: IntArray, high: IntArray, alive: NDArray[np.bool_]
-    ) -> list[tuple[float, IntArray, IntArray]]:
-        """Bound a box and cut it; return its parts with their bounds."""
+    def _look_at(self, part: Part) -> tuple[float, list[Part]]:
+        """Bound a box and cut it; return the bound, and its parts, none where there is nothing to look for."""
+        low, high, alive = part.low, part.high, part.alive
         task, costs = self.task, self.task.costs
         price, cells, pull = np.empty(task.d), np.empty(task.d, dtype=np.int64), np.empty(task.d)
         spent = settle(costs, low, high, self._limit, price, cells)
-        is_whole, self.boxes = self.boxes == 0, self.boxes + 1
+        self.boxes += 1
         if not spent < self._limit:
-            return []
+            return np.inf, []
         if task.is_target(cells):
             found = Best(costs.total(cells), cells)
             task.offer(found)
-            if found.cost <= spent + SLACK:
-                return []
-        if not spent < self._limit:
-            return []
+            if found.cost <= spent + SLACK or not spent < self._limit:
+                return np.inf, []
         walked, depth, box = task.structure.walked, task.structure.depth, (low, high, price)
-        budget = (spent, self._limit, task.rounding)
-        needed = budget_bound(walked, depth, task.target, costs, box, *budget, alive, is_whole, pull)
+        budget, n_nodes = (spent, self._limit, task.rounding), len(walked.nodes)
+        within, reached = np.unpackbits(alive, count=n_nodes).view(bool), np.zeros(n_nodes, dtype=bool)
+        needed = float(budget_bound(walked, depth, task.target, costs, box, *budget, within, reached, pull))
         if not needed < self._limit:
-            return []
-        return [(max(bound, needed), *part) for part in self._parts(low, high, pull)]
+            return np.inf, []
+        alive = np.packbits(reached)
+        return needed, [Part(*sides, alive) for sides in self._sides(low, high, pull)]
 
-    def _parts(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
+    def _sides(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
         """Cut a box where most leads hang: into the cheapest cell and what lies on its sides, or else in two."""
         wide = high > low
         if not wide.any():
