@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.run_options import run_options, session_from_options
+from cfbench.cli.telling import tell
 
 if TYPE_CHECKING:
     from cfbench.harness.outlook import Outlook
+
+
+PROBLEMS_SHOWN = 10
+"""Damaged files of a record that are named."""
 
 
 @click.command("plan", short_help="Show what a run would do, and how long it may take.")
@@ -30,8 +35,10 @@ def command(*, every_cell: bool, form: str, **options: Any) -> None:
     if form == "json":
         click.echo(json.dumps(outlook.to_json(), indent=2))
         return
-    for problem in outlook.problems:
-        click.echo(f"Warning: {problem}", err=True)
+    for problem in outlook.problems[:PROBLEMS_SHOWN]:
+        tell("Warning", problem)
+    if len(outlook.problems) > PROBLEMS_SHOWN:
+        click.echo(f"Warning: and {len(outlook.problems) - PROBLEMS_SHOWN:,} more like these", err=True)
     click.echo("\n".join(_text(outlook, every_cell=every_cell)))
 
 

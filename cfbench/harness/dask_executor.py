@@ -67,6 +67,8 @@ class DaskExecutor:
         If a worker lacks something that the study needs, or has another version of it.
     """
 
+    blocks = False
+
     def __init__(self, setup: WorkerSetup, mission: Mission, cluster: object) -> None:
         self._client, self._is_ours = connect(cluster)
         self._mission = mission

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol
@@ -60,6 +60,9 @@ class Job:
 class Executor(Protocol):
     """Runs jobs, each on a slot: one job at a time."""
 
+    blocks: bool
+    """Whether `submit` returns only when the job has ended."""
+
     @property
     def slots(self) -> int:
         """How many there are; it may grow."""
@@ -95,21 +98,29 @@ class ExecutorLost(CfbenchError):
 class SerialExecutor:
     """Runs jobs in this process, one after the other; it knows no time limit.
 
+    From the first job until it is closed, numerical libraries have one thread here.
+
     Parameters
     ----------
     worker : Worker
     """
 
+    blocks = True
     slots = 1
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self._held = ExitStack()
+        self._holds = False
 
     def submit(self, slot: int, job: Job) -> Future[Any]:  # noqa: ARG002 - there is one slot
         """Run `job` now and return its ended future."""
         future: Future[Any] = Future()
         try:
-            with _one_thread(), noticed_threads():
+            if not self._holds:
+                self._held.enter_context(_one_thread())
+                self._holds = True
+            with noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except BaseException as error:  # a plugin's exit costs its own cell
             if isinstance(error, KeyboardInterrupt) and was_asked_for():
@@ -118,7 +129,9 @@ class SerialExecutor:
         return future
 
     def close(self) -> None:
-        """Nothing is left running."""
+        """Give the libraries their threads back; nothing is left running."""
+        self._held.close()
+        self._holds = False
 
 
 class ProcessExecutor:
@@ -129,6 +142,8 @@ class ProcessExecutor:
     setup : WorkerSetup
     slots : int
     """
+
+    blocks = False
 
     def __init__(self, setup: WorkerSetup, slots: int) -> None:
         self.slots = slots

@@ -82,6 +82,8 @@ class Run:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
         self._endings = Endings(plan, record, wanted, self._schedule, self._progress, self._report, notify=self._notify)
+        self._slots = 0
+        self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
 
     def go(self) -> RunReport:
@@ -117,35 +119,46 @@ class Run:
 
     def _loop(self, interrupt: Interrupt) -> None:
         """Keep every idle slot busy, and take results as they come."""
-        slots, idle = 0, list[int]()
+        ended: list[tuple[int, Assignment, Future[Any]]] = []
         while True:
-            if self._executor.slots > slots:  # at the start, and where workers join a cluster
-                idle = [*range(slots, self._executor.slots), *idle]
-                slots = self._executor.slots
-            while idle:
-                assignment = self._schedule.next_for(idle[-1], slots)
-                if assignment is None:
-                    break
-                slot = idle.pop()
-                with interrupt.allowed():
-                    future = self._executor.submit(slot, assignment.job())
-                self._running[future] = (slot, assignment)
+            # Workers go on while their last results are written, where submitting does not mean waiting.
+            if not self._executor.blocks:
+                self._fill(interrupt)
+            for _, assignment, future in ended:
+                self._receive(assignment, future)
+            self._fill(interrupt)
             if not self._running:
                 return
             with interrupt.allowed():
-                ended, _ = wait(self._running, timeout=PATIENCE, return_when=FIRST_COMPLETED)
-            for future in ended:
-                slot, assignment = self._running.pop(future)
-                idle.append(slot)
-                self._receive(slot, assignment, future)
+                done, _ = wait(self._running, timeout=PATIENCE, return_when=FIRST_COMPLETED)
+            ended = [(*self._running.pop(future), future) for future in done]
+            for slot, _, future in ended:
+                if isinstance(future.exception(), (TimeoutError, WorkerDied)):
+                    self._schedule.forget_slot(slot)
+                self._idle.append(slot)
 
-    def _receive(self, slot: int, assignment: Assignment, future: Future[Any]) -> None:
+    def _fill(self, interrupt: Interrupt) -> None:
+        """Give idle slots the next jobs."""
+        slots = self._executor.slots
+        if slots > self._slots:  # at the start, and where workers join a cluster
+            self._idle = [*range(self._slots, slots), *self._idle]
+            self._slots = slots
+        while self._idle:
+            assignment = self._schedule.next_for(self._idle[-1], self._slots)
+            if assignment is None:
+                return
+            slot = self._idle.pop()
+            with interrupt.allowed():
+                future = self._executor.submit(slot, assignment.job())
+            self._running[future] = (slot, assignment)
+            if self._executor.blocks:
+                return  # its result is taken before the next job
+
+    def _receive(self, assignment: Assignment, future: Future[Any]) -> None:
         error = future.exception()
         if isinstance(error, ExecutorLost):
             raise error
         if error is not None:
-            if isinstance(error, (TimeoutError, WorkerDied)):
-                self._schedule.forget_slot(slot)
             self._failed(assignment, error)
             return
         result = future.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from cfbench.harness.store.cell_line import done_of, summary_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.rows import SearchId
+from cfbench.harness.store.summary import CellSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,11 @@ class Outline:
     @property
     def done(self) -> dict[SearchId, str]:
         """(point, repetition) of the table's searches, with their statuses."""
-        return done_of({"done": self.runs, "searches": self.searches})
+        return done_of(self.line())
+
+    def line(self) -> dict[str, Any]:
+        """Return what the index says of the table."""
+        return {"mark": self.mark, "searches": self.searches, "done": self.runs}
 
 
 def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Iterator[tuple[CellInfo, float, Outline]]:
@@ -58,7 +63,7 @@ def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Itera
     known = set()
     for key, line in index.contents():
         try:
-            found = _outlined(line)
+            found = _outlined(summary_of(line), line["mark"], line["done"])  # held against what cfbench writes
         except (KeyError, TypeError, ValueError) as error:
             report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
             continue
@@ -70,14 +75,20 @@ def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Itera
     for key in sorted(stored - known):
         read = cells.read(key)
         if read is not None:
-            yield _outlined(cells.line_from(*read).content())
+            made = cells.line_from(*read)
+            yield _outlined(made.summary, made.mark, made.content()["done"])
 
 
-def _outlined(line: Mapping[str, Any]) -> tuple[CellInfo, float, Outline]:
-    summary = summary_of(line)  # which holds the line against what cfbench writes
-    about = (summary.eligible, summary.searches, summary.skipped, summary.failure, model_of(summary.content))
-    runs = tuple(tuple(run) for run in line["done"])
-    outline = Outline(*about, line["mark"], runs)
+def _outlined(summary: CellSummary, mark: str, runs: Iterable[Any]) -> tuple[CellInfo, float, Outline]:
+    outline = Outline(
+        eligible=summary.eligible,
+        searches=summary.searches,
+        skipped=summary.skipped,
+        failure=summary.failure,
+        model=model_of(summary.content),
+        mark=mark,
+        runs=tuple(tuple(run) for run in runs),
+    )
     outline.done  # noqa: B018 - it raises where the line does not list as many searches as it counts
     return summary.info, summary.wall_seconds, outline
 

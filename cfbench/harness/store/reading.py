@@ -75,7 +75,7 @@ class RecordReading:
             return self.done(key)
         if outline is None or not outline.mark:
             return {}
-        return self._cells.done(checked_key(key), {"mark": outline.mark, "done": outline.runs})
+        return self._cells.done(checked_key(key), outline.line())
 
     def searches(self, key: str) -> pd.DataFrame:
         """Return the searches of a cell, those of its journal included, sorted by point and repetition.

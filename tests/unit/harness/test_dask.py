@@ -88,6 +88,8 @@ def executor_on(cluster: object, toys: Toys, results: Path, **asked: Any) -> Das
 class Deadly:
     """Passes jobs on, and does something once the second batch of searches is on its way."""
 
+    blocks = False
+
     def __init__(self, inner: DaskExecutor, what: Any) -> None:
         self.inner = inner
         self.what = what

@@ -32,7 +32,9 @@ class Worker:
         return threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
 
 before = threads()
-inside, asked = SerialExecutor(Worker()).submit(0, Job("look", ())).result()
+executor = SerialExecutor(Worker())
+inside, asked = executor.submit(0, Job("look", ())).result()
+executor.close()
 after, given_back = threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
 print(json.dumps([before, inside, asked, after, given_back]))
 """
@@ -57,7 +59,7 @@ def cfbench_register_searchers():
 '''
 
 
-def test_the_first_job_in_this_process_has_one_thread_and_the_next_user_has_all() -> None:
+def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all() -> None:
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "2")}
     done = subprocess.run(
         [sys.executable, "-c", FIRST_JOB], env=environment, capture_output=True, text=True, check=True

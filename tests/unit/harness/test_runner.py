@@ -264,6 +264,7 @@ class Counting:
     """An executor that counts the jobs and the searches that pass."""
 
     slots = 1
+    blocks = True
 
     def __init__(self, inner: Executor) -> None:
         self.inner = inner
@@ -306,6 +307,7 @@ class Lost:
     """An executor whose workers are gone after the first search."""
 
     slots = 1
+    blocks = True
 
     def __init__(self, inner: Executor) -> None:
         self.inner = inner
@@ -321,6 +323,7 @@ class Lost:
         return self.inner.submit(slot, job)
 
     def close(self) -> None:
+        self.inner.close()
         self.closed = True
 
 
