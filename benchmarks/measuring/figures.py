@@ -23,9 +23,9 @@ class Figure:
         What was measured, on which model.
     value : float
     unit : str
-        "x" for ratios of CPU time against scikit-learn's.
+        "x" for ratios.
     at_least, aim : float or None
-        Goals; smaller is better where `unit` is "%" or "MB".
+        Goals; larger is better for ratios, smaller for everything else.
     """
 
     what: str
@@ -37,7 +37,7 @@ class Figure:
 
     def line(self) -> str:
         """Return the figure as a line of text."""
-        bound = "at most" if self.unit in ("%", "MB") else "at least"
+        bound = "at least" if self.unit == "x" else "at most"
         goals = [f"{word} {goal:g}" for word, goal in ((bound, self.at_least), ("aim", self.aim)) if goal is not None]
         return f"{self.what:<44}{self.ground:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
 

@@ -1,0 +1,200 @@
+"""The harness beside its searches: ``python benchmarks/scale.py [WHAT ...]``; `WHAT` is a word of a measurement's name.
+
+Ratios of wall-clock time, the best of a few rounds: what else the machine does spoils them, so its load is printed. The
+searches are arithmetic of known length (`measuring/scale_plugin.py`); everything else is the harness as it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from cfbench import CellStarted, SearchFinished, hookimpl
+from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
+from cfbench.harness.plan import Plan
+from cfbench.harness.runner import Run
+from cfbench.harness.search import SearchTask
+from cfbench.harness.session import executor_for
+from cfbench.harness.store.record import Record
+from cfbench.harness.worker import Worker
+from cfbench.registry import Registry, build_registry
+from measuring.figures import Figure, report
+from measuring.scale_memory import main_process_memory, time_to_first_search
+from measuring.synthetic import plan_of, registry, setup
+
+ROUNDS = 4
+LONG = "step[rounds=22000]"
+"""About a quarter of a second."""
+SEARCHES = 20
+
+
+class Clock:
+    """Hears when searching begins and when the last search is in the record."""
+
+    def __init__(self) -> None:
+        self.started = self.ended = 0.0
+
+    @hookimpl
+    def cfbench_cell_started(self, event: CellStarted) -> None:  # noqa: ARG002
+        """Note when the first cell's model is ready."""
+        self.started = self.started or time.perf_counter()
+
+    @hookimpl
+    def cfbench_search_finished(self, event: SearchFinished) -> None:  # noqa: ARG002
+        """Note when the last search ended."""
+        self.ended = time.perf_counter()
+
+
+def seconds(make: Callable[[Plan, Registry], Executor], searcher: str, searches: int) -> float:
+    """Run searches through the whole harness; return the time from the model's readiness to the last one's record."""
+    clock = Clock()
+    registered = build_registry(setup().options, objects=[clock])
+    with tempfile.TemporaryDirectory() as folder:
+        plan = few(registered, Path(folder) / "r", searcher, searches)
+        with Record.open(plan.study.results, write=True) as record:
+            done = Run(plan, record, registered, make(plan, registered)).go()
+    assert done.searches_run == searches
+    return clock.ended - clock.started
+
+
+def best_of(*measures: Callable[[], float]) -> list[float]:
+    """Return the least of a few rounds of each measure; they take turns, since a machine is not always equally fast."""
+    rounds = [[measure() for measure in measures] for _ in range(ROUNDS)]
+    return [min(values) for values in zip(*rounds, strict=True)]
+
+
+def few(registered: Registry, results: Path, searcher: str, searches: int) -> Plan:
+    """Plan a cell of so many searches."""
+    return plan_of(registered, results, [searcher], folds=(0,), points=20, repetitions=searches // 20)
+
+
+def bare_seconds(searcher: str, searches: int) -> float:
+    """Run the same searches in a loop that records nothing."""
+    registered = registry()
+    worker = Worker(setup(), registered)
+    plan = few(registered, Path("nowhere"), searcher, searches)
+    prepared = worker.prepare(plan.cells[0])
+    tasks = [
+        SearchTask(plan.cells[0], point, prepared.row_ids[point], repetition)
+        for point in range(20)
+        for repetition in range(searches // 20)
+    ]
+    with threadpool_limits(1):  # as the harness has it
+        worker.search(tasks[0])
+        start = time.perf_counter()
+        for task in tasks:
+            worker.search(task)
+        return time.perf_counter() - start
+
+
+def serial(plan: Plan, registered: Registry) -> Executor:
+    """Return this process, which has loaded everything."""
+    executor = SerialExecutor(Worker(setup(), registered))
+    _warm(executor, plan)
+    return executor
+
+
+def processes(count: int) -> Callable[[Plan, Registry], Executor]:
+    """Return worker processes that have started and loaded everything."""
+
+    def make(plan: Plan, _: Registry) -> Executor:
+        executor = ProcessExecutor(setup(), count)
+        _warm(executor, plan)
+        return executor
+
+    return make
+
+
+def _warm(executor: Executor, plan: Plan) -> None:
+    from cfbench.harness.executors import Job
+
+    cell = plan.cells[0]
+    task = SearchTask(cell, 0, 1, 0)
+    for job in (Job("prepare", (cell,)), Job("search_all", ((task,),))):
+        for future in [executor.submit(slot, job) for slot in range(executor.slots)]:
+            future.result()
+
+
+def workers() -> Iterator[Figure]:
+    """Compare one worker process with two, and both with a bare loop."""
+    bare, alone, one, two = best_of(
+        partial(bare_seconds, LONG, SEARCHES),
+        partial(seconds, serial, LONG, SEARCHES),
+        partial(seconds, processes(1), LONG, SEARCHES),
+        partial(seconds, processes(2), LONG, SEARCHES),
+    )
+    yield Figure("2 worker processes against 1", f"searches of {bare / SEARCHES * 1e3:.0f} ms", one / two, "x", 1.85)
+    yield Figure("harness over a bare loop, serial", "", 100 * (alone / bare - 1), "%", 3)
+    yield Figure("harness over a bare loop, 2 processes", "", 100 * (two / (bare / 2) - 1), "%", 5)
+
+
+def trivial() -> Iterator[Figure]:
+    """Measure searches that do nothing."""
+    searches = 4000
+    here, apart = best_of(partial(seconds, serial, "step", searches), partial(seconds, processes(1), "step", searches))
+    yield Figure("a trivial search, serial", "", 1e3 * here / searches, "ms", 2)
+    yield Figure("a trivial search, 1 process", "", 1e3 * apart / searches, "ms")
+
+
+def dask() -> Iterator[Figure]:
+    """Compare a Dask cluster of two workers on this machine with two processes."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+
+        def make(plan: Plan, registered: Registry) -> Executor:
+            executor = executor_for(plan, setup(), registered, cluster)
+            _warm(executor, plan)
+            return executor
+
+        on_dask, here = best_of(partial(seconds, make, LONG, SEARCHES), partial(seconds, processes(2), LONG, SEARCHES))
+    yield Figure("Dask with 2 workers, slower than 2 processes", "", 100 * (on_dask / here - 1), "%", 10)
+
+
+def resume() -> Iterator[Figure]:
+    """Measure a study of 2,000 finished cells that has grown by one search."""
+    found = [time_to_first_search(2_000) for _ in range(2)]
+    best, start = (min(values) for values in zip(*found, strict=True))
+    yield Figure("resume of 2,000 cells: time to first search", "the whole command", best, "s", 3)
+    yield Figure("of that, an empty record's", "the whole command", start, "s")
+
+
+def memory() -> Iterator[Figure]:
+    """Measure the main process of a run whose record has 100,000 searches."""
+    for cells in (1_000, 10_000):
+        yield Figure(
+            "main process, 100,000 searches recorded", f"{cells:,} cells", main_process_memory(cells), "MB", 600
+        )
+
+
+MEASUREMENTS = {"workers": workers, "trivial": trivial, "dask": dask, "resume": resume, "memory": memory}
+
+
+def main(wanted: list[str]) -> None:
+    """Run all measurements, or those that are named."""
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    sys.stdout.write(f"{os.cpu_count()} cores, load {load}\n")
+
+    def figures() -> Iterator[Figure]:
+        for name, measure in MEASUREMENTS.items():
+            if not wanted or name in wanted:
+                yield from measure()
+
+    if not wanted:
+        report("scale", figures())
+    for figure in figures() if wanted else ():
+        sys.stdout.write(figure.line() + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
