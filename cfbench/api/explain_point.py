@@ -106,6 +106,7 @@ def explain_point(
         draws=draws,
         about=about,
         heading=_heading(about),
+        model=ground.model,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cfbench.analysis.hazards import hazards_of
+from cfbench.api.certain import proven_of_kept
 from cfbench.api.explanation import Explanation
 from cfbench.digests import digest_of
 from cfbench.harness.plan import Cell
@@ -28,6 +30,7 @@ def explanation_of(
     draws: int,
     about: Mapping[str, Any] | None = None,
     heading: Sequence[str] = (),
+    model: object | None = None,
 ) -> Explanation:
     """Return what the row of a search says, and what perturbations can do to its result.
 
@@ -48,6 +51,8 @@ def explanation_of(
     about : mapping, optional
     heading : sequence of str
         Where the case comes from, for programs and for readers.
+    model : object or None
+        The fitted model, of which more can be proven where it shows a forest.
     """
     x = np.asarray(row["x"], dtype=np.float64)
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
@@ -61,6 +66,8 @@ def explanation_of(
         # One luck a case: another searcher's result for it meets the same.
         stream = int(digest_of(["explain", cell.seed, cell.dataset, int(row["row_id"])]), 16) & _BITS
         hazards = hazards_of(x, z, space, target, predict, stream, draws)
+        proven = proven_of_kept(model, space, x, z, target, predict)
+        hazards = replace(hazards, certain=(*hazards.certain, *proven))
     return Explanation(
         x=x,
         z=z,
