@@ -96,7 +96,7 @@ def bare_seconds(searcher: str, searches: int) -> float:
 
 def serial(plan: Plan, registered: Registry) -> Executor:
     """Return this process, which has loaded everything."""
-    executor = SerialExecutor(Worker(setup(), registered))
+    executor = SerialExecutor(Worker(setup(), registered), until_closed=True)
     _warm(executor, plan)
     return executor
 

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol
@@ -98,18 +98,20 @@ class ExecutorLost(CfbenchError):
 class SerialExecutor:
     """Runs jobs in this process, one after the other; it knows no time limit.
 
-    From the first job until it is closed, numerical libraries have one thread here.
-
     Parameters
     ----------
     worker : Worker
+    until_closed : bool
+        Whether numerical libraries keep to one thread between jobs, too: to hold and to release them takes as long as
+        a short search. Whoever asks for that has to close the executor.
     """
 
     blocks = True
     slots = 1
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, *, until_closed: bool = False) -> None:
         self._worker = worker
+        self._until_closed = until_closed
         self._held = ExitStack()
         self._holds = False
 
@@ -117,10 +119,10 @@ class SerialExecutor:
         """Run `job` now and return its ended future."""
         future: Future[Any] = Future()
         try:
-            if not self._holds:
+            if self._until_closed and not self._holds:
                 self._held.enter_context(_one_thread())
                 self._holds = True
-            with noticed_threads():
+            with nullcontext() if self._holds else _one_thread(), noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except BaseException as error:  # a plugin's exit costs its own cell
             if isinstance(error, KeyboardInterrupt) and was_asked_for():

@@ -129,7 +129,7 @@ def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry, cluster: ob
         return DaskExecutor(setup, Mission(uuid4().hex, setup.options, entries, inventory), cluster)
     if needs_processes(plan):
         return ProcessExecutor(setup, plan.study.workers)
-    return SerialExecutor(Worker(setup, registry))
+    return SerialExecutor(Worker(setup, registry), until_closed=True)
 
 
 def needs_processes(plan: Plan) -> bool:

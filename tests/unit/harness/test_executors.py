@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cfbench.harness.executors import THREAD_VARIABLES
 from cfbench.harness.store.load import load_record
 from cfbench.harness.worker import WorkerSetup
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tests.unit.harness.conftest import Toys
 
 FIRST_JOB = """
-import json, os
+import json, os, sys
 import numpy
 from cfbench.harness.executors import Job, SerialExecutor, THREAD_VARIABLES
 
@@ -32,7 +34,7 @@ class Worker:
         return threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
 
 before = threads()
-executor = SerialExecutor(Worker())
+executor = SerialExecutor(Worker(), until_closed="keep" in sys.argv)
 inside, asked = executor.submit(0, Job("look", ())).result()
 executor.close()
 after, given_back = threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
@@ -59,10 +61,11 @@ def cfbench_register_searchers():
 '''
 
 
-def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all() -> None:
+@pytest.mark.parametrize("how", ["release", "keep"])
+def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all(how: str) -> None:
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "2")}
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_JOB], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", FIRST_JOB, how], env=environment, capture_output=True, text=True, check=True
     )
     before, inside, asked, after, given_back = json.loads(done.stdout)
     assert inside == [1]
