@@ -1,0 +1,115 @@
+"""What SECURITY.md promises about the code itself: where anything can be run or unpickled at all."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from cfbench.cli.mlflow_server import HOST
+from cfbench.events import CellInfo
+from cfbench.harness.store import tables
+from cfbench.harness.store.schema import SEARCH_SCHEMA
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [path for root in ("cfbench", "plugins", "datasets") for path in sorted((ROOT / root).rglob("*.py"))]
+
+UNPICKLE = {
+    "cfbench/harness/caches.py": "fitted models of the user's own cache",
+    "cfbench/harness/worker.py": "what the main process of a Dask run has packed",
+}
+"""The only files that may load a pickle; `cfbench.testing` unpickles what it has pickled itself."""
+
+LOADERS = {"load", "loads", "Unpickler", "read_pickle"}
+RUNNERS = {"eval", "exec"}
+PICKLES = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
+
+
+def calls(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield owner and name of everything that a file calls."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                owner = node.func.value
+                yield (owner.id if isinstance(owner, ast.Name) else ""), node.func.attr
+            elif isinstance(node.func, ast.Name):
+                yield "", node.func.id
+
+
+def test_pickles_are_loaded_in_two_places_alone() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        for owner, name in calls(path)
+        if (owner in PICKLES and name in LOADERS) or name == "read_pickle"
+    }
+    assert {path for path in found if not path.startswith("cfbench/testing/")} == set(UNPICKLE)
+
+
+def test_no_text_is_run_as_code() -> None:
+    found = {
+        str(path.relative_to(ROOT)) for path in SOURCES for owner, name in calls(path) if not owner and name in RUNNERS
+    }
+    assert found == set()
+    imported = {
+        alias.name.partition(".")[0]
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    assert not imported & {"yaml", "joblib", "dill", "shelve", "marshal"}
+
+
+def test_no_shell_is_started() -> None:
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "shell":
+                raise AssertionError(f"{path}: shell=")
+        assert not any((owner, name) in {("os", "system"), ("os", "popen")} for owner, name in calls(path))
+
+
+def test_the_ui_listens_on_loopback_alone() -> None:
+    assert HOST == "127.0.0.1"
+
+
+class Harm:
+    """Unpickled, it leaves a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+def test_a_pickle_hidden_in_a_records_table_is_not_unpickled(tmp_path: Path) -> None:
+    harm = tmp_path / "harm"
+    hidden = {
+        b"ARROW:extension:name": b"arrow.py_extension_type",
+        b"ARROW:extension:metadata": pickle.dumps(Harm(harm)),
+    }
+    fields = [field.with_metadata(hidden) if field.name == "reason" else field for field in SEARCH_SCHEMA]
+    table = SEARCH_SCHEMA.empty_table().cast(pa.schema(fields, metadata=SEARCH_SCHEMA.metadata))
+    info = CellInfo("a" * 32, "d", "m", "s", "o", constraints=False, fold=0)
+    about = {"info": {**info.__dict__}, "content": {}, "eligible": 1}
+    data = tables._encode(table, about)
+    with contextlib.suppress(tables.UnreadableTableError):
+        tables.decode_cell(data, info.key)
+    assert not harm.exists()
+    pickle.loads(hidden[b"ARROW:extension:metadata"])
+    assert harm.exists(), "the pickle does no harm, so that the test shows nothing"
+
+
+@pytest.mark.parametrize("key", ["../../outside", "/etc/passwd", "a" * 31 + "/", "A" * 32, "", "a" * 32 + "\n"])
+def test_no_key_leads_out_of_the_record(key: str) -> None:
+    from cfbench.errors import RecordError
+    from cfbench.harness.store.layout import checked_key
+
+    with pytest.raises(RecordError, match="is no cell's key"):
+        checked_key(key)
