@@ -83,15 +83,16 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _answered(arguments: list[str] | None) -> Any:
+    from cfbench.cli.telling import tell
     from cfbench.errors import CfbenchError
 
     try:
         return cli.main(args=arguments, prog_name="cfbench", standalone_mode=True)
     except CfbenchError as error:
-        click.echo(f"Error: {error}", err=True)
+        tell("Error", error)
         sys.exit(1)
     except OSError as error:  # a path that the system refuses: no permission, a name too long, a full disk
-        click.echo(f"Error: {error.strerror or error}: {error.filename or 'standard output'}", err=True)
+        tell("Error", f"{error.strerror or error}: {error.filename or 'standard output'}")
         sys.exit(1)
 
 

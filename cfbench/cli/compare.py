@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.options import results_option
+from cfbench.cli.telling import tell
 from cfbench.errors import RecordError, StudyError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _groups(results: Path, selection: Selection) -> list[Group]:
         summaries = record.summaries()
         problems = list(record.problems)
     for problem in problems:
-        click.echo(f"Warning: {problem}", err=True)
+        tell("Warning", problem)
     groups = [group for group in group_cells(selection.of(summaries.values())) if group.points]
     if not groups:
         raise RecordError(f"there is nothing to compare in {results}: no cell is finished; `cfbench run` finishes some")

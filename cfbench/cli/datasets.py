@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.telling import shown_lines
 from cfbench.harness.sources import data_source, load_dataset
 
 if TYPE_CHECKING:
@@ -105,13 +106,6 @@ def show_dataset(
     print_table(["feature", "kind", "values", "constraint", "perturbation", "description"], feature_lines(dataset))
     card = guarded(entry.card) if entry.card is not None else ""
     click.echo(f"\n{shown_lines(card.strip())}" if card else "\nIt has no card.")
-
-
-def shown_lines(text: str) -> str:
-    """Return a text of several lines without signs that could move a terminal's cursor or hide something."""
-    from cfbench.leaderboard.safe import visible
-
-    return "\n".join(visible(line) for line in text.splitlines())
 
 
 def is_path(name: str) -> bool:

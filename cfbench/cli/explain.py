@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.telling import tell
 from cfbench.harness.sources import data_source, folders_among
 from cfbench.paths import at_home
 
@@ -80,7 +81,7 @@ def command(
         registry,
         data_source(data_dirs),
         results=_record_here() if results is None else at_home(results),
-        remark=lambda note: click.echo(f"Note: {note}", err=True),
+        remark=lambda note: tell("Note", note),
     )
     if form == "json":
         click.echo(json.dumps(explanation.content(), indent=2, ensure_ascii=False, allow_nan=False))

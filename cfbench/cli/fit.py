@@ -12,6 +12,7 @@ import click
 
 from cfbench.cli.options import data_dir_option, plugin_option, strict_option
 from cfbench.cli.study_options import study_from_options, study_options
+from cfbench.cli.telling import tell
 from cfbench.harness.sources import data_source
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **o
     registry, study = study_from_options(options, plugins=plugins, strict=strict)
     plan = make_plan(study, registry, data_source(data_dirs))
     for note in plan.notes:
-        click.echo(f"Note: {note}", err=True)
+        tell("Note", note)
     models = FittedModels(cache_dir())
     cells = {(cell.dataset, cell.fold, cell.model.label): cell for cell in plan.cells if not cell.skipped}
     failed = False
@@ -48,7 +49,7 @@ def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **o
         try:
             click.echo(f"{where}: {_fit(cell, plan, registry, models)}")
         except CfbenchError as error:
-            click.echo(f"Failed: {where}: {error}", err=True)
+            tell("Failed", f"{where}: {error}")
             failed = True
     if failed:
         sys.exit(1)

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from cfbench.cli.sync import REPORTER
+from cfbench.cli.telling import tell
 from cfbench.errors import TrackingError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     source = f"{shown_address(address)} ({', '.join(rebuilt.listing.studies)})"
     click.echo(f"{source}: {rebuilt.fetched:,} cells fetched, {rebuilt.kept:,} known; the record is {path}", err=True)
     for remark in rebuilt.remarks():
-        click.echo(f"Note: {remark}", err=True)
+        tell("Note", remark)
     return path
 
 

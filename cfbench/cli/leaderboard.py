@@ -9,6 +9,7 @@ import click
 
 from cfbench.cli.from_tracking import from_tracking_options, results_to_read
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option
+from cfbench.cli.telling import tell
 
 DEFAULT_REFERENCE = "cogs"
 
@@ -119,7 +120,7 @@ def command(
         with_published=with_published,
     )
     for problem in shown.problems:
-        click.echo(f"Warning: {problem}", err=True)
+        tell("Warning", problem)
     if output is not None and form == "html":
         numbers = output.with_suffix(".csv")
         write_output(shown.render("csv"), numbers)

@@ -17,6 +17,7 @@ from cfbench.cli.options import (
     results_option,
     strict_option,
 )
+from cfbench.cli.telling import tell
 from cfbench.errors import RecordError, StudyError
 from cfbench.harness.sources import data_source
 
@@ -84,7 +85,7 @@ def command(
             record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=count_cells
         )
         for problem in record.problems:  # what was found damaged when it was read
-            click.echo(f"Warning: {problem}", err=True)
+            tell("Warning", problem)
     click.echo(table_of(stage, registry))
     _complain(stage, left_out)
     if stage.failures:
@@ -168,4 +169,4 @@ def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:
             err=True,
         )
     for reason, count in stage.failures.most_common():
-        click.echo(f"Failed: {reason}{f' (in {count} cells)' if count > 1 else ''}", err=True)
+        tell("Failed", f"{reason}{f' (in {count} cells)' if count > 1 else ''}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.invocation import command_name
+from cfbench.cli.telling import tell
 
 if TYPE_CHECKING:
     from cfbench.harness.store.merge import MergeReport
@@ -51,7 +52,7 @@ def command(directories: tuple[Path, ...], results: Path, *, mixed_models: bool)
     if remembered_tracking(results) is None and len(studies) == 1:
         remember_tracking(results, studies.pop(), "")
     for sentence in [*report.conflicts, *report.damage]:
-        click.echo(f"Conflict: {sentence}" if sentence in report.conflicts else f"Damaged: {sentence}", err=True)
+        tell("Conflict" if sentence in report.conflicts else "Damaged", sentence)
     click.echo("\n".join(_summary(report, results)))
     if not report.complete:
         sys.exit(1)

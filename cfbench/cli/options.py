@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfbench.cli.telling import tell
 from cfbench.paths import at_home
 
 if TYPE_CHECKING:
@@ -45,5 +46,5 @@ def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, 
     options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)
     registry = build_registry(options)
     for problem in registry.problems:
-        click.echo(f"Warning: {problem}", err=True)
+        tell("Warning", problem)
     return registry

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from cfbench.cli.options import open_registry, plugin_option, results_option
+from cfbench.cli.telling import tell
 
 
 @click.command("pack", short_help="Pack a record into a few small files, to be published.")
@@ -40,7 +41,7 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
         pack_record(record, output, bare=bare)
         cells, pending = len(record.summaries()), len(record.pending())
     for problem in record.problems:
-        click.echo(f"Warning: {problem}", err=True)
+        tell("Warning", problem)
     if pending:
         click.echo(f"Warning: unfinished cells, whose waiting searches are left out: {pending:,}", err=True)
     size = sum(file.stat().st_size for file in output.iterdir() if file.is_file())

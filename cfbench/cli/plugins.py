@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import plugin_option, strict_option
+from cfbench.cli.telling import shown_lines
 
 if TYPE_CHECKING:
     from cfbench.registry import Registry
@@ -133,9 +134,9 @@ def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         for one in listing[kind]:
-            about = Text("\n".join(filter(None, [one["summary"], *_details(kind, one)])))
+            about = Text(shown_lines("\n".join(filter(None, [one["summary"], *_details(kind, one)]))))
             version = f"version {one['version']}, " if "version" in one else ""
-            about.append(f"\n{version}{_origin(one)}", style="dim")
+            about.append(shown_lines(f"\n{version}{_origin(one)}"), style="dim")
             table.add_row(Text(one["name"]), about)
         console.print(Padding(table if listing[kind] else "none", (0, 0, 1, 2)))
     if not listing["problems"]:
@@ -143,7 +144,8 @@ def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
         return
     console.print(f"Not registered ({len(listing['problems'])})", style="bold red")
     for problem in listing["problems"]:
-        console.print(Padding(Text(f"{problem['plugin']} ({_origin(problem)}): {problem['reason']}"), (0, 0, 0, 2)))
+        said = shown_lines(f"{problem['plugin']} ({_origin(problem)}): {problem['reason']}")
+        console.print(Padding(Text(said), (0, 0, 0, 2)))
 
 
 def _origin(one: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import click
 from cfbench.cli.invocation import command_name
 from cfbench.cli.run_options import run_options, session_from_options
 from cfbench.cli.sync import REPORTER
+from cfbench.cli.telling import tell
 
 if TYPE_CHECKING:
     from cfbench.harness.run_report import RunReport
@@ -34,7 +35,7 @@ def command(**options: Any) -> None:
         resume = shlex.join([command_name(), *sys.argv[1:]])
         report = session.run(record, retry=options["retry"], resume=resume)
         for problem in record.problems:  # what was found damaged when it was read
-            click.echo(f"Warning: {problem}", err=True)
+            tell("Warning", problem)
         if not report.interrupted:
             print_leaderboard(record, session.registry)
     _epilogue(report, tracking=session.tracking, results=results)
@@ -46,9 +47,9 @@ def command(**options: Any) -> None:
 
 def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
     for failure in report.failures:
-        click.echo(f"Failed: {failure}", err=True)
+        tell("Failed", failure)
     for complaint in report.complaints:
-        click.echo(f"Warning: {complaint}", err=True)
+        tell("Warning", complaint)
     if report.interrupted:
         return
     from cfbench.harness.tracking import shown_address

@@ -32,7 +32,9 @@ def _several(option: str, key: str, metavar: str, help_text: str, **more: Any) -
 _OPTIONS = [
     click.argument("study_file", metavar="[STUDY]", required=False, type=click.Path(path_type=Path)),
     click.option(
-        "--preset", metavar="NAME", help=f"Start from quick, standard or paper; without STUDY, {STARTING_POINT} is the default."
+        "--preset",
+        metavar="NAME",
+        help=f"Start from quick, standard or paper; without STUDY, {STARTING_POINT} is the default.",
     ),
     _several("--dataset", "datasets", "NAME|./FOLDER", "Data set."),
     _several("--model", "models", "NAME[SETTING=VALUE,...]", "Model."),

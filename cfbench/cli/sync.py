@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import click
 
 from cfbench.cli.options import open_registry, results_option
+from cfbench.cli.telling import tell
 from cfbench.errors import TrackingError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
             raise TrackingError("--tracking none names no store to log to; leave it out, or name one")
         logged, cells = _replay(record, open_registry(), study, address, results)
     for problem in record.problems:
-        click.echo(f"Warning: {problem}", err=True)
+        tell("Warning", problem)
     remember_tracking(results, study, address)
     same = f"; {cells - logged} were there already" if cells > logged else ""
     click.echo(f"{logged} of {cells} finished cells logged to {shown_address(address)}, experiment {study!r}{same}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.telling import tell
 from cfbench.harness.sources import data_source, folders_among, load_dataset
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _loaded(registry: Registry, names: tuple[str, ...], source: DataSource) -> I
         except UnavailableError as error:
             if names:
                 raise
-            click.echo(f"{name}: skipped, {error}", err=True)
+            tell(name, f"skipped, {error}")
 
 
 def _line(row: TunedRow, seconds: float | None) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cfbench.cli.options import results_option
+from cfbench.cli.telling import tell
 from cfbench.errors import TrackingError
 
 
@@ -50,7 +51,7 @@ def _pages(server: str, study: str) -> list[str]:
     if not pages:
         up = answer(f"{server}/health") is not None
         why = f"it has no experiment {study!r} yet: `cfbench sync` makes it" if up else "it does not answer now"
-        click.echo(f"Of {server} only the address is known: {why}", err=True)
+        tell(f"Of {server} only the address is known", why)
         return [f"  {server}"]
     return [f"  {what:<16}  {address}" for what, address in pages]
 

@@ -10,6 +10,7 @@ import click
 
 from cfbench.cli.counting import count_cells
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.telling import tell
 
 SHOWN = 20
 """So many faults are listed; the others are counted."""
@@ -51,9 +52,9 @@ def command(
     if found.bare:
         click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")
     for reason, count in found.left_out.most_common():
-        click.echo(f"Warning: {count:,} searches could not be looked at: {reason}", err=True)
+        tell("Warning", f"{count:,} searches could not be looked at: {reason}")
     for fault in found.faults[:SHOWN]:
-        click.echo(f"Wrong: {fault}", err=True)
+        tell("Wrong", fault)
     if len(found.faults) > SHOWN:
         click.echo(f"Wrong: and {len(found.faults) - SHOWN:,} more", err=True)
     click.echo(f"{len(found.faults):,} are not as the record says")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -92,7 +93,8 @@ def checked_content(given: object) -> Content:
             for key in entry.keys() & _ENTRY.keys():
                 if not isinstance(entry[key], _ENTRY[key]):
                     raise TypeError(f"content.{name}.{key} cannot be {entry[key]!r:.50}")
-            _check_texts(text for text in entry.values() if isinstance(text, str))
+    # It is hashed, shown and written again: neither what is not finite nor half a surrogate pair can be.
+    json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     return content
 
 
