@@ -4,7 +4,7 @@
 #   make test          install the development tools as well, run all tests
 #   make check         style, types, layers, documentation
 #   make leaderboard   the published leaderboard's page, rendered from its record again
-#   make benchmark     speed and memory measurements
+#   make benchmark     speed and memory measurements, ten thousand damaged files of each kind
 #   make clean         remove .venv
 #
 # The first of these interpreters that is new enough makes .venv; name another with `make PYTHON=... quickstart`.
@@ -36,7 +36,7 @@ check: $(DEVELOPMENT)
 leaderboard: $(INSTALLED)
 	$(BIN)/cfbench leaderboard --results leaderboard/record --format html --output leaderboard/index.html
 
-benchmark: $(INSTALLED)
+benchmark: $(DEVELOPMENT)
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 clean:

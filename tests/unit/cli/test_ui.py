@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -94,6 +95,14 @@ def test_it_serves_the_store_until_it_is_told_to_stop(
         assert process.stderr.read().endswith("Stopped\n")
     assert not any(_is_alive(pid) for pid in started)
     check_port(port)  # is free again
+
+
+def test_it_listens_on_loopback_alone(runs_page: str) -> None:
+    port = urlsplit(runs_page).port
+    assert port is not None
+    socket.create_connection(("127.0.0.1", port), timeout=10).close()
+    with pytest.raises(OSError):  # noqa: PT011 - refused here, unreachable on other systems
+        socket.create_connection(("127.0.0.2", port), timeout=1).close()
 
 
 def _search_runs(server: str, experiment: str) -> list[dict[str, dict[str, str]]]:
