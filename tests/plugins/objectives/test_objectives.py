@@ -194,7 +194,8 @@ def test_ck_adds_both_terms(m: int, stream: int) -> None:
 
 
 def test_what_a_candidate_costs() -> None:
-    assert [entry.objective().rows_per_candidate() for entry in ENTRIES.values()] == [0, 0, 64, 64]
+    rows = {name: entry.objective().rows_per_candidate() for name, entry in ENTRIES.items()}
+    assert rows == {"none": 0, "c": 0, "k": 64, "ck": 64, "k-exact": 0}
     for objective in (NeighbourAware(m=5), BothAware(m=5), SetbackAware()):
         model = Model()
         bound(objective, context(model))(Z, classes_of(Z))
@@ -205,7 +206,7 @@ def test_m_0_asks_nothing_and_amounts_to_a_simpler_objective() -> None:
     assert NeighbourAware(m=0).bind(context(refuse)) is None
     assert NeighbourAware(m=0).amounts_to() == "none"
     assert BothAware(m=0).amounts_to() == "c"
-    assert [entry.objective().amounts_to() for entry in ENTRIES.values()] == ["", "", "", ""]
+    assert {entry.objective().amounts_to() for entry in ENTRIES.values()} == {""}
     without = bound(BothAware(m=0), context(refuse))
     assert np.array_equal(without(Z, classes_of(Z)), bound(SetbackAware())(Z, classes_of(Z)))
 
