@@ -37,7 +37,8 @@ def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[
     total = len(contest.in_play)
     short = [f"{row.label} has {row.complete}" for row in rows if row.state is State.NOT_RANKED]
     if short and any(row.state is State.RANKED for row in rows):
-        found.append(f"not ranked, since they were not asked all points of all {total:,} tasks: {', '.join(short)}")
+        tasks = f"all {total:,} tasks" if total > 1 else "the task"
+        found.append(f"not ranked, since they were not asked all points of {tasks}: {', '.join(short)}")
     return found
 
 

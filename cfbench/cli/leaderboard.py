@@ -127,6 +127,7 @@ def command(
         from cfbench.leaderboard.page.file import page_of
 
         write_output(page_of(shown, numbers.name), output)
+        click.echo(f"{output}, its numbers in {numbers}", err=True)
     elif output is not None:
         write_output(shown.render(form), output)
     elif form == "table":

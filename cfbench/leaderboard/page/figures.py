@@ -9,10 +9,12 @@ import numpy as np
 
 from cfbench.analysis.contest import Entrant
 from cfbench.analysis.standings import Standing, Standings
-from cfbench.leaderboard.numbers import ABSENT, score, share, whole, whole_change
+from cfbench.leaderboard.numbers import ABSENT, plural, score, share, whole, whole_change
 from cfbench.leaderboard.page import svg
 from cfbench.leaderboard.page.evidence import TARGETS, Progress
 from cfbench.leaderboard.safe import visible
+
+FRONT = "the dotted line joins those that no other beats in both"
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def ranks(standings: Standings) -> Figure | None:
     body = [*svg.names([visible(row.label) for row in rows], places), *parts]
     return Figure(
         title,
-        f"Over {len(standings.in_play)} tasks, {interval}; further left is better.",
+        f"Over {plural(len(standings.in_play), 'task')}, {interval}; further left is better.",
         svg.chart(title, f"{len(rows)} searchers", ("mean rank", ""), body, x, None),
         ("searcher", "mean rank", "95 % interval"),
         tuple(table),
@@ -95,7 +97,8 @@ def robustness_tradeoff(standings: Standings, label: str) -> Figure | None:
     y = svg.Axis(min(scores), max(scores), svg.HEIGHT - svg.BOTTOM, svg.TOP + 8)
     return Figure(
         "Loss against robustness",
-        f"Further left and further up is better. Loss: median over tasks of loss / best loss; robustness: {label}.",
+        f"Further left and further up is better; {FRONT}. Loss: median over tasks of loss / best loss; robustness: "
+        f"{label}.",
         _scatter(rows, losses, scores, x, y, ("loss above the best (share)", label), higher=True),
         ("searcher", "loss vs best", label),
         tuple((visible(row.label), whole_change(row.loss.value), score(value)) for row, value in rows),
@@ -112,7 +115,7 @@ def effort_tradeoff(standings: Standings) -> Figure | None:
     y = svg.Axis(0, max(losses), svg.HEIGHT - svg.BOTTOM, svg.TOP + 8)
     return Figure(
         "Loss against rows asked",
-        "Further left and further down is better. Rows: mean over searches, the objective's included.",
+        f"Further left and further down is better; {FRONT}. Rows: mean over searches, the objective's included.",
         _scatter(rows, asked, losses, x, y, ("rows asked a search", "loss above the best (share)"), higher=False),
         ("searcher", "rows a search", "loss vs best"),
         tuple((visible(row.label), whole(value), whole_change(row.loss.value)) for row, value in rows),
@@ -142,7 +145,8 @@ def solved_over_rows(standings: Standings, progress: dict[Entrant, Progress]) ->
     return Figure(
         title,
         f"Share of (search, target) pairs reached; the targets are losses within {targets} of the point's best known "
-        "loss, and any counterfactual at all. Higher and further left is better.",
+        "loss, and any counterfactual at all. What a search had reached counts, even if it was ended first. "
+        "Higher and further left is better.",
         svg.chart(title, f"{len(rows)} searchers", ("rows asked", "share of targets"), lines, x, y),
         ("searcher", "after 10 rows", "after 100", "after 1,000", "at the end"),
         tuple(table),
