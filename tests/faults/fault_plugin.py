@@ -35,6 +35,12 @@ def honest(problem: Problem, rng: np.random.Generator) -> FloatArray:
     return z
 
 
+def takes_its_time(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Answer as `honest` does, after the pool has looked at its clock a few times."""
+    threading.Event().wait(0.7)
+    return honest(problem, rng)
+
+
 def waits(problem: Problem, rng: np.random.Generator) -> FloatArray:
     """Wait where the gate is closed, and answer as `honest` does."""
     wait_at_the_gate("search")
@@ -100,6 +106,7 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     every = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
     for function in (
         honest,
+        takes_its_time,
         waits,
         asks_for_too_much_memory,
         forks_and_returns_twice,

@@ -16,15 +16,18 @@ CLOCK = str(Path(__file__).with_name("clock_plugin.py"))
 
 
 @pytest.mark.slow
-def test_a_clock_that_jumps_by_a_day_ends_no_search_and_spares_none(study: Study) -> None:
-    study.searchers, study.repetitions, study.time_limit = ("honest", "toy-dice[rows=4]"), 10, "5"
+def test_a_clock_that_jumps_ahead_ends_no_search(study: Study) -> None:
+    study.searchers, study.time_limit = ("honest", "takes-its-time"), "30"
     whole = study.undisturbed()
-    study.searchers = ("toy-hang", *study.searchers)
-    study.points, study.repetitions = 1, 1
+    study.environment = {"CFBENCH_TEST_DAYS": "1"}
     assert study.run("--plugin", CLOCK)[0] == 0
-    study.points, study.repetitions, study.searchers = 2, 10, study.searchers[1:]
+    assert study.digest() == whole
+    assert load_record(study.results)["wall_seconds"].between(0, 60).all()
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_back_spares_no_search_that_never_returns(study: Study) -> None:
+    study.searchers, study.time_limit, study.points, study.repetitions = ("toy-hang",), "0.5", 1, 1
+    study.environment = {"CFBENCH_TEST_DAYS": "-1"}
     assert study.run("--plugin", CLOCK)[0] == 0
-    frame = load_record(study.results)
-    assert frame.loc[frame["searcher"] == "toy-hang", "status"].tolist() == ["timed_out"]
-    assert whole.items() <= study.digest().items()
-    assert frame["wall_seconds"].between(0, 60).all()
+    assert load_record(study.results)["reason"].tolist() == ["killed after its limit of 0.5 s"]
