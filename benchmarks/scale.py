@@ -11,13 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfbench import CellStarted, SearchFinished, hookimpl
-from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
+from cfbench.harness.executors import Executor, Job, ProcessExecutor, SerialExecutor
 from cfbench.harness.plan import Plan
 from cfbench.harness.runner import Run
 from cfbench.harness.search import SearchTask
@@ -113,8 +116,6 @@ def processes(count: int) -> Callable[[Plan, Registry], Executor]:
 
 
 def _warm(executor: Executor, plan: Plan) -> None:
-    from cfbench.harness.executors import Job
-
     cell = plan.cells[0]
     task = SearchTask(cell, 0, 1, 0)
     for job in (Job("prepare", (cell,)), Job("search_all", ((task,),))):
@@ -160,6 +161,53 @@ def dask() -> Iterator[Figure]:
     yield Figure("Dask with 2 workers, slower than 2 processes", "", 100 * (on_dask / here - 1), "%", 10)
 
 
+class Instant:
+    """An executor that has every result at once: what is left is the main process's own work."""
+
+    blocks = False
+    slots = 8
+
+    def __init__(self, plan: Plan, registered: Registry) -> None:
+        worker = Worker(setup(), registered)
+        self._prepared = worker.prepare(plan.cells[0])
+        self._row = worker.search(SearchTask(plan.cells[0], 0, self._prepared.row_ids[0], 0))
+
+    def submit(self, slot: int, job: Job) -> Future[Any]:  # noqa: ARG002 - all are the same
+        """Return an ended future."""
+        future: Future[Any] = Future()
+        if job.method == "prepare":
+            future.set_result(self._prepared)
+        elif job.method == "confirm":
+            future.set_result(np.ones(len(job.arguments[1]), dtype=np.int64))
+        else:
+            tasks = job.arguments[0]
+            place = ("point", "row_id", "repetition")
+            rows = [{"cell_key": task.cell.info.key, **{name: getattr(task, name) for name in place}} for task in tasks]
+            future.set_result([{**self._row, **row} for row in rows])
+        return future
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def client() -> Iterator[Figure]:
+    """Measure what one main process does for a search, whoever has run it."""
+    for points, cells in ((10, 200), (100, 20)):
+        registered = registry()
+        with tempfile.TemporaryDirectory() as folder:
+            searchers = [f"step[number={i}]" for i in range(cells)]
+            asked = {"folds": (0,), "points": 10, "repetitions": points // 10}
+            plan = plan_of(registered, Path(folder) / "r", searchers, **asked)
+            with Record.open(plan.study.results, write=True) as record:
+                run = Run(plan, record, registered, Instant(plan, registered))
+                start, waited = time.process_time(), time.perf_counter()
+                done = run.go()
+                spent, waited = time.process_time() - start, time.perf_counter() - waited
+        each = f"{points} searches a cell"
+        yield Figure("the main process's CPU a search", each, 1e3 * spent / done.searches_run, "ms")
+        yield Figure("the same with waiting for the disk", each, 1e3 * waited / done.searches_run, "ms")
+
+
 def resume() -> Iterator[Figure]:
     """Measure a study of 2,000 finished cells that has grown by one search."""
     found = [time_to_first_search(2_000) for _ in range(2)]
@@ -176,7 +224,14 @@ def memory() -> Iterator[Figure]:
         )
 
 
-MEASUREMENTS = {"workers": workers, "trivial": trivial, "dask": dask, "resume": resume, "memory": memory}
+MEASUREMENTS = {
+    "workers": workers,
+    "trivial": trivial,
+    "dask": dask,
+    "client": client,
+    "resume": resume,
+    "memory": memory,
+}
 
 
 def main(wanted: list[str]) -> None:

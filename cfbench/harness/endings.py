@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from cfbench.harness.schedule import Assignment, Purpose, Schedule
 from cfbench.harness.standing import Metrics
 from cfbench.harness.store.record import Record
 from cfbench.harness.worker import classes_differ
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Endings:
@@ -54,10 +57,11 @@ class Endings:
         self._progress = progress
         self._report = report
         self._notify = notify
+        self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
 
     def searched(self, cell: Cell) -> None:
         """All searches are in: have the model's own predict confirm the results in one batch."""
-        searches = self._record.searches(cell.info.key)
+        searches = self._searches[cell.info.key] = self._record.searches(cell.info.key)
         valid = searches[searches["loss"].notna()]
         Z = np.vstack(list(valid["z"])) if len(valid) else np.empty((0, self._plan.datasets[cell.dataset].space.d))
         if len(Z) == 0:
@@ -87,8 +91,7 @@ class Endings:
         self._record.finish(cell.info, cell.content, self._progress[key].eligible)
         wanted = self._metrics.missing(self._record.measured().get(key, set()))
         if wanted:
-            searches = self._record.searches(key)
-            self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, searches, wanted)))
+            self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, self._searches[key], wanted)))
         else:
             self._finished(cell)
 
@@ -104,13 +107,14 @@ class Endings:
         self._schedule.drop_cell(cell)
         eligible = self._progress.pop(key).eligible
         self._report.cells_done += 1
-        searches, measures = self._record.searches(key), self._record.measures(key)
+        searches, measures = self._searches.pop(key), self._record.measures(key)
         self._notify(CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible))
 
     def fail(self, cell: Cell, error: BaseException) -> None:
         """Mark a cell failed; its finished searches stay in the record, and it runs again next time."""
         self._schedule.drop_cell(cell)
         self._progress.pop(cell.info.key, None)
+        self._searches.pop(cell.info.key, None)
         reason = str(error) if isinstance(error, (CfbenchError, WorkerDied)) else f"{type(error).__name__}: {error}"
         self._record.fail(cell.info, cell.content, reason)
         self._report.cells_failed += 1

@@ -124,6 +124,7 @@ class Run:
             # Workers go on while their last results are written, where submitting does not mean waiting.
             if not self._executor.blocks:
                 self._fill(interrupt)
+            self._write(ended)
             for _, assignment, future in ended:
                 self._receive(assignment, future)
             self._fill(interrupt)
@@ -153,6 +154,15 @@ class Run:
             self._running[future] = (slot, assignment)
             if self._executor.blocks:
                 return  # its result is taken before the next job
+
+    def _write(self, ended: Sequence[tuple[int, Assignment, Future[Any]]]) -> None:
+        """Write the rows of all batches that have come: the disk is waited for once a cell, not once a batch."""
+        batches = [
+            future.result()
+            for _, assignment, future in ended
+            if assignment.purpose is Purpose.SEARCH and future.exception() is None
+        ]
+        self._record.append_all(row for rows in batches for row in rows)
 
     def _receive(self, assignment: Assignment, future: Future[Any]) -> None:
         error = future.exception()
@@ -198,6 +208,7 @@ class Run:
         progress = self._progress.get(task.cell.info.key)
         fingerprint = "" if progress is None else progress.fingerprint
         row = row_of(task, self._plan.datasets[task.cell.dataset].X[task.row_id], outcome, fingerprint)
+        self._record.append_all([row])
         self._searched(assignment.cell, [row])
 
     # ---------------------------------------------------------------- what comes back
@@ -219,11 +230,10 @@ class Run:
         self._schedule.add_searches(tasks)
 
     def _searched(self, cell: Cell, rows: Sequence[dict[str, Any]]) -> None:
+        """Count searches that are in the record, and tell the reporters."""
         progress = self._progress.get(cell.info.key)
-        if progress is None:  # the cell has failed meanwhile; its searches are kept all the same
-            self._record.append_all(rows)
-            return
-        self._record.append_all(rows)
+        if progress is None:
+            return  # the cell has failed meanwhile; its searches are kept all the same
         self._schedule.returned(cell, [row["wall_seconds"] for row in rows])
         for row in rows:
             self._report.searches_run += 1
