@@ -261,7 +261,9 @@ def leaderboard_of(
     pending = record.pending()
     if not summaries:
         under_way = sum(len(record.done(key)) for key in pending)
-        raise _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
+        reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
+        raise RecordError("\n".join([str(reason), *record.problems]))
+    shown = {cell.info.key for cell in (selection or Selection()).of(summaries.values())}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])])
     measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries)
     board = make_board(
@@ -270,7 +272,7 @@ def leaderboard_of(
         reference or DEFAULT_REFERENCE,
         need_reference=reference is not None,
         selection=selection,
-        unfinished=len(pending),
+        unfinished=sum(key in shown or key not in summaries for key in pending),
         measurements=measurements,
         basis=basis,
         group_by=group_by,

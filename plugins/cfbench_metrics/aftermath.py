@@ -75,7 +75,7 @@ class AfterPerturbation(CounterfactualMetric):
 
     part: Literal["c", "k", "ck"] = "k"
     distribution: Literal["uniform", "normal"] = "uniform"
-    draws: int = Field(default=100, ge=1)
+    draws: int = Field(default=100, ge=1, le=1_000_000)
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a value a search; NaN where it found nothing, and everywhere with constraints off."""

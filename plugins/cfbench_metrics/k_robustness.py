@@ -32,7 +32,7 @@ class KRobustness(CounterfactualMetric):
     K-robustness score and the appendix on its number of samples.
     """
 
-    m: int = Field(default=1000, ge=1)
+    m: int = Field(default=1000, ge=1, le=1_000_000)
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a share a search, NaN where it found nothing."""

@@ -33,7 +33,7 @@ class RelativeCost(ObjectiveComparison):
 
     part: Literal["c", "k", "ck"] = "k"
     distribution: Literal["uniform", "normal"] = "uniform"
-    draws: int = Field(default=100, ge=1)
+    draws: int = Field(default=100, ge=1, le=1_000_000)
     over: Literal["fixable", "invalidated"] = "fixable"
     setbacks: ClassVar[str] = "normalised"
 

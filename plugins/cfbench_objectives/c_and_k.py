@@ -6,7 +6,7 @@ from pydantic import Field
 
 from cfbench import FeatureSpace, FloatArray, IntArray, Objective, ObjectiveContext, Term
 from cfbench_objectives.c_setback import SetbackAware
-from cfbench_objectives.k_score import NeighbourAware
+from cfbench_objectives.k_score import MOST_DRAWS, NeighbourAware
 from cfbench_objectives.remarks import nothing_to_fear
 
 
@@ -24,7 +24,7 @@ class BothAware(Objective):
     "Incorporating robustness in the loss".
     """
 
-    m: int = Field(default=64, ge=0)
+    m: int = Field(default=64, ge=0, le=MOST_DRAWS)
 
     def bind(self, context: ObjectiveContext) -> Term | None:
         """Return the sum of both terms; None where nothing is ever perturbed."""

@@ -11,6 +11,9 @@ from cfbench_objectives.remarks import nothing_to_fear
 JUDGE_DRAWS = 1000
 """Neighbours that the judge takes, whatever `m` is: results of different `m` are ranked alike."""
 
+MOST_DRAWS = 1_000_000
+"""More neighbours a candidate are refused: a population of them fits into no memory, and no count of rows."""
+
 
 class NeighbourAware(Objective):
     """Minimise the loss plus ``(1/2) (1 - score)``, `score` the share of random K-neighbours with the class of `z`.
@@ -34,7 +37,7 @@ class NeighbourAware(Objective):
     K-robustness score, and section "Incorporating robustness in the loss".
     """
 
-    m: int = Field(default=64, ge=0)
+    m: int = Field(default=64, ge=0, le=MOST_DRAWS)
 
     def bind(self, context: ObjectiveContext) -> Term | None:
         """Return the term for one search; None where nothing is ever perturbed, and for ``m = 0``."""

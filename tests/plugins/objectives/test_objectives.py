@@ -226,7 +226,7 @@ def test_terms_leave_their_questions_as_they_were() -> None:
     assert np.array_equal(given, Z)
 
 
-@pytest.mark.parametrize("m", [-1, 2.5, "4", True, None, [4]])
+@pytest.mark.parametrize("m", [-1, 2.5, "4", True, None, [4], 1_000_001, 10**20])
 @pytest.mark.parametrize("name", ["k", "ck"])
 def test_m_is_a_whole_number_from_0_on(name: str, m: object) -> None:
     with pytest.raises(StudyError, match=f"settings of {name}: m"):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import cfbench
+from cfbench.errors import RecordError
 from cfbench.events import CellFinished, CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.opened import Leaderboard
@@ -88,3 +89,14 @@ def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -
     assert len(lines) == 5
     assert lines[:2] == lines[2:4]
     assert lines[4] == "results"
+
+
+def test_damage_is_told_where_nothing_can_be_shown(tmp_path: Path) -> None:
+    key = "ab" * 16
+    with Record.open(tmp_path, write=True):
+        pass
+    (tmp_path / "cells" / "ab").mkdir(parents=True)
+    (tmp_path / "cells" / "ab" / f"{key}.parquet").write_bytes(b"not a table")
+    with pytest.raises(RecordError, match=rf"(?s)no cell is finished.*{key}\.parquet cannot be read") as raised:
+        cfbench.leaderboard(tmp_path)
+    assert "its cell runs again" in str(raised.value)
