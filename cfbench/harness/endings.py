@@ -62,11 +62,21 @@ class Endings:
     def searched(self, cell: Cell) -> None:
         """All searches are in: have the model's own predict confirm the results in one batch."""
         searches = self._searches[cell.info.key] = self._record.searches(cell.info.key)
-        valid = searches[searches["loss"].notna()]
-        Z = np.vstack(list(valid["z"])) if len(valid) else np.empty((0, self._plan.datasets[cell.dataset].space.d))
-        if len(Z) == 0:
+        results = searches.loc[searches["loss"].notna(), "z"].tolist()
+        d = self._plan.datasets[cell.dataset].space.d
+        strange = sum(z is None or z.shape != (d,) for z in results)
+        if strange:
+            reason = (
+                f"{strange} of {len(results)} results in the record are no rows of {d} features, as those of "
+                f"{cell.dataset} are: they were altered, or published without their rows. Run them again with --retry "
+                "found, or use another results directory"
+            )
+            self.fail(cell, CfbenchError(reason))
+            return
+        if not results:
             self._close(cell)
             return
+        Z = np.vstack(results)
         self._schedule.add_first(Assignment(Purpose.CONFIRM, cell, (cell, Z)))
 
     def confirmed(self, cell: Cell, classes: Any) -> None:
