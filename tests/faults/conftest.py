@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from cfbench import load_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
 
@@ -197,10 +198,16 @@ class Study:
     def digest(self) -> dict[str, str]:
         return record_digest(self.results)
 
-    def spoilt(self) -> dict[str, str]:
-        """Return the digests of the cells that differ from those of the undisturbed record."""
-        whole, found = self.undisturbed(), self.digest()
-        return {key: found.get(key, "missing") for key in whole if found.get(key) != whole[key]}
+    def spoilt(self) -> list[str]:
+        """Return the searches that are not as in the undisturbed record, times aside."""
+        if self.digest() == self.undisturbed():
+            return []
+        columns = ["cell_key", "point", "repetition", "status", "reason", "loss", "search_queries", "z"]
+        disturbed, whole = (
+            {str(row) for row in load_record(results)[columns].to_numpy().tolist()}
+            for results in (self.results, self.folder / "undisturbed")
+        )
+        return [*sorted(disturbed ^ whole), "and what the rows above do not show"]
 
     def done(self) -> dict[tuple[str, int, int], str]:
         """Return the searches that the record holds, with their statuses."""

@@ -35,8 +35,13 @@ def read_machines(path: Path) -> list[dict[str, str]]:
 def machines_in(listed: object) -> list[dict[str, str]]:
     """Return what is a list of machines in JSON-like content from elsewhere."""
     machines = listed if isinstance(listed, list) else []
-    kept = [{str(key): str(value) for key, value in one.items()} for one in machines if isinstance(one, Mapping)]
+    kept = [{_text(key): _text(value) for key, value in one.items()} for one in machines if isinstance(one, Mapping)]
     return kept[:MOST]
+
+
+def _text(value: object) -> str:
+    """Return a value as text that can be shown and written: half a surrogate pair is none."""
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def add_machines(path: Path, machines: Iterable[Mapping[str, str]]) -> None:

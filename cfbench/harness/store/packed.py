@@ -108,7 +108,7 @@ def unpacked(folder: Path) -> Path:
     UnavailableError
         If the cache cannot be written.
     """
-    target = cache_folder("unpacked") / _digest(_text(_about(folder)).encode("utf-8"))
+    target = cache_folder("unpacked") / _digest(_text(_about(folder)).encode("utf-8", "backslashreplace"))
     if not target.is_dir():
         with tempfile.TemporaryDirectory(dir=target.parent) as draft:
             with Record.open(Path(draft) / "record", write=True) as record:
