@@ -32,7 +32,7 @@ from measuring.figures import Figure, report
 from measuring.scale_memory import main_process_memory, time_to_first_search
 from measuring.synthetic import plan_of, registry, setup
 
-ROUNDS = 4
+ROUNDS = 6
 LONG = "step[rounds=22000]"
 """About a quarter of a second."""
 SEARCHES = 20
