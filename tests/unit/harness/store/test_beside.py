@@ -15,6 +15,7 @@ import cfbench
 from cfbench.cli import cli
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.published import published_record
 from cfbench.harness.store.beside import Beside
 from cfbench.harness.store.packed import pack_record
 from cfbench.harness.store.record import Record
@@ -121,3 +122,13 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     page = CliRunner().invoke(cli, [*arguments, "--with-published", "--format", "html"]).stdout
     assert "toy-dice" in page
 
+
+def test_the_published_record_comes_with_a_checkout() -> None:
+    folder = published_record()
+    with Record.open(folder) as record:
+        cells = [cell for cell in record.summaries().values() if cell.searches]
+        assert {"cogs", "sparse-sweep", "random-search"} <= {cell.info.searcher for cell in cells}
+        bare = [cell.info.key for cell in cells if cell.info.dataset == "productivity"]
+        assert bare
+        assert all(row["x"] == [] and row["z"] is None for key in bare for row in record.rows(key))
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000_000
