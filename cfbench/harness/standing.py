@@ -37,6 +37,8 @@ class Standing:
         Eligible points of the fold, where the record knows them from this cell or from another one of its model.
     unmeasured : tuple of Variant
         Metrics that the record lacks.
+    waiting : bool
+        Whether some of its searches are in a journal: a kill came between the last of them and the cell's end.
     """
 
     cell: Cell
@@ -45,13 +47,15 @@ class Standing:
     to_retry: int = 0
     eligible: int | None = None
     unmeasured: tuple[Variant, ...] = ()
+    waiting: bool = False
 
     @property
     def all_searched(self) -> bool:
         """Whether the record holds every search that is asked for, as a cell that was finished."""
         if self.known is None or self.known.failure or not self.known.searches or self.to_retry:
             return False
-        return wanted_searches(self.cell, self.known.eligible) <= self.done
+        held = self.known.done.keys() if self.waiting else self.done
+        return wanted_searches(self.cell, self.known.eligible) <= held
 
     @property
     def finished(self) -> bool:
@@ -135,4 +139,5 @@ def standings(
             to_retry=len(statuses) - len(kept),
             eligible=eligible.get(model_of(cell.content)),
             unmeasured=metrics.missing(measured.get(key, set())),
+            waiting=key in pending,
         )

@@ -256,6 +256,21 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, tmp_path: Path,
     assert {key: record_digest(results)[key] for key in whole} == whole
 
 
+def test_a_grown_cell_that_a_kill_kept_from_its_end_is_ended_without_a_search(toys: Toys, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"folds": (0,), "points": 3}
+    toys.run(tmp_path / "whole", **asked)
+    toys.run(tmp_path / "r", **{**asked, "points": 2})
+    (cell,) = toys.plan(tmp_path / "r", **asked).cells
+    with Record.open(tmp_path / "whole") as whole, Record.open(tmp_path / "r", write=True) as record:
+        # All that the last searches of a growing cell leave behind before the cell is ended.
+        record.append_all(row for row in whole.rows(cell.info.key) if row["point"] == 2)
+    report = toys.run(tmp_path / "r", **asked)
+    assert (report.cells_done, report.searches_run) == (1, 0)
+    with Record.open(tmp_path / "r") as record:
+        assert record.pending() == set()
+    assert record_digest(tmp_path / "r") == record_digest(tmp_path / "whole")
+
+
 def test_time_columns_are_the_only_ones_left_out_of_the_digest() -> None:
     assert TIME_COLUMNS == ("wall_seconds", "cpu_seconds")
 
