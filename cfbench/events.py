@@ -127,8 +127,8 @@ class CellFinished:
     searches : DataFrame or None
         The cell's rows; None where the cell failed.
     measures : DataFrame or None
-        Columns of ``MEASURE_SCHEMA`` (`metric`, `version`, `settings`, `point`, `repetition`, `value`, ...); no rows, or
-        None, where nothing was measured.
+        Columns of ``MEASURE_SCHEMA`` (`metric`, `version`, `settings`, `point`, `repetition`, `value`, ...); no rows,
+        or None, where nothing was measured.
     failure : str
         Why the cell failed; empty where it did not.
     content : mapping

@@ -72,7 +72,7 @@ def _coded(trees: FlatTrees, encoding: Encoding) -> Iterator[tuple[int, IntArray
             raise UnavailableError("a split of an indicator column does not lie between 0 and 1")
         codes = part.table[:-1]
         cell_of_code = np.where(codes.any(axis=1), codes.argmax(axis=1), n)
-        yield part.feature, splits, trees.column[splits] - part.start, cell_of_code
+        yield part.feature, splits, trees.column[splits].astype(np.int64) - part.start, cell_of_code.astype(np.int64)
 
 
 def last_left(thresholds: NDArray[np.float32]) -> FloatArray:

@@ -47,7 +47,7 @@ def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_files: t
         "constraints-obeyed": "its entry does not declare Handles.CONSTRAINTS",
         "objective-used": "its entry does not declare Handles.OBJECTIVES",
     }
-    assert set(Handles) == {Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES}
+    assert set(Handles) == {Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES, Handles.SEPARABLE}
 
 
 def test_an_entry_that_cannot_be_pickled_fails_that_and_decides_nothing_else() -> None:

@@ -18,7 +18,7 @@ PACKAGES = [ROOT / path for path in PROJECT["tool"]["hatch"]["build"]["targets"]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 OPTIONAL = {"cma": "cma", "dask": "dask", "distributed": "dask", "dice_ml": "dice", "raiutils": "dice", "numba": "fast"}
 """Modules that an extra brings, and the extra."""
-BROUGHT_ALONG = {"pydantic_core": "pydantic", "requests": "pooch", "sqlalchemy": "mlflow"}
+BROUGHT_ALONG = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "requests": "pooch", "sqlalchemy": "mlflow"}
 """Modules that are parts of what a dependency is made of, and the dependency."""
 
 

@@ -28,6 +28,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
         (copy / package / "__pycache__").mkdir()
         (copy / package / "__pycache__" / "stale.cpython-311.pyc").write_bytes(b"stale")
+    shutil.copytree(ROOT / "leaderboard", copy / "leaderboard")
     (copy / "results").mkdir()
     (copy / "results" / "index.jsonl").write_text("{}\n")
     return copy
@@ -49,6 +50,7 @@ def test_the_wheel_holds_every_file_of_every_package_and_nothing_else(copy: Path
         for file in (copy / package).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
+    expected |= {f"cfbench/published/{file.name}" for file in (copy / "leaderboard" / "record").iterdir()}
     inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert inside == expected
 

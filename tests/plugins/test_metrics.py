@@ -90,18 +90,19 @@ NOTHING = {"status": "not_found", "search_queries": 50, "wall_seconds": 0.25}
 def test_every_metric_says_what_it_is() -> None:
     comparing = {
         *("relative-loss", "relative-cost", "relative-cost-raw", "accidental-robustness"),
-        *("cost-of-robustness", "time-of-robustness"),
+        *("cost-of-robustness", "time-of-robustness", "optimality-gap"),
     }
     assert set(ENTRIES) == {
         *("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"),
         *("k-robustness", "invalidity", "fixability", "additional-cost", "actual-cost"),
-        *("redundancy", "knn-distance", "lof-inlier"),
+        *("redundancy", "knn-distance", "lof-inlier", "k-certified", "k-probability"),
         *comparing,
     }
     assert all(entry.denominator and entry.summary for entry in ENTRIES.values())
     assert {name for name, entry in ENTRIES.items() if entry.stage == "comparison"} == comparing
     higher = {name for name, entry in ENTRIES.items() if entry.direction is Direction.HIGHER}
-    assert higher == {"success", "sparsity", "validity", "k-robustness", "fixability", "lof-inlier"}
+    robust = {"k-robustness", "k-certified", "k-probability", "fixability"}
+    assert higher == {"success", "sparsity", "validity", "lof-inlier", *robust}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def put(
 ) -> str:
     """Finish a cell; `actual`: the metric actual-cost by (point, repetition)."""
     place = {"dataset": "tiny", "model": "m", "searcher": "s", "constraints": True, "fold": 0, **coordinates}
-    content = {**place, "objective": {"name": objective.partition("[")[0], "settings": objective}, "seed": seed}
+    entries = {kind: {"name": place[kind]} for kind in ("dataset", "model", "searcher")}
+    target = {"name": objective.partition("[")[0], "settings": {"label": objective}}
+    content = {**place, **entries, "objective": target, "seed": seed}
     key = digest_of(content)
     ids = list(dict.fromkeys(row_id for row_id, *_ in results))
     for row_id, repetition, loss, value in results:

@@ -53,7 +53,7 @@ def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finis
     task = {
         "dataset": {"name": "credit"},
         "model": {"name": "rf"},
-        "objective": "none",
+        "objective": {"name": "none"},
         "fold": 0,
         "constraints": False,
     }
@@ -66,7 +66,7 @@ def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finis
         [
             (finished_cell((0.2, 0.3), info=replace(first, key="c" * 32)), {**task, "seed": 1}),
             (mine, {**task, "seed": 2}),
-            (other_task, {**task, "objective": "c"}),
+            (other_task, {**task, "objective": {"name": "c"}}),
             (other_model, task),
         ],
     )

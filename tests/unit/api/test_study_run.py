@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -165,7 +166,8 @@ def test_a_broken_plugin_is_a_warning_and_an_error_if_strict(results: Path) -> N
 
 def test_an_interrupted_run_does_not_let_the_script_go_on(results: Path) -> None:
     def interrupted(problem: Problem, rng: np.random.Generator) -> FloatArray:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+        return problem.x
 
     entry = SearcherEntry(name="interrupted", searcher=interrupted, handles=ALL)
     with pytest.raises(KeyboardInterrupt, match="every finished search is in"):

@@ -68,7 +68,8 @@ def write_cell(
             }
         )
     if finish:
-        record.finish(info, coordinates, eligible=len(losses))
+        entries = {kind: {"name": coordinates[kind]} for kind in ("dataset", "model", "searcher", "objective")}
+        record.finish(info, {**coordinates, **entries}, eligible=len(losses))
 
 
 @pytest.fixture

@@ -78,7 +78,8 @@ def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
     assert len(plan.cells) == 6 * (len(plan.study.searchers) - 2) + 2 * 2
     unavailable = {name: found.entry.unavailable for name, found in registry.searchers.items()}
     for cell in plan.cells:
-        assert bool(cell.skipped) == bool(unavailable[cell.searcher.name])
+        blind = cell.info.white_box and cell.model.name == "neural-network"  # it shows no structure
+        assert bool(cell.skipped) == bool(unavailable[cell.searcher.name] or blind)
         points = 1 if cell in slow else 3
         assert cell.searches == (0 if cell.skipped else points)
 
