@@ -52,12 +52,15 @@ if TYPE_CHECKING:
     from cfbench.forests.certificate import Settled as Settled
     from cfbench.forests.certificate import k_certificate as k_certificate
     from cfbench.forests.compiling import compiled_or_plain as compiled_or_plain
+    from cfbench.forests.compiling import inlined_or_plain as inlined_or_plain
     from cfbench.forests.probability import Interval as Interval
     from cfbench.forests.probability import k_probability as k_probability
     from cfbench.forests.rehearsal import toy_forest as toy_forest
+    from cfbench.forests.structure import ForestNodes as ForestNodes
     from cfbench.forests.structure import ForestStructure as ForestStructure
     from cfbench.forests.structure import ShowsForest as ShowsForest
     from cfbench.forests.structure import forest_of as forest_of
+    from cfbench.forests.sweeps import entered as entered
     from cfbench.forests.sweeps import leads_along as leads_along
     from cfbench.forests.sweeps import leads_of as leads_of
     from cfbench.forests.sweeps import leads_of_pair as leads_of_pair
@@ -144,11 +147,11 @@ _HOME = {
     ],
     "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
     "forests.certificate": ["Certificate", "Settled", "k_certificate"],
-    "forests.compiling": ["compiled_or_plain"],
+    "forests.compiling": ["compiled_or_plain", "inlined_or_plain"],
     "forests.probability": ["Interval", "k_probability"],
     "forests.rehearsal": ["toy_forest"],
-    "forests.structure": ["ForestStructure", "ShowsForest", "forest_of"],
-    "forests.sweeps": ["leads_along", "leads_of", "leads_of_pair"],
+    "forests.structure": ["ForestNodes", "ForestStructure", "ShowsForest", "forest_of"],
+    "forests.sweeps": ["entered", "leads_along", "leads_of", "leads_of_pair"],
     "forests.walks": ["class_of_cells"],
     "harness.again": ["command_again"],
     "harness.caches": ["cache_folder"],

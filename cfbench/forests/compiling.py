@@ -22,6 +22,15 @@ def compiled_or_plain(function: F) -> F:
     numba tells by a function's own file alone whether compiled code in the cache is out of date. So kernels that call
     each other stand in one file; they may also call those that cfbench exports.
     """
+    return _decorated(function, cache=True)
+
+
+def inlined_or_plain(function: F) -> F:
+    """Compile a function into those that call it; for small ones with many arrays, whose passing costs more."""
+    return _decorated(function, inline="always")
+
+
+def _decorated(function: F, **options: Any) -> F:
     try:
         numba: Any = importlib.import_module("numba")
     except ImportError:
@@ -31,7 +40,7 @@ def compiled_or_plain(function: F) -> F:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder("kernels") / _state_of_called())
     try:
-        return cast("F", numba.njit(cache=True)(function))
+        return cast("F", numba.njit(**options)(function))
     finally:
         numba.config.CACHE_DIR = before
 

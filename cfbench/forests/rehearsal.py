@@ -13,14 +13,14 @@ from cfbench.space import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 
 
 def toy_forest() -> ForestStructure:
-    """Return a forest of two trees on two numbers and one category: class 1 where either number is above 1/2."""
+    """Return a forest of two trees on two numbers and one category: class 1 where both numbers are above 1/2."""
     first = [[0, 0, 1, 2], [-1, 0, 0, 0], [-1, 0, 1, 0]]
     second = [[1, 0, 4, 5], [2, -1, 6, 7], [-1, 0, 1, 0], [-1, 0, 0, 0], [-1, 0, 0, 0]]
     return ForestStructure(
         classes=np.array([0, 1]),
         nodes=np.array([*first, *second], dtype=np.int32),
         roots=np.array([0, 3], dtype=np.int32),
-        shares=np.array([[0.75, 0.25], [0.125, 0.875]]),
+        shares=np.array([[0.75, 0.25], [0.375, 0.625]]),
         boundaries=(np.array([0.5]), np.array([0.5]), np.empty(0)),
         cell_of_code=(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.array([0, 1])),
     )

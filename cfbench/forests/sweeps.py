@@ -10,16 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.forests.compiling import compiled_or_plain
-from cfbench.forests.walks import class_of_cells
-
-
-@compiled_or_plain
-def _next(node: Any, cells: Any) -> Any:
-    """Return the child that a split sends a point to."""
-    cut, cell = node[1], cells[node[0]]
-    right = cell > cut if cut >= 0 else cell == -1 - cut
-    return node[3] if right else node[2]
+from cfbench.forests.compiling import compiled_or_plain, inlined_or_plain
+from cfbench.forests.walks import class_of_cells, next_node
 
 
 @compiled_or_plain
@@ -29,11 +21,11 @@ def leads_of(forest: Any, rows: Any, target: int) -> Any:
     n_classes = shares.shape[1]
     leads, votes = np.empty(len(rows)), np.empty(n_classes)
     for i in range(len(rows)):
-        votes[:] = 0.0
+        votes[:], cells = 0.0, rows[i]
         for root in forest.roots:
             node = root
             while nodes[node, 0] >= 0:
-                node = _next(nodes[node], rows[i])
+                node = next_node(nodes, node, cells)
             for k in range(n_classes):
                 votes[k] += shares[nodes[node, 2], k]
         leads[i] = np.inf
@@ -71,7 +63,7 @@ def leads_along(forest: Any, depth: int, cells: Any, feature: int, target: int, 
             node, a, b = waiting[count, 0], waiting[count, 1], waiting[count, 2]
             while nodes[node, 0] >= 0:
                 if nodes[node, 0] != feature:
-                    node = _next(nodes[node], cells)
+                    node = next_node(nodes, node, cells)
                     continue
                 cut = nodes[node, 1]
                 if a <= cut < b:
@@ -124,7 +116,7 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
     change[:, 0, 0] = settled[target] - settled
     waiting = np.empty((depth + 2, 5), dtype=np.int64)
     for root in forest.roots:
-        put_aside(waiting[0], root, a0, b0, c0, d0)
+        put_aside(waiting, 0, root, a0, b0, c0, d0)
         count = 1
         while count > 0:
             count -= 1
@@ -134,19 +126,19 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
                 f, cut = nodes[node, 0], nodes[node, 1]
                 if f == pair[0]:
                     if a <= cut < b:
-                        put_aside(waiting[count], nodes[node, 3], cut + 1, b, c, d)
+                        put_aside(waiting, count, nodes[node, 3], cut + 1, b, c, d)
                         count, b = count + 1, cut
                     node = nodes[node, 2] if a <= cut else nodes[node, 3]
                 elif f == pair[1]:
                     if c <= cut < d:
-                        put_aside(waiting[count], nodes[node, 3], a, b, cut + 1, d)
+                        put_aside(waiting, count, nodes[node, 3], a, b, cut + 1, d)
                         count, d = count + 1, cut
                     node = nodes[node, 2] if c <= cut else nodes[node, 3]
                 else:
-                    node = _next(nodes[node], cells)
-            leaf = shares[nodes[node, 2]]
+                    node = next_node(nodes, node, cells)
+            leaf = nodes[node, 2]
             for k in range(n_classes):
-                lead = leaf[target] - leaf[k]
+                lead = shares[leaf, target] - shares[leaf, k]
                 change[k, a - a0, c - c0] += lead
                 change[k, b + 1 - a0, c - c0] -= lead
                 change[k, a - a0, d + 1 - c0] -= lead
@@ -173,9 +165,50 @@ def least_of_sums(change: Any, target: int) -> Any:
 
 
 @compiled_or_plain
-def put_aside(place: Any, node: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+def entered(forest: Any, low: Any, high: Any, entries: Any, settled: Any) -> Any:
+    """Go down each tree as far as all points of a box go together.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    low, high : ndarray of int64, shape (d,)
+        The lowest and the highest cell of each feature.
+    entries : ndarray of int32, shape (T,)
+        Filled in its first places with the nodes that cut the box.
+    settled : ndarray of float64, shape (K,)
+        All 0; the shares of the leaves that the whole box comes to are added.
+
+    Returns
+    -------
+    int
+        How many trees cut the box.
+    """
+    nodes, n_cut = forest.nodes, 0
+    for root in forest.roots:
+        node = root
+        while nodes[node, 0] >= 0:
+            f, cut = nodes[node, 0], nodes[node, 1]
+            if cut >= 0:
+                if low[f] <= cut < high[f]:
+                    break
+                right = low[f] > cut
+            else:
+                if low[f] < high[f] and low[f] <= -1 - cut <= high[f]:
+                    break
+                right = low[f] == -1 - cut and low[f] == high[f]
+            node = nodes[node, 3] if right else nodes[node, 2]
+        if nodes[node, 0] >= 0:
+            entries[n_cut] = node
+            n_cut += 1
+        else:
+            settled += forest.shares[nodes[node, 2]]
+    return n_cut
+
+
+@inlined_or_plain
+def put_aside(waiting: Any, i: Any, node: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     """Keep a node and the rectangle that reaches it for later."""
-    place[0], place[1], place[2], place[3], place[4] = node, a, b, c, d
+    waiting[i, 0], waiting[i, 1], waiting[i, 2], waiting[i, 3], waiting[i, 4] = node, a, b, c, d
 
 
 @compiled_or_plain

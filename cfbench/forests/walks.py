@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.forests.compiling import compiled_or_plain
+from cfbench.forests.compiling import compiled_or_plain, inlined_or_plain
 
 
-@compiled_or_plain
-def goes_right(cut: Any, cell: Any) -> Any:
-    """Whether a split sends a cell to the right."""
-    return cell > cut if cut >= 0 else cell == -1 - cut
+@inlined_or_plain
+def next_node(nodes: Any, node: Any, cells: Any) -> Any:
+    """Return the child that a split sends a point to."""
+    cut, cell = nodes[node, 1], cells[nodes[node, 0]]
+    right = cell > cut if cut >= 0 else cell == -1 - cut
+    return nodes[node, 3] if right else nodes[node, 2]
 
 
 @compiled_or_plain
@@ -30,8 +32,7 @@ def class_of_cells(forest: Any, cells: Any) -> Any:
     for root in forest.roots:
         node = root
         while nodes[node, 0] >= 0:
-            right = goes_right(nodes[node, 1], cells[nodes[node, 0]])
-            node = nodes[node, 3] if right else nodes[node, 2]
+            node = next_node(nodes, node, cells)
         for k in range(len(votes)):
             votes[k] += shares[nodes[node, 2], k]
     best = 0

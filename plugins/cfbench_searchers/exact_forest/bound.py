@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled_or_plain
+from cfbench import compiled_or_plain, inlined_or_plain
 
 STEPS = 32
 """Into how many steps the budget between a box's own cost and the best known cost is cut."""
@@ -23,7 +23,7 @@ _SAFE = 1e-9
 """A leaf counts as reachable this share of a step early, so that rounding never makes a bound too high."""
 
 
-@compiled_or_plain
+@inlined_or_plain
 def least_cost(costs: Any, f: int, low: Any, high: Any) -> Any:
     """Return a lower bound on the cost of feature `f` in the cells `low` to `high`: exact but for the envelope."""
     first, rest = costs.first[f], costs.rest[f]
@@ -85,8 +85,8 @@ def budget_bound(
     spent: float,
     limit: float,
     rounding: float,
-    alive: Any,
     reached: Any,
+    tops: Any,
     pull: Any,
 ) -> Any:
     """Return a lower bound on the cost of the counterfactuals of a box; infinite where none is below the limit.
@@ -94,6 +94,7 @@ def budget_bound(
     Parameters
     ----------
     forest : ForestNodes
+        A child of -1 leads nowhere.
     depth, target : int
     costs : CellCosts
     box : (ndarray, ndarray, ndarray)
@@ -102,10 +103,11 @@ def budget_bound(
         The sum of these bounds, and the best known cost.
     rounding : float
         Leads above minus this count as enough.
-    alive : ndarray of bool, shape (N,)
-        The nodes on ways to leaves that can be reached below the limit in a larger box.
     reached : ndarray of bool, shape (N,)
-        All False; filled with such nodes of this box.
+        All False; filled with the nodes on ways to leaves that can be reached below the limit.
+    tops : ndarray of float64, shape (T, K)
+        No point of a larger box has a larger lead in a tree over each class; lowered to what holds here. As soon as
+        they cannot add up any more, the rest of the trees need not be walked.
     pull : ndarray of float64, shape (d,)
         Filled: how much of the trees' leads hangs on each feature.
     """
@@ -113,11 +115,28 @@ def budget_bound(
     step = (limit - spent) / STEPS
     sums, best = np.zeros((n_classes, STEPS)), np.empty((n_classes, STEPS))
     own_price, needed = box[2].copy(), np.empty(depth + 2, dtype=np.int64)
+    room = np.empty((4, depth + 2), dtype=np.int64)
+    way = (room[0], room[1], room[2], room[3], np.empty(depth + 2), np.empty(depth + 2))
     pull[:] = 0.0
-    for root in forest.roots:
+    hope = np.zeros(n_classes)
+    for tree in range(len(tops)):
+        hope += tops[tree]
+    for tree in range(len(tops)):
         best[:] = -np.inf
         lead, n_needed = best_leads(
-            forest, depth, root, target, costs, box, own_price, spent, limit, step, alive, reached, best, needed
+            forest,
+            forest.roots[tree],
+            target,
+            costs,
+            box,
+            own_price,
+            spent,
+            limit,
+            step,
+            reached,
+            best,
+            needed,
+            way,
         )
         cheap = np.inf
         for k in range(n_classes):
@@ -127,6 +146,10 @@ def budget_bound(
                 for b in range(STEPS):
                     most = max(most, best[k, b])
                     sums[k, b] += most
+                hope[k] += most - tops[tree, k]
+                tops[tree, k] = most
+                if hope[k] < -rounding:
+                    return np.inf
         gain = lead - max(cheap, -1.0)
         if gain > 0:
             for i in range(n_needed):
@@ -144,7 +167,6 @@ def budget_bound(
 @compiled_or_plain
 def best_leads(
     forest: Any,
-    depth: int,
     root: Any,
     target: int,
     costs: Any,
@@ -153,10 +175,10 @@ def best_leads(
     spent: float,
     limit: float,
     step: float,
-    alive: Any,
     reached: Any,
     best: Any,
     needed: Any,
+    way: Any,
 ) -> Any:
     """Walk all ways of one tree that are cheaper than the limit; keep the best lead by rival and step of the budget.
 
@@ -166,6 +188,8 @@ def best_leads(
         Raised to the largest lead over each rival among the leaves that cost so much.
     needed : ndarray of int64
         Filled with the features that the way to the leaf with the best lead pays for.
+    way : tuple of ndarray
+        Room for a way: nodes, sides tried, what its splits have narrowed (lowest and highest cell, price), costs.
 
     Returns
     -------
@@ -174,11 +198,9 @@ def best_leads(
     """
     nodes, shares = forest.nodes, forest.shares
     low, high, price = box
-    path, stage = np.empty(depth + 2, dtype=np.int64), np.zeros(depth + 2, dtype=np.int64)
-    kept_low, kept_high = np.empty(depth + 2, dtype=np.int64), np.empty(depth + 2, dtype=np.int64)
-    kept_price, cost = np.empty(depth + 2), np.empty(depth + 2)
+    path, stage, kept_low, kept_high, kept_price, cost = way
     lead, n_needed = -np.inf, 0
-    at, path[0], cost[0] = 0, root, spent
+    at, path[0], stage[0], cost[0] = 0, root, 0, spent
     while at >= 0:
         node, side = path[at], stage[at]
         f = nodes[node, 0]
@@ -201,7 +223,7 @@ def best_leads(
             continue
         stage[at] += 1
         child = nodes[node, 2 + side]
-        if alive[child] and narrow(costs, f, nodes[node, 1], side, low, high, price):
+        if child >= 0 and narrow(costs, f, nodes[node, 1], side, low, high, price):
             total = cost[at] - kept_price[at] + price[f]
             if total < limit:
                 at += 1
@@ -209,7 +231,7 @@ def best_leads(
     return lead, n_needed
 
 
-@compiled_or_plain
+@inlined_or_plain
 def keep_lead(shares: Any, leaf: Any, target: int, steps: float, best: Any) -> Any:
     """Raise the best leads by those of one leaf, `steps` into the budget; return its lead over the strongest rival."""
     bin_ = min(max(int(steps - _SAFE), 0), STEPS - 1)
@@ -234,7 +256,7 @@ def paid_for(nodes: Any, path: Any, price: Any, own_price: Any, needed: Any) -> 
     return count
 
 
-@compiled_or_plain
+@inlined_or_plain
 def narrow(costs: Any, f: int, cut: Any, side: int, low: Any, high: Any, price: Any) -> bool:
     """Narrow a feature's cells to those that a split sends to one side, and raise its price; say if any are left."""
     if cut < 0:
@@ -251,7 +273,7 @@ def narrow(costs: Any, f: int, cut: Any, side: int, low: Any, high: Any, price: 
     return True
 
 
-@compiled_or_plain
+@inlined_or_plain
 def narrow_to_code(costs: Any, f: int, cell: int, side: int, low: Any, high: Any, price: Any) -> bool:
     """Narrow a coded feature to one cell (side 1), or to all others (side 0)."""
     rest = costs.rest[f]

@@ -11,9 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray
+from cfbench import FloatArray, ForestNodes, IntArray
 from cfbench_searchers.exact_forest.bound import budget_bound, settle
+from cfbench_searchers.exact_forest.pairs import looked_through
 from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
+
+WORTH_PRUNING = 0.6
+"""Trees are copied without the nodes that are not reached if these are a smaller share than this."""
 
 
 class Part(NamedTuple):
@@ -23,13 +27,28 @@ class Part(NamedTuple):
     ----------
     low, high : ndarray of int64, shape (d,)
         The lowest and the highest cell of each feature.
-    alive : ndarray of uint8
-        The nodes, a bit each, that a larger box reaches on ways to leaves that are cheap enough: all others are dead.
+    forest : ForestNodes
+        What a larger box has left of the trees.
+    tops : ndarray of float64, shape (T, K)
+        The largest lead over each class that a tree has in a larger box.
     """
 
     low: IntArray
     high: IntArray
-    alive: NDArray[np.uint8]
+    forest: ForestNodes
+    tops: FloatArray
+
+
+def pruned(forest: ForestNodes, reached: NDArray[np.bool_]) -> ForestNodes:
+    """Return a forest without the nodes that are not reached; -1 takes the place of a child that is gone."""
+    kept = forest.nodes[reached]
+    place = np.append(np.cumsum(reached) - 1, -1)
+    place[:-1][~reached] = -1
+    leaf = kept[:, 0] < 0
+    children = np.where(leaf[:, np.newaxis], 0, place[kept[:, 2:]])
+    children[leaf, 0] = np.arange(leaf.sum())
+    nodes = np.concatenate([kept[:, :2], children.astype(np.int32)], axis=1)
+    return ForestNodes(nodes, place[forest.roots].astype(np.int32), forest.shares[kept[leaf, 2]])
 
 
 @dataclass(eq=False)
@@ -70,8 +89,9 @@ class BranchAndBound:
             Before; the task's best and `lower_bound` are what they are by then.
         """
         task, numbers = self.task, count()
-        everything = np.packbits(np.ones(len(task.structure.nodes), dtype=bool))
-        whole = Part(np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1, everything)
+        shares = task.structure.shares
+        tops = np.full((len(task.structure.roots), shares.shape[1]), shares.max() - shares.min())
+        whole = Part(np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1, task.structure.walked, tops)
         waiting = [(self.lower_bound, next(numbers), whole)]
         while waiting and waiting[0][0] < self._limit:
             self.lower_bound = waiting[0][0]
@@ -95,7 +115,7 @@ class BranchAndBound:
 
     def _look_at(self, part: Part) -> tuple[float, list[Part]]:
         """Bound a box and cut it; return the bound, and its parts, none where there is nothing to look for."""
-        low, high, alive = part.low, part.high, part.alive
+        low, high, forest, tops = part.low, part.high, part.forest, part.tops.copy()
         task, costs = self.task, self.task.costs
         price, cells, pull = np.empty(task.d), np.empty(task.d, dtype=np.int64), np.empty(task.d)
         spent = settle(costs, low, high, self._limit, price, cells)
@@ -107,25 +127,34 @@ class BranchAndBound:
             task.offer(found)
             if found.cost <= spent + SLACK or not spent < self._limit:
                 return np.inf, []
-        walked, depth, box = task.structure.walked, task.structure.depth, (low, high, price)
-        budget, n_nodes = (spent, self._limit, task.rounding), len(walked.nodes)
-        within, reached = np.unpackbits(alive, count=n_nodes).view(bool), np.zeros(n_nodes, dtype=bool)
-        needed = float(budget_bound(walked, depth, task.target, costs, box, *budget, within, reached, pull))
+        depth, box, budget = task.structure.depth, (low, high, price), (spent, self._limit, task.rounding)
+        reached = np.zeros(len(forest.nodes), dtype=bool)
+        needed = float(budget_bound(forest, depth, task.target, costs, box, *budget, reached, tops, pull))
         if not needed < self._limit:
             return np.inf, []
-        alive = np.packbits(reached)
-        return needed, [Part(*sides, alive) for sides in self._sides(low, high, pull)]
+        if looked_through(task, low, high):
+            return np.inf, []
+        if reached.mean() < WORTH_PRUNING:
+            forest = pruned(forest, reached)
+        return needed, [Part(*sides, forest, tops) for sides in self._sides(low, high, pull)]
 
     def _sides(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
-        """Cut a box where most leads hang: into the cheapest cell and what lies on its sides, or else in two."""
-        wide = high > low
+        """Cut a box: into a feature's cheapest cell and what lies on its sides, or else a feature in two.
+
+        Whether a feature changes at all is settled first, where most leads hang, since each change costs the most by
+        being one; then how far those go that do.
+        """
+        rest = self.task.costs.rest
+        wide, free = high > low, (low <= rest) & (rest <= high)
         if not wide.any():
             return []
+        undecided = wide & free & (pull > 0)
         # Where no lead hangs on any feature, the widest one.
-        f = int(np.argmax(np.where(wide, pull + 1e-9 * (high - low), -1.0)))
-        a, b, rest = int(low[f]), int(high[f]), int(self.task.costs.rest[f])
+        score = np.where(undecided if undecided.any() else wide, pull + 1e-9 * (high - low), -1.0)
+        f = int(np.argmax(score))
+        a, b, at = int(low[f]), int(high[f]), int(rest[f])
         middle = (a + b) // 2
-        spans = [(rest, rest), (a, rest - 1), (rest + 1, b)] if a <= rest <= b else [(a, middle), (middle + 1, b)]
+        spans = [(at, at), (a, at - 1), (at + 1, b)] if free[f] else [(a, middle), (middle + 1, b)]
         parts = []
         for start, stop in spans:
             if start <= stop:

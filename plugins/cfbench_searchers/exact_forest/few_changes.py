@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cfbench import FloatArray, leads_of_pair
-from cfbench_searchers.exact_forest.pairs import cheapest_pair
+from cfbench import FloatArray
+from cfbench_searchers.exact_forest.pairs import sweep_pair
 from cfbench_searchers.exact_forest.task import Best, ForestTask
 
 MOST_PAIRS_OF_CELLS = 2_000_000
@@ -77,13 +77,5 @@ def _ordered_pair(task: ForestTask, one: int, two: int) -> bool:
     pairs = (spans[1] - spans[0] + 1) * (spans[3] - spans[2] + 1)
     if pairs * len(task.structure.classes) > MOST_PAIRS_OF_CELLS:
         return False
-    walked, span, below = task.structure.walked, tuple(spans), task.limit - held
-    leads = leads_of_pair(
-        walked, task.structure.depth, rest, (one, two), task.target, span, np.zeros(len(task.structure.classes))
-    )
-    found = cheapest_pair(walked, rest, (one, two), task.target, span, both, below, task.rounding, leads)
-    if found[0] < below:
-        cells = rest.copy()
-        cells[one], cells[two] = found[1:]
-        task.offer(Best(task.costs.total(cells), cells))
+    sweep_pair(task, rest, (one, two), (spans[0], spans[1], spans[2], spans[3]))
     return True

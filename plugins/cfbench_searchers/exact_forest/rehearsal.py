@@ -16,7 +16,7 @@ from cfbench_searchers.exact_forest.task import ForestTask
 
 @cache
 def rehearse() -> None:
-    """Call every kernel: from the lower left corner to class 1, which needs both numbers, or one and the category."""
+    """Call every kernel: from the lower left corner to class 1, which takes two changes."""
     two = np.array([0.0, 1.0] * 3)
     costs = CellCosts(np.array([0, 2, 4, 6]), two, two, np.zeros(3, dtype=np.int64), two, 0.0 * two, np.ones(3))
     for steps in ([one_change, two_changes], [descend], []):
