@@ -124,9 +124,7 @@ class Measures:
 
     def _present(self, marks: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
         """Return the lines of the cells that were measured as they are now."""
-        lines: dict[str, Mapping[str, Any]] = {
-            key: line for key, line in self._index.contents() if is_understood(line)
-        }
+        lines: dict[str, Mapping[str, Any]] = {key: line for key, line in self._index.contents() if is_understood(line)}
         stored = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
         for key in sorted(stored - lines.keys()):
             found = self._read(key)
