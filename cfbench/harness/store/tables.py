@@ -74,7 +74,8 @@ def decode_cell(data: bytes, key: str) -> StoredCell:
         raise UnreadableTableError(f"it does not say which cell it holds: {error!r}") from error
     if info.key != key or set(table["cell_key"].unique().to_pylist()) - {key}:
         raise UnreadableTableError(f"it holds cell {info.key}")
-    if cell.eligible < 0 or _is_ragged(table["candidates"].combine_chunks()):
+    searches = set(zip(table["point"].to_pylist(), table["repetition"].to_pylist(), strict=True))
+    if cell.eligible < 0 or len(searches) < len(table) or _is_ragged(table["candidates"].combine_chunks()):
         raise UnreadableTableError("it holds what no search writes")
     return cell
 
