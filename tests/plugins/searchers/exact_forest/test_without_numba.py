@@ -16,13 +16,13 @@ from cfbench_searchers.exact_forest.searcher import ExactForest
 
 far = NumericalPerturbation(0.4, 0.4)
 space = FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, 0, 1, perturbation=far) for i in range(4)))
-rows = np.random.default_rng(2).random((80, 4))
+rows = np.random.default_rng(2).random((40, 4))
 labels = (rows.sum(axis=1) > 2.4).astype(np.int64)
-model = RandomForest().fit(rows, labels, space, {"n_estimators": 6, "min_samples_split": 8})
+model = RandomForest().fit(rows, labels, space, {"n_estimators": 4, "min_samples_split": 8})
 x = np.full(4, 0.3)
 problem = Problem(x, 1, space, Meter(model, 4), model=model)
 z = ExactForest().search(problem, np.random.default_rng(0))
-found = k_probability(forest_of(model), space, x, z, 1, width=0.02)
+found = k_probability(forest_of(model), space, x, z, 1, width=0.1)
 figures = [value for _, value in sorted(trace_of(problem).figures.items())]
 print([float(value).hex() for value in (*z, *found, *figures)])
 """
