@@ -82,6 +82,9 @@ STUDY = {
 }
 
 
+STUDY_TEXT = "".join(f"{key} = {toml(value)}\n" for key, value in STUDY.items())
+
+
 @st.composite
 def study_files(draw: st.DrawFn) -> bytes:
     """Draw a study file with a few keys of other values than ours."""
@@ -129,6 +132,9 @@ def annotation_text(label: Any, features: Any) -> str:
     return (
         f'title = "Credits"\nuser = "who asks"\nignore = ["id"]\nlabel = {toml(label)}\nfeatures = {toml(features)}\n'
     )
+
+
+ANNOTATION = annotation_text(LABEL, FEATURES)
 
 
 @st.composite

@@ -63,6 +63,7 @@ def render_page(
         loader=PackageLoader("cfbench.leaderboard", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -193,3 +194,10 @@ def _surroundings() -> list[tuple[str, str]]:
         except PackageNotFoundError:
             found.append((library, "not installed"))
     return found
+
+
+def _shown(value: object) -> object:
+    """Make names and reasons of plugins and data harmless wherever the page shows them; what is ours stays."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))
