@@ -12,15 +12,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cfbench import load_record
+from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.store.schema import TIME_COLUMNS
+from cfbench.harness.store.tables import rows_of
 
 HERE = Path(__file__).parent
 PLUGINS = (HERE.parent / "toys" / "toy_plugin.py", HERE / "fault_plugin.py")
@@ -199,21 +201,38 @@ class Study:
         return record_digest(self.results)
 
     def spoilt(self) -> list[str]:
-        """Return the searches that are not as in the undisturbed record, times aside."""
-        if self.digest() == self.undisturbed():
+        """Return what differs from the undisturbed record, of cells and of rows, times aside."""
+        whole = self.undisturbed()
+        if self.digest() == whole:
             return []
-        columns = ["cell_key", "point", "repetition", "status", "reason", "loss", "search_queries", "z"]
-        disturbed, whole = (
-            {str(row) for row in load_record(results)[columns].to_numpy().tolist()}
-            for results in (self.results, self.folder / "undisturbed")
-        )
-        return [*sorted(disturbed ^ whole), "and what the rows above do not show"]
+        disturbed, expected = (_said_in(folder) for folder in (self.results, self.folder / "undisturbed"))
+        assert disturbed != expected, "the digests differ, and nothing that they are of"
+        return [
+            f"{where}: {disturbed.get(where)} for {expected.get(where)}"
+            for where in sorted(disturbed | expected)
+            if disturbed.get(where) != expected.get(where)
+        ]
 
     def done(self) -> dict[tuple[str, int, int], str]:
         """Return the searches that the record holds, with their statuses."""
         with Record.open(self.results) as record:
             keys = {*record.summaries(), *record.pending()}
             return {(key, *search): status for key in keys for search, status in record.done(key).items()}
+
+
+def _said_in(results: Path) -> dict[str, str]:
+    """Return all that a digest of the record is of, value by value."""
+    said = {}
+    cells = Cells(results / "cells", pytest.fail)
+    for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
+        stored = cells.read(key)
+        assert stored is not None
+        cell = stored[0]
+        said[key] = repr((asdict(cell.info), cell.content, cell.eligible))
+        for row in rows_of(cell.table):
+            where = f"{key} point {row['point']} repetition {row['repetition']}"
+            said |= {f"{where} {column}": repr(value) for column, value in row.items() if column not in TIME_COLUMNS}
+    return said
 
 
 class Gate:
