@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellInfo:
     """The coordinates of a cell, as readers see them.
 

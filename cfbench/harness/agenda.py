@@ -90,6 +90,7 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
         agenda.searches_done += min(len(standing.done), cell.searches)
         if standing.finished:
             agenda.done += 1
+            durations.forget_cell(cell.info)
         else:
-            agenda.progress[key] = CellProgress(cell, set(standing.done))
+            agenda.progress[key] = CellProgress(cell, standing.done)
     return agenda

@@ -23,7 +23,7 @@ from cfbench.harness.variants import Variant, build_settings
 from cfbench.registry import Registry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One (data set, model, searcher, objective, constraints on or off, fold), and what its searches may spend.
 
@@ -42,7 +42,7 @@ class Cell:
     respect_steps : bool
     seed : int
     content : dict
-        All that can change a result; the key is its digest.
+        All that can change a result; the key is its digest. Cells of a plan share what is in it.
     points : int or None
         Eligible points asked for; None: all. Not in the key.
     repetitions : int
@@ -135,9 +135,10 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}
     resolution = resolve(study, axes, registry, source)
     terms = _terms(resolution, registry)
+    shared = _Shared()
     cells: dict[str, Cell] = {}
     for place in _places(parts, axes, resolution):
-        cell = _cell(place, study, registry, resolution.datasets[place.dataset], terms)
+        cell = _cell(place, study, registry, resolution.datasets[place.dataset], terms, shared)
         cells.setdefault(cell.info.key, cell)
     counts = Counter(cell.skipped for cell in cells.values() if cell.skipped)
     skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in counts.items()]
@@ -146,6 +147,17 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
         raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
     notes = (*study.notes, *resolution.notes, *_remarks(cells.values(), resolution, registry), *skipped)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
+
+
+class _Shared:
+    """Tables that say the same are one object: a plan may have a hundred thousand cells, and few entries."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+
+    def content(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the first table that said what `given` says."""
+        return self._known.setdefault(repr(given), given)
 
 
 def _lists(study: Study, part: Part) -> dict[str, tuple[Any, ...]]:
@@ -195,7 +207,12 @@ def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) 
 
 
 def _cell(
-    place: _Place, study: Study, registry: Registry, dataset: Dataset, terms: Mapping[tuple[str, str], Added]
+    place: _Place,
+    study: Study,
+    registry: Registry,
+    dataset: Dataset,
+    terms: Mapping[tuple[str, str], Added],
+    shared: _Shared,
 ) -> Cell:
     model = registry.model(place.model.name).entry
     searcher = registry.searcher(place.searcher.name).entry
@@ -209,10 +226,10 @@ def _cell(
     content = {
         "protocol": PROTOCOL_VERSION,
         # The name seeds the searches; the digest stands for all that the table and its annotation hold.
-        "dataset": {"name": place.dataset, "digest": dataset.digest},
-        "model": _content(place.model, entries["model"]),
-        "searcher": _content(place.searcher, entries["searcher"]),
-        "objective": _content(place.objective, entries["objective"]),
+        "dataset": shared.content({"name": place.dataset, "digest": dataset.digest}),
+        "model": shared.content(_content(place.model, entries["model"])),
+        "searcher": shared.content(_content(place.searcher, entries["searcher"])),
+        "objective": shared.content(_content(place.objective, entries["objective"])),
         "constraints": place.constraints,
         "respect_steps": study.respect_steps,
         "fold": place.fold,
@@ -228,7 +245,9 @@ def _cell(
         objective=place.objective.label,
         constraints=place.constraints,
         fold=place.fold,
-        versions={"protocol": str(PROTOCOL_VERSION), **{kind: entry.version for kind, entry in entries.items()}},
+        versions=shared.content(
+            {"protocol": str(PROTOCOL_VERSION), **{kind: entry.version for kind, entry in entries.items()}}
+        ),
         white_box=searcher.is_white_box,
     )
     term = terms[place.objective.label, place.dataset]

@@ -7,31 +7,32 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.harness.plan import Cell
-from cfbench.harness.standing import wanted_searches
+from cfbench.harness.standing import SearchId, wanted_searches
 from cfbench.harness.worker import Prepared
 
 
-@dataclass
+@dataclass(slots=True)
 class CellProgress:
     """The searches of a cell in this run.
 
     Parameters
     ----------
     cell : Cell
-    done : set of (int, int)
+    done : frozenset of (int, int)
         (point, repetition) of the searches in the record; it may hold more than is asked for.
     eligible : int
         Eligible points of the fold, known when the cell has started.
     left : set of (int, int)
-        Searches still to run, known when the cell has started.
+        Searches still to run, known when the cell has started; before that nothing is kept here, since as many cells
+        wait as a study has.
     fingerprint : str
         Of the fitted model, known when the cell has started.
     """
 
     cell: Cell
-    done: set[tuple[int, int]]
+    done: frozenset[SearchId]
     eligible: int = 0
-    left: set[tuple[int, int]] = field(default_factory=set)
+    left: set[SearchId] = field(init=False)
     fingerprint: str = ""
 
     @property

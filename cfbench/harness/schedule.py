@@ -193,6 +193,7 @@ class Schedule:
     def drop_cell(self, cell: Cell) -> None:
         """A cell has failed or is finished: forget the jobs that wait for it, and what was learnt of it alone."""
         self._sizes.forget(cell.info)
+        self._durations.forget_cell(cell.info)
         self._first = deque(assignment for assignment in self._first if assignment.cell.info.key != cell.info.key)
         queues = self._queues.get(model_key(cell))
         if queues is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,7 +117,7 @@ def standings(
     """
     known: dict[str, Outline] = {}
     pending: set[str] = set()
-    measured: Mapping[str, set[MetricId]] = {}
+    measured: Mapping[str, AbstractSet[MetricId]] = {}
     if record is not None:
         pending, measured = record.pending(), record.measured()
         for info, seconds, one in record.outlines():

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import pickle
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -97,7 +98,7 @@ def test_a_pickle_hidden_in_a_records_table_is_not_unpickled(tmp_path: Path) -> 
     fields = [field.with_metadata(hidden) if field.name == "reason" else field for field in SEARCH_SCHEMA]
     table = SEARCH_SCHEMA.empty_table().cast(pa.schema(fields, metadata=SEARCH_SCHEMA.metadata))
     info = CellInfo("a" * 32, "d", "m", "s", "o", constraints=False, fold=0)
-    about = {"info": {**info.__dict__}, "content": {}, "eligible": 1}
+    about = {"info": asdict(info), "content": {}, "eligible": 1}
     data = tables._encode(table, about)
     with contextlib.suppress(tables.UnreadableTableError):
         tables.decode_cell(data, info.key)

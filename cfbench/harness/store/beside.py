@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from cfbench.digests import digest_of
@@ -93,7 +94,7 @@ class Beside(RecordReading):
         """Return what metrics say about a cell."""
         return self._owner[key].measures(key)
 
-    def measured(self) -> Mapping[str, set[MetricId]]:
+    def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
         """Return what was measured of each cell."""
         return {key: found for side in self._sides for key, found in side.measured().items() if self._is_of(side, key)}
 

@@ -16,6 +16,7 @@ from cfbench.harness.store.linefile import LineFile
 from cfbench.harness.store.lines import Line, pack, scan, walk
 
 _KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
+_LENGTH_BITS = 40
 MOST_STALE = 64
 """So many superseded lines are always tolerated; beyond, an index of mostly superseded lines is rewritten."""
 
@@ -23,7 +24,7 @@ MOST_STALE = 64
 class Index:
     """The lines of an index by their keys.
 
-    Only their places are kept in memory, so that a record may have any number of cells.
+    Only their places are kept in memory, in as few bytes as will do, so that a record may have any number of cells.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Index:
     def __init__(self, path: Path, report: Callable[[str], None]) -> None:
         self._file = LineFile(path)
         self._report = report
-        self._places: dict[str, tuple[int, int]] = {}
+        self._places: dict[bytes, int] = {}
         self._lines = 0
         self._loaded = False
         self.damaged = False
@@ -61,24 +62,28 @@ class Index:
         with file:
             with explained(self._file.path, "read"):
                 self._find(file)
-            for key, (start, stop) in sorted(self._places.items(), key=lambda item: item[1]):
+            for place in sorted(self._places.values()):
+                start, length = _start_and_length(place)
                 with explained(self._file.path, "read"):
                     file.seek(start)
-                    data = file.read(stop - start)
-                yield key, data[data.index(b"{") : -1]
+                    data = file.read(length)
+                payload = data[data.index(b"{") : -1]
+                key = _key_in(payload)
+                if key is not None:
+                    yield key, payload
 
     def _find(self, file: BinaryIO) -> None:
         """Note where the lines that count are, and report damaged ones."""
         damaged = []
         for number, line in walk(file):
             self._lines += 1
-            key = None if line is None else _key_of(line)
+            key = None if line is None else _key_in(line.payload)
             if line is None:
                 damaged.append(f"line {number}")
             elif key is None:
                 damaged.append(f"the line at byte {line.start}")
             else:
-                self._places[key] = (line.start, line.stop)
+                self._places[bytes.fromhex(key)] = _place(line)
         for place in damaged:
             self._report(f"{self._file.path}: {place} is damaged; what it said is read from the cells' tables again")
         self.damaged = bool(damaged)
@@ -95,9 +100,10 @@ class Index:
         if not self._loaded:
             self.load()
         for _ in range(2):
-            if key not in self._places:
+            place = self._places.get(bytes.fromhex(key))
+            if place is None:
                 return None
-            content = self._read_at(key, *self._places[key])
+            content = self._read_at(key, *_start_and_length(place))
             if content is not None:
                 return content
             self.load()  # a writer has replaced the file since
@@ -114,7 +120,7 @@ class Index:
             self.load()
         with explained(self._file.path, "written"):
             line = self._file.append(pack({"key": key, **content}))
-        self._places[key] = (line.start, line.stop)
+        self._places[bytes.fromhex(key)] = _place(line)
         self._lines += 1
         if self._lines > 2 * len(self._places) + MOST_STALE:
             self.rewrite()
@@ -126,19 +132,28 @@ class Index:
             self._file.rewrite(payload for _, payload in sorted(payloads.items()))
         self.load()
 
-    def _read_at(self, key: str, start: int, stop: int) -> dict[str, Any] | None:
+    def _read_at(self, key: str, start: int, length: int) -> dict[str, Any] | None:
         with explained(self._file.path, "read"):
             try:
                 with self._file.path.open("rb") as file:
                     file.seek(start)
-                    lines = scan(file.read(stop - start)).lines
+                    lines = scan(file.read(length)).lines
             except FileNotFoundError:
                 return None
-        return _parsed(lines[0].payload) if lines and _key_of(lines[0]) == key else None
+        return _parsed(lines[0].payload) if lines and _key_in(lines[0].payload) == key else None
 
 
-def _key_of(line: Line) -> str | None:
-    match = _KEY.match(line.payload)
+def _place(line: Line) -> int:
+    """Return where a line stands, as one number; numbers of lines are in their order in the file."""
+    return line.start << _LENGTH_BITS | (line.stop - line.start)
+
+
+def _start_and_length(place: int) -> tuple[int, int]:
+    return place >> _LENGTH_BITS, place & (1 << _LENGTH_BITS) - 1
+
+
+def _key_in(payload: bytes) -> str | None:
+    match = _KEY.match(payload)
     return match[1].decode("ascii") if match else None
 
 

@@ -5,7 +5,7 @@ The index also holds the values of points' results, so that a board opens no tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,7 @@ class Measures:
         self._index = index
         self._report = report
         self._writing = writing
+        self._known: dict[frozenset[MetricId], frozenset[MetricId]] = {}
 
     def read(self, key: str) -> pd.DataFrame:
         """Return the measures of a cell; no rows where there are none."""
@@ -62,7 +63,7 @@ class Measures:
         frame: pd.DataFrame = (MEASURE_SCHEMA.empty_table() if found is None else found[0]).to_pandas()
         return frame
 
-    def write(self, key: str, table: pd.DataFrame, of: str, results: Results) -> set[MetricId]:
+    def write(self, key: str, table: pd.DataFrame, of: str, results: Results) -> frozenset[MetricId]:
         """Add metrics to a cell, in place of what the same (metric, version, settings) said before.
 
         Parameters
@@ -78,7 +79,7 @@ class Measures:
 
         Returns
         -------
-        set of (str, str, str)
+        frozenset of (str, str, str)
             All that was measured from the table with that mark.
         """
         import pandas as pd
@@ -93,7 +94,7 @@ class Measures:
             kept = [metric not in replaced for metric in old[ID_COLUMNS].itertuples(index=False, name=None)]
             added = pd.concat([old[kept], added]) if any(kept) else added
         self._replace(key, added, of, counted, results)
-        return counted
+        return self._one(frozenset(counted))
 
     def drop(self, key: str, searches: Collection[SearchId]) -> None:
         """Take out what was measured on searches that are to run again."""
@@ -103,9 +104,9 @@ class Measures:
             kept = [search not in searches for search in zip(frame["point"], frame["repetition"], strict=True)]
             self._replace(key, frame[kept], "", set(), ())
 
-    def measured(self, marks: Mapping[str, str]) -> dict[str, set[MetricId]]:
+    def measured(self, marks: Mapping[str, str]) -> dict[str, frozenset[MetricId]]:
         """Return what was measured from the present table of each cell, by the cells' marks."""
-        return {key: _measured_in(line, marks[key]) for key, line in self._present(marks).items()}
+        return {key: self._one(_measured_in(line, marks[key])) for key, line in self._present(marks)}
 
     def point_values(self, marks: Mapping[str, str], results: Callable[[str], Results]) -> PointValues:
         """Return the values of points' results, of all that was measured from the present table of each cell.
@@ -120,21 +121,28 @@ class Measures:
         def read(key: str) -> dict[MetricId, FloatArray]:
             return values_of_results(self.read(key), results(key))
 
-        return PointValues(self._present(marks), read)
+        return PointValues(dict(self._present(marks)), read)
 
-    def _present(self, marks: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
-        """Return the lines of the cells that were measured as they are now."""
-        lines: dict[str, Mapping[str, Any]] = {key: line for key, line in self._index.contents() if is_understood(line)}
-        stored = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
-        for key in sorted(stored - lines.keys()):
+    def _present(self, marks: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the lines of the cells that were measured as they are now, one at a time."""
+        unread = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
+        for key, line in self._index.contents():
+            if key in unread and is_understood(line):
+                unread.discard(key)
+                if _measured_in(line, marks.get(key, "")):
+                    yield key, line
+        for key in sorted(unread):
             found = self._read(key)
-            if found is not None:
-                lines[key] = found[1]
-        return {key: line for key, line in lines.items() if key in stored and _measured_in(line, marks.get(key, ""))}
+            if found is not None and _measured_in(found[1], marks.get(key, "")):
+                yield key, found[1]
 
-    def measured_from(self, key: str, mark: str) -> set[MetricId]:
+    def measured_from(self, key: str, mark: str) -> frozenset[MetricId]:
         """Return what was measured from the table with that mark, of one cell."""
-        return _measured_in(self._index.get(key) or {}, mark)
+        return self._one(_measured_in(self._index.get(key) or {}, mark))
+
+    def _one(self, metrics: frozenset[MetricId]) -> frozenset[MetricId]:
+        """Return one object for all sets that are equal: a run keeps one for every cell."""
+        return self._known.setdefault(metrics, metrics)
 
     def complete_index(self, results: Callable[[str], Results]) -> None:
         """Write the lines that the index lacks, and replace it where it is damaged.
@@ -146,7 +154,7 @@ class Measures:
         results : callable
             Key in, the cell's results out.
         """
-        known = {key for key, payload in self._index.load().items() if b'"values":' in payload}
+        known = {key for key, payload in self._index.payloads() if b'"values":' in payload}
         if self._index.damaged:
             self._index.rewrite()
         for key in keys_of_tables(self._folder):
@@ -207,11 +215,11 @@ def _with_values(about: Mapping[str, Any], values: Mapping[MetricId, FloatArray]
     return {**about, "values": [texts.get(metric, "") for metric in measured]}
 
 
-def _measured_in(line: Mapping[str, Any], mark: str) -> set[MetricId]:
+def _measured_in(line: Mapping[str, Any], mark: str) -> frozenset[MetricId]:
     """Return what a line of the index, or a file, counts as measured from the table with that mark."""
     if not mark or line.get("of") != mark or not is_understood(line):
-        return set()
-    return {(metric, version, settings) for metric, version, settings in line["measured"]}
+        return frozenset()
+    return frozenset((metric, version, settings) for metric, version, settings in line["measured"])
 
 
 def _checked(key: str, table: pd.DataFrame) -> pd.DataFrame:

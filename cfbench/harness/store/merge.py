@@ -7,6 +7,7 @@ conflict, goes on with the same call; what is there already is compared and left
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,7 +78,7 @@ class Source:
     record: Record
     summaries: dict[str, CellSummary]
     pending: set[str]
-    measured: Mapping[str, set[MetricId]]
+    measured: Mapping[str, AbstractSet[MetricId]]
 
     @classmethod
     def of(cls, record: Record) -> Source:

@@ -59,27 +59,32 @@ def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Itera
     A cell whose table is gone is reported and left out.
     """
     # Listed first: what a writer adds meanwhile is looked for once more below.
-    stored = set(cells.keys())
-    known = set()
+    unread = set(cells.keys())
+    shared: dict[Any, Any] = {}
     for key, line in index.contents():
         try:
-            found = _outlined(summary_of(line), line["mark"], line["done"])  # held against what cfbench writes
+            found = _outlined(summary_of(line), line["mark"], line["done"], shared)  # held against what cfbench writes
         except (KeyError, TypeError, ValueError) as error:
             report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
             continue
-        known.add(key)
-        if line["mark"] and key not in stored and not cells.path(key).exists():
+        stored = key in unread
+        unread.discard(key)
+        if line["mark"] and not stored and not cells.path(key).exists():
             report(f"{cells.path(key)} is missing; its cell runs again")
             continue
         yield found
-    for key in sorted(stored - known):
+    for key in sorted(unread):
         read = cells.read(key)
         if read is not None:
             made = cells.line_from(*read)
-            yield _outlined(made.summary, made.mark, made.content()["done"])
+            yield _outlined(made.summary, made.mark, made.content()["done"], shared)
 
 
-def _outlined(summary: CellSummary, mark: str, runs: Iterable[Any]) -> tuple[CellInfo, float, Outline]:
+def _outlined(
+    summary: CellSummary, mark: str, runs: Iterable[Any], shared: dict[Any, Any]
+) -> tuple[CellInfo, float, Outline]:
+    """Make an outline; runs that many cells have are one object, in `shared`."""
+    listed = tuple(tuple(run) for run in runs)
     outline = Outline(
         eligible=summary.eligible,
         searches=summary.searches,
@@ -87,7 +92,7 @@ def _outlined(summary: CellSummary, mark: str, runs: Iterable[Any]) -> tuple[Cel
         failure=summary.failure,
         model=model_of(summary.content),
         mark=mark,
-        runs=tuple(tuple(run) for run in runs),
+        runs=shared.setdefault(listed, listed),
     )
     outline.done  # noqa: B018 - it raises where the line does not list as many searches as it counts
     return summary.info, summary.wall_seconds, outline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ class RecordReading:
         self._index = Index(path / "index.log", self._report)
         measured = Index(path / "measured.log", self._report)
         self._measures = Measures(path / "measures", measured, self._report, writing=writing)
-        self._measured: dict[str, set[MetricId]] | None = None  # kept by the writer alone
+        self._measured: dict[str, frozenset[MetricId]] | None = None  # kept by the writer alone
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key, from the index.
@@ -118,7 +119,7 @@ class RecordReading:
         """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
         return self._measures.read(checked_key(key))
 
-    def measured(self) -> Mapping[str, set[MetricId]]:
+    def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
         """Return the (metric, version, settings) that were measured on the present searches of each cell.
 
         A cell that has grown since, or whose searches ran again, has to be measured again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,19 @@ def test_a_key_is_the_digest_of_all_that_can_change_a_result_and_of_nothing_else
         "seed": 42,
     }
     assert cell.info.key == digest_of(cell.content)
+
+
+def test_a_cell_takes_little_memory_however_many_there_are() -> None:
+    def traced(cells: int) -> int:
+        plan_of(searchers=[f"walker[steps={i}]" for i in range(1, 3)])  # what the first plan loads
+        tracemalloc.start()
+        plan = plan_of(searchers=[f"walker[steps={i}]" for i in range(1, 1 + cells)], folds=[0, 1, 2, 3, 4])
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(plan.cells) == 5 * cells
+        return size
+
+    assert (traced(60) - traced(20)) / 200 < 1_500  # bytes; its coordinates, its key, and its share of the entries
 
 
 def test_keys_depend_neither_on_order_nor_on_spelling_nor_on_counts() -> None:

@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +254,7 @@ def test_reading_while_a_process_writes_sees_whole_searches_only(
     path: Path, make_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
 ) -> None:
     rows = {search: make_row(*search, x=[0.0], z=[1.0], candidates=[], figures={}) for search in searches(range(10))}
-    plain = vars(info)
+    plain = asdict(info)
     writer = start_writer(path)
     assert writer.opening == "open"
     reader = Record.open(path)

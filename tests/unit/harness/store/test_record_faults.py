@@ -10,7 +10,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_kills_at_any_moment_lose_no_finished_search(
         for number, search in enumerate(asked):
             writer.send("append", small_row(*search))
             if number % 3 == 2:
-                writer.send("finish", vars(info))
+                writer.send("finish", asdict(info))
         answers = [writer.answer() for _ in range(rng.randrange(8))]
         time.sleep(rng.random() / 100)  # whatever the moment, what follows has to hold
         writer.process.kill()
@@ -281,8 +281,9 @@ def test_the_index_is_made_again_from_the_tables(
     assert Record.open(path).problems == []
 
 
-def test_a_line_of_an_earlier_version_is_read_from_its_table(
-    path: Path, info: CellInfo, two_cells: tuple[Path, Path]
+@pytest.mark.parametrize("missing", ["seconds", "mark", "searches", "info"])
+def test_a_line_that_lacks_something_is_read_from_its_table(
+    path: Path, info: CellInfo, two_cells: tuple[Path, Path], missing: str
 ) -> None:
     from cfbench.harness.store.index import Index
 
@@ -290,7 +291,7 @@ def test_a_line_of_an_earlier_version_is_read_from_its_table(
     index = Index(path / "index.log", pytest.fail)
     line = index.get(info.key)
     assert line is not None
-    index.put(info.key, {name: value for name, value in line.items() if name not in ("key", "seconds")})
+    index.put(info.key, {name: value for name, value in line.items() if name not in ("key", missing)})
     reader = Record.open(path)
     assert reader.summaries() == before
     assert "not understood" in reader.problems[0]
@@ -325,7 +326,7 @@ def test_a_full_disk_in_a_compaction_keeps_the_journal(
 ) -> None:
     writer = start_writer(path, largest_file=2000)
     assert writer.ask("append", small_row(0, 0)) == "done"
-    answer = writer.ask("finish", vars(info))
+    answer = writer.ask("finish", asdict(info))
     assert "full" in answer
     assert f"{info.key}.parquet" in answer
     assert writer.ask("append", small_row(1, 0)) == "done"
