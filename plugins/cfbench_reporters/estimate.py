@@ -25,15 +25,16 @@ class Estimate:
     def __init__(self, started: RunStarted, now: float) -> None:
         self._began = now
         self._workers = max(1, started.workers)
-        self._unseen = {cell.key: cell for cell in started.cells}
+        self._unseen = Counter(cell.searcher for cell in started.cells)
         self._n_unseen = max(0, len(started.cells) - started.cells_done)
         # Cells that the record holds send no events, and the plan's bound is for all cells together.
         self._left_unseen = max(0, started.searches - started.searches_done)
         self._left: dict[str, int] = {}
-        # By cell key, by searcher, and of all (the empty name).
+        # By key of an active cell, by searcher, and of all (the empty name).
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._searches: Counter[str] = Counter()
-        self._seen: dict[str, CellInfo] = {}
+        self._active: dict[str, str] = {}  # searchers by cell key
+        self._n_seen = 0
         self.done = started.searches_done
         """Searches in the record."""
 
@@ -59,30 +60,37 @@ class Estimate:
     def cell_finished(self, event: CellFinished) -> None:
         """Give up what is left of a failed cell."""
         self._see(event.cell)
-        self._left.pop(event.cell.key, None)
+        for by_key in (self._left, self._active, self._seconds, self._searches):
+            by_key.pop(event.cell.key, None)
 
     def seconds_left(self, now: float) -> float | None:
         """Return the expected seconds until the run ends; None before there is anything to go by."""
         if self._searches[""] == 0:
             return None
         # Copies, since a live display asks from a thread of its own.
-        cells, unseen = list(self._left.items()), list(self._unseen.values())
-        left = sum(count * self._mean(self._seen[key]) for key, count in cells)
-        if unseen and self._n_unseen:
-            mean = sum(self._mean(cell) for cell in unseen) / len(unseen)
-            left += self._left_unseen * mean
+        cells, unseen, active = list(self._left.items()), list(self._unseen.items()), dict(self._active)
+        left = sum(count * self._mean(key, active.get(key, "")) for key, count in cells)
+        if self._n_unseen:
+            # One look a searcher, however many cells wait: this is asked for after every cell.
+            together = sum(count * self._mean(searcher) for searcher, count in unseen)
+            left += self._left_unseen * together / max(1, sum(count for _, count in unseen))
         beside = max(0.0, now - self._began - self._seconds[""] / self._workers)
-        return left / self._workers + self._n_unseen * beside / len(self._seen)
+        return left / self._workers + self._n_unseen * beside / max(1, self._n_seen)
 
-    def _mean(self, cell: CellInfo) -> float:
-        group = next(name for name in (cell.key, cell.searcher, "") if self._searches[name])
-        return self._seconds[group] / self._searches[group]
+    def _mean(self, *groups: str) -> float:
+        """Return a search's mean seconds in the first of the groups that has searched, or in all."""
+        for group in (*groups, ""):
+            searches, seconds = self._searches.get(group, 0), self._seconds.get(group, 0.0)
+            if searches:
+                return seconds / searches
+        return 0.0
 
     def _see(self, cell: CellInfo) -> None:
-        if cell.key in self._seen:
+        if cell.key in self._active:
             return
-        self._seen[cell.key] = cell
-        self._unseen.pop(cell.key, None)
+        self._active[cell.key] = cell.searcher
+        self._n_seen += 1
+        self._unseen[cell.searcher] -= 1
         if self._n_unseen:
             self._left_unseen -= round(self._left_unseen / self._n_unseen)
             self._n_unseen -= 1
