@@ -79,7 +79,7 @@ class Mirror:
                 # Whoever reads it meanwhile must not take a mixture for the whole.
                 self._client.delete_tag(known.info.run_id, CONTENT_TAG)
             self._note_change(tables)
-            self._write(known or self._create(run), run, tables, content)
+            self._write(known or self._create(run), run, tables, content, is_new=known is None)
         return True
 
     def summarise(self) -> None:
@@ -159,10 +159,10 @@ class Mirror:
     def _create(self, run: CellRun) -> Any:
         started = _now() - _duration(run)
         return self._client.create_run(
-            self._experiment_id, start_time=started, tags={CELL_TAG: run.key}, run_name=run.name
+            self._experiment_id, start_time=started, tags={**run.tags, CELL_TAG: run.key}, run_name=run.name
         )
 
-    def _write(self, known: Any, run: CellRun, tables: CellTables, content: str) -> None:
+    def _write(self, known: Any, run: CellRun, tables: CellTables, content: str, *, is_new: bool) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         run_id, now = known.info.run_id, _now()
@@ -173,7 +173,8 @@ class Mirror:
             metrics=[Metric(name, float(value), now, 0) for name, value in run.metrics.items()]
             + [Metric(ANYTIME_METRIC, loss, known.info.start_time, queries) for queries, loss in curve],
             params=[Param(name, value) for name, value in run.params.items() if name not in known.data.params],
-            tags=[RunTag(name, value) for name, value in run.tags.items()],
+            # A new run was made with them: every call more is a transaction more, for which a database waits.
+            tags=[] if is_new else [RunTag(name, value) for name, value in run.tags.items()],
         )
         self._client.log_inputs(run_id, datasets=[_dataset(run)])
         with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ from cfbench.harness.mirrored_cell import fetched_cell
 from cfbench.harness.mirrored_record import rebuild_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
-from cfbench_reporters import reading, server_store
+from cfbench_reporters import database_store, reading, server_store
 from cfbench_reporters.reading import TrackingReader
 from cfbench_reporters.tracking import TrackingReporter
 
@@ -91,6 +91,13 @@ class TestDatabase:
         (cell,) = listing.cells
         fetched = fetched_cell(cell.key, lambda name, most: reader.file(cell.run_id, name, most))
         assert len(fetched.rows) == 3
+
+    def test_paging_past_five_hundred_runs(
+        self, store: Path, monkeypatch: pytest.MonkeyPatch, whole_cell: WholeCell
+    ) -> None:
+        monkeypatch.setattr(database_store, "PAGE", 2)
+        _log(f"sqlite:///{store}", "paged", store.parent, *(whole_cell(dataset=name) for name in "abcde"))
+        assert len(TrackingReader(f"sqlite:///{store}").listing("paged").cells) == 5
 
     def test_a_file_beyond_its_limit_or_not_there(self, store: Path, whole_cell: WholeCell) -> None:
         _log(f"sqlite:///{store}", "quick", store.parent, whole_cell())
