@@ -1,7 +1,9 @@
 """The harness beside its searches: ``python benchmarks/scale.py [WHAT ...]``; `WHAT` is a word of a measurement's name.
 
-Ratios of wall-clock time, the best of a few rounds: what else the machine does spoils them, so its load is printed. The
-searches are arithmetic of known length (`measuring/scale_plugin.py`); everything else is the harness as it runs.
+Ratios of wall-clock time, the best of a few rounds: what else the machine does spoils them, so its load is printed, and
+beside them stands what a loaded machine leaves alone: the CPU time of all processes over that of the searches, and the
+time in which workers wait between searches. The searches are arithmetic of known length
+(`measuring/scale_plugin.py`); everything else is the harness as it runs.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from cfbench import CellStarted, SearchFinished, hookimpl
@@ -41,36 +44,73 @@ SEARCHES = 20
 class Clock:
     """Hears when searching begins and when the last search is in the record."""
 
-    def __init__(self) -> None:
-        self.started = self.ended = 0.0
+    def __init__(self, searches: int, others: frozenset[int]) -> None:
+        self._left = searches
+        self._others = others
+        self._started: tuple[float, float] | None = None
+        self.wall = self.cpu = 0.0
 
     @hookimpl
     def cfbench_cell_started(self, event: CellStarted) -> None:  # noqa: ARG002
         """Note when the first cell's model is ready."""
-        self.started = self.started or time.perf_counter()
+        self._started = self._started or (time.perf_counter(), cpu_of_all(self._others))
 
     @hookimpl
     def cfbench_search_finished(self, event: SearchFinished) -> None:  # noqa: ARG002
         """Note when the last search ended."""
-        self.ended = time.perf_counter()
+        self._left -= 1
+        if self._left == 0:
+            assert self._started is not None
+            self.wall = time.perf_counter() - self._started[0]
+            self.cpu = cpu_of_all(self._others) - self._started[1]
 
 
-def seconds(make: Callable[[Plan, Registry], Executor], searcher: str, searches: int) -> float:
-    """Run searches through the whole harness; return the time from the model's readiness to the last one's record."""
-    clock = Clock()
+def started() -> frozenset[int]:
+    """Return all processes that this one has started, and that those have."""
+    return frozenset(process.pid for process in psutil.Process().children(recursive=True))
+
+
+def cpu_of_all(others: frozenset[int]) -> float:
+    """Return the CPU seconds of this process and of those that it has started, without `others`."""
+    times = [psutil.Process(number).cpu_times() for number in {os.getpid(), *started()} - others]
+    return sum(float(one.user + one.system) for one in times)
+
+
+class Spent(NamedTuple):
+    """What a run took, from the model's readiness to the last search's record."""
+
+    wall: float
+    """Seconds."""
+    cpu: float
+    """In percent: CPU time of all processes, over that of the searches themselves."""
+    waiting: float
+    """In percent: time of the workers outside searches, over that in them."""
+
+
+def spent(
+    make: Callable[[Plan, Registry], Executor],
+    slots: int,
+    searcher: str,
+    searches: int,
+    others: frozenset[int] = frozenset(),
+) -> Spent:
+    """Run searches through the whole harness, in so many processes; `others` have no part in it."""
+    clock = Clock(searches, others)
     registered = build_registry(setup().options, objects=[clock])
     with tempfile.TemporaryDirectory() as folder:
         plan = few(registered, Path(folder) / "r", searcher, searches)
         with Record.open(plan.study.results, write=True) as record:
             done = Run(plan, record, registered, make(plan, registered)).go()
+            rows = record.searches(plan.cells[0].info.key)
     assert done.searches_run == searches
-    return clock.ended - clock.started
+    own, inside = rows["cpu_seconds"].sum(), rows["wall_seconds"].sum()
+    return Spent(clock.wall, 100 * (clock.cpu / own - 1), 100 * (slots * clock.wall / inside - 1))
 
 
-def best_of(*measures: Callable[[], float]) -> list[float]:
+def least(*measures: Callable[[], Spent]) -> list[Spent]:
     """Return the least of a few rounds of each measure; they take turns, since a machine is not always equally fast."""
     rounds = [[measure() for measure in measures] for _ in range(ROUNDS)]
-    return [min(values) for values in zip(*rounds, strict=True)]
+    return [Spent(*map(min, zip(*of_one, strict=True))) for of_one in zip(*rounds, strict=True)]
 
 
 def few(registered: Registry, results: Path, searcher: str, searches: int) -> Plan:
@@ -78,7 +118,7 @@ def few(registered: Registry, results: Path, searcher: str, searches: int) -> Pl
     return plan_of(registered, results, [searcher], folds=(0,), points=20, repetitions=searches // 20)
 
 
-def bare_seconds(searcher: str, searches: int) -> float:
+def bare(searcher: str, searches: int) -> Spent:
     """Run the same searches in a loop that records nothing."""
     registered = registry()
     worker = Worker(setup(), registered)
@@ -94,7 +134,7 @@ def bare_seconds(searcher: str, searches: int) -> float:
         start = time.perf_counter()
         for task in tasks:
             worker.search(task)
-        return time.perf_counter() - start
+        return Spent(time.perf_counter() - start, 0.0, 0.0)
 
 
 def serial(plan: Plan, registered: Registry) -> Executor:
@@ -125,23 +165,32 @@ def _warm(executor: Executor, plan: Plan) -> None:
 
 def workers() -> Iterator[Figure]:
     """Compare one worker process with two, and both with a bare loop."""
-    bare, alone, one, two = best_of(
-        partial(bare_seconds, LONG, SEARCHES),
-        partial(seconds, serial, LONG, SEARCHES),
-        partial(seconds, processes(1), LONG, SEARCHES),
-        partial(seconds, processes(2), LONG, SEARCHES),
+    loop, alone, one, two = least(
+        partial(bare, LONG, SEARCHES),
+        partial(spent, serial, 1, LONG, SEARCHES),
+        partial(spent, processes(1), 1, LONG, SEARCHES),
+        partial(spent, processes(2), 2, LONG, SEARCHES),
     )
-    yield Figure("2 worker processes against 1", f"searches of {bare / SEARCHES * 1e3:.0f} ms", one / two, "x", 1.85)
-    yield Figure("harness over a bare loop, serial", "", 100 * (alone / bare - 1), "%", 3)
-    yield Figure("harness over a bare loop, 2 processes", "", 100 * (two / (bare / 2) - 1), "%", 5)
+    each = f"searches of {loop.wall / SEARCHES * 1e3:.0f} ms"
+    yield Figure("2 worker processes against 1", each, one.wall / two.wall, "x", 1.85)
+    yield Figure("harness over a bare loop, serial", "", 100 * (alone.wall / loop.wall - 1), "%", 3)
+    yield from beside("serial", alone)
+    yield Figure("harness over a bare loop, 2 processes", "", 100 * (two.wall / (loop.wall / 2) - 1), "%", 5)
+    yield from beside("2 processes", two)
+
+
+def beside(name: str, found: Spent) -> Iterator[Figure]:
+    """Say what of the harness's cost does not depend on what else the machine does."""
+    yield Figure("  CPU of all processes over the searches' own", name, found.cpu, "%")
+    yield Figure("  workers between searches", name, found.waiting, "%")
 
 
 def trivial() -> Iterator[Figure]:
     """Measure searches that do nothing."""
     searches = 4000
-    here, apart = best_of(partial(seconds, serial, "step", searches), partial(seconds, processes(1), "step", searches))
-    yield Figure("a trivial search, serial", "", 1e3 * here / searches, "ms", 2)
-    yield Figure("a trivial search, 1 process", "", 1e3 * apart / searches, "ms")
+    here, apart = least(partial(spent, serial, 1, "step", searches), partial(spent, processes(1), 1, "step", searches))
+    yield Figure("a trivial search, serial", "", 1e3 * here.wall / searches, "ms", 2)
+    yield Figure("a trivial search, 1 process", "", 1e3 * apart.wall / searches, "ms")
 
 
 def dask() -> Iterator[Figure]:
@@ -157,8 +206,13 @@ def dask() -> Iterator[Figure]:
             _warm(executor, plan)
             return executor
 
-        on_dask, here = best_of(partial(seconds, make, LONG, SEARCHES), partial(seconds, processes(2), LONG, SEARCHES))
-    yield Figure("Dask with 2 workers, slower than 2 processes", "", 100 * (on_dask / here - 1), "%", 10)
+        on_dask, here = least(
+            partial(spent, make, 2, LONG, SEARCHES),
+            partial(spent, processes(2), 2, LONG, SEARCHES, others=started()),
+        )
+    yield Figure("Dask with 2 workers, slower than 2 processes", "", 100 * (on_dask.wall / here.wall - 1), "%", 10)
+    yield from beside("Dask", on_dask)
+    yield from beside("2 processes", here)
 
 
 class Instant:

@@ -35,11 +35,19 @@ class Figure:
     at_least: float | None = None
     aim: float | None = None
 
+    def meets(self, goal: float) -> bool:
+        """Whether the value is as good as `goal`."""
+        return self.value >= goal if self.unit == "x" else self.value <= goal
+
     def line(self) -> str:
-        """Return the figure as a line of text."""
+        """Return the figure as a line of text, with its goals and whether it meets them."""
         bound = "at least" if self.unit == "x" else "at most"
-        goals = [f"{word} {goal:g}" for word, goal in ((bound, self.at_least), ("aim", self.aim)) if goal is not None]
-        return f"{self.what:<44}{self.ground:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
+        goals = [
+            f"{word} {goal:g}: {'met' if self.meets(goal) else 'MISSED'}"
+            for word, goal in ((bound, self.at_least), ("aim", self.aim))
+            if goal is not None
+        ]
+        return f"{self.what:<52}{self.ground:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
 
 
 def report(name: str, figures: Iterable[Figure]) -> None:
