@@ -67,7 +67,10 @@ def _summary(report: MergeReport, results: Path) -> list[str]:
         "left out": left_out,
     }
     counts = ", ".join(f"{count:,} {what}" for what, count in numbers.items() if count) or "none"
-    lines = [f"{report.cells:,} cells ({counts}), {report.searches:,} new searches: {results}"]
+    lines = [
+        f"{report.cells:,} {'cell' if report.cells == 1 else 'cells'} ({counts}), "
+        f"{report.searches:,} new {'search' if report.searches == 1 else 'searches'}: {results}"
+    ]
     option = f"--results {shlex.quote(str(results))}"
     name = command_name()
     if report.kept_by_clock:
@@ -78,5 +81,8 @@ def _summary(report: MergeReport, results: Path) -> list[str]:
         lines.append(f"{report.waiting:,} cells are not finished: `{name} run` with their study and {option} goes on")
     if report.unmeasured:
         lines.append(f"{report.unmeasured:,} cells have grown: `{name} measure {option}` measures them anew")
-    lines.append(f"Go on with `{name} leaderboard {option}`; `{name} sync {option}` logs the cells to MLflow")
+    lines.append(
+        f"Go on with `{name} leaderboard {option}`; `{name} plan STUDY {option}` says what of a study is missing, "
+        f"`{name} sync {option}` logs the cells to MLflow"
+    )
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from cfbench.cli.invocation import command_name
 from cfbench.cli.run_options import run_options, session_from_options
 from cfbench.cli.sync import REPORTER
 from cfbench.cli.telling import tell
+
+_OF_A_SHARD = re.compile(r"(?P<study>.+)-shard-\d+-of-(?P<of>\d+)")
 
 if TYPE_CHECKING:
     from cfbench.harness.run_report import RunReport
@@ -38,14 +41,14 @@ def command(**options: Any) -> None:
             tell("Warning", problem)
         if not report.interrupted:
             print_leaderboard(record, session.registry)
-    _epilogue(report, tracking=session.tracking, results=results)
+    _epilogue(report, tracking=session.tracking, results=results, resume=resume)
     if report.interrupted:
         sys.exit(130)
     if report.failures:
         sys.exit(1)
 
 
-def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
+def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str) -> None:
     for failure in report.failures:
         tell("Failed", failure)
     for complaint in report.complaints:
@@ -64,5 +67,28 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path) -> None:
     hints |= {"ui": "every run in the MLflow UI"} if tracking else {"measure": "further metrics, without any search"}
     if tracking and any(complaint.startswith(f"{REPORTER}:") for complaint in report.complaints):
         hints["sync"] = "logs to MLflow what tracking missed"
-    for subcommand, what in hints.items():
-        click.echo(f"  {f'{name} {subcommand}{option}':<{len(name) + len(option) + 13}}   {what}")
+    commands = {f"{name} {subcommand}{option}": what for subcommand, what in hints.items()}
+    width = max(map(len, commands))
+    commands |= _again(report, resume) | _merging(name, results)
+    for command_line, what in commands.items():
+        click.echo(f"  {command_line:<{width}}   {what}")
+
+
+def _again(report: RunReport, resume: str) -> dict[str, str]:
+    """Say how to run again what has not ended as it should."""
+    commands = {}
+    if report.cells_failed:
+        commands[resume] = f"the cells that failed ({report.cells_failed:,}), once more"
+    if report.crashed and "--retry" not in resume:
+        commands[f"{resume} --retry crashed"] = f"the searches that crashed ({report.crashed:,}), once more"
+    return commands
+
+
+def _merging(name: str, results: Path) -> dict[str, str]:
+    """Say how a shard's record joins the others."""
+    match = _OF_A_SHARD.fullmatch(results.name)
+    if match is None:
+        return {}
+    shards = shlex.quote(str(results.with_name(f"{match['study']}-shard-")))
+    whole = shlex.quote(str(results.with_name(match["study"])))
+    return {f"{name} merge {shards}*-of-{match['of']} --results {whole}": "one record of all shards, as they end"}

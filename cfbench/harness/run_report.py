@@ -15,6 +15,8 @@ class RunReport:
     ----------
     cells_done, cells_failed, cells_skipped : int
     searches_run : int
+    crashed : int
+        Of the searches run.
     interrupted : bool
     failures : list of str
         A sentence for each failed cell or metric.
@@ -26,6 +28,7 @@ class RunReport:
     cells_failed: int = 0
     cells_skipped: int = 0
     searches_run: int = 0
+    crashed: int = 0
     interrupted: bool = False
     failures: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)

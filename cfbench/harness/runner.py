@@ -237,6 +237,7 @@ class Run:
         self._schedule.returned(cell, [row["wall_seconds"] for row in rows])
         for row in rows:
             self._report.searches_run += 1
+            self._report.crashed += row["status"] == Status.CRASHED
             progress.left.discard((row["point"], row["repetition"]))
             self._notify(
                 SearchFinished(

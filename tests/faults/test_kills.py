@@ -76,6 +76,7 @@ def test_a_killed_worker_costs_the_search_that_it_was_at(study: Study, gate: Gat
     os.kill(worker, signal.SIGKILL)
     assert command.wait() == 0
     assert "its process was killed by SIGKILL" in command.said()
+    assert "--retry crashed   the searches that crashed (1), once more" in command.out.read_text()
     frame = load_record(study.results)
     crashed = frame[frame["status"] == "crashed"]
     assert crashed["searcher"].tolist() == ["waits"]
@@ -96,6 +97,7 @@ def test_a_worker_that_is_killed_while_it_fits_a_model_fails_its_cells_until_the
     os.kill(worker, signal.SIGKILL)
     assert command.wait() == 1
     assert "its process was killed by SIGKILL" in command.said()
+    assert "the cells that failed (1), once more" in command.out.read_text()
     assert command.is_alone()
     assert study.run()[0] == 0
     assert study.spoilt() == []

@@ -30,7 +30,9 @@ def call(*arguments: str) -> Result:
 
 def test_shards_run_and_merge(tmp_path: Path) -> None:
     for shard in ("1/2", "2/2"):
-        assert call("run", *STUDY, "--shard", shard).exit_code == 0
+        done = call("run", *STUDY, "--shard", shard)
+        assert done.exit_code == 0
+        assert "cfbench merge results-shard-*-of-2 --results results " in done.stdout
     parts = ["results-shard-1-of-2", "results-shard-2-of-2"]
     merged = call("merge", *parts, "--results", "all")
     assert merged.exit_code == 0
@@ -52,6 +54,10 @@ def test_damage_is_named_and_is_an_exit_code() -> None:
     assert merged.exit_code == 1
     assert "2 cells (1 new, 1 left out)" in merged.stdout
     assert f"Damaged: {table}" in merged.stderr
+
+
+def test_a_whole_study_is_not_told_to_merge() -> None:
+    assert "merge" not in call("run", *STUDY).stdout
 
 
 def test_directories_are_asked_for() -> None:
