@@ -56,15 +56,10 @@ def write_record(path: Path, cells: int, points: int) -> None:
             dataset, model, objective, constraints = TASKS[place % len(TASKS)]
             rank = place // len(TASKS)
             searcher = f"searcher-{rank}" if rank else "cogs"
-            content: dict[str, Any] = {
-                "dataset": dataset,
-                "model": model,
-                "searcher": searcher,
-                "objective": objective,
-                "constraints": constraints,
-                "fold": fold,
-            }
-            info = CellInfo(digest_of(content), **content)
+            names = {"dataset": dataset, "model": model, "searcher": searcher, "objective": objective}
+            place_in: dict[str, Any] = {"constraints": constraints, "fold": fold}
+            content = {axis: {"name": name, "settings": {}} for axis, name in names.items()} | place_in
+            info = CellInfo(digest_of(content), **names, **place_in)
             rows = []
             for point in range(points):
                 loss = float(rng.uniform(0.05, 0.5) + 0.01 * rank) if rng.random() < 0.99 else None
