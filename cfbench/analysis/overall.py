@@ -140,6 +140,7 @@ class _Desk:
         state, why = self._state(entrant, cells)
         at = self.ranked.index(entrant) if state is State.RANKED else None
         interval = None if at is None or self.intervals is None else self.intervals[at]
+        compared = ran if at is None else [cell for arena in contest.in_play for cell in arena.groups[entrant].ran]
         return Standing(
             entrant=entrant,
             state=state,
@@ -152,7 +153,7 @@ class _Desk:
             loss=self.losses.score(entrant),
             mean_loss=self.losses.mean_score(entrant),
             comparison=partial(relatives.over_tasks, groups),
-            spending=spending(ran),
+            spending=spending(compared),
             statuses=statuses(ran),
             metrics={label: score for label, score in metrics.items() if score is not None},
             complete=contest.complete_in(entrant),

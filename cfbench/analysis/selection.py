@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cfbench.analysis.groups import Group, bare_name
-from cfbench.errors import RecordError, UnknownNameError
+from cfbench.errors import CfbenchError, RecordError, UnknownNameError
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
 
@@ -64,16 +64,16 @@ class Selection:
         UnknownNameError
             If something to keep is not in the record.
         RecordError
-            If the cells that are left are of several versions of the protocol.
+            If it is there, but not together with the rest of the selection; if the cells that are left are of several
+            versions of the protocol.
         """
-        kept = list(summaries)
-        kept = _only(kept, "data set", self.datasets, lambda info: info.dataset)
-        kept = _only(kept, "model", self.models, lambda info: info.model)
-        kept = _only(kept, "objective", self.objectives, lambda info: info.objective)
-        kept = _only(kept, "searcher", self.searchers, lambda info: info.searcher)
+        every = kept = list(summaries)
+        kept = _only(kept, every, "data set", self.datasets, lambda info: info.dataset)
+        kept = _only(kept, every, "model", self.models, lambda info: info.model)
+        kept = _only(kept, every, "objective", self.objectives, lambda info: info.objective)
         if self.constraints is not None:
-            wanted = "on" if self.constraints else "off"
-            kept = _only(kept, "constraints", [wanted], lambda info: "on" if info.constraints else "off")
+            kept = _only(kept, every, "constraints", [_switch(constraints=self.constraints)], _switch_of)
+        kept = _only(kept, every, "searcher", self.searchers, lambda info: info.searcher)
         return _of_one_protocol(kept, self.protocol)
 
 
@@ -105,13 +105,39 @@ def _of_one_protocol(cells: list[CellSummary], wanted: str) -> list[CellSummary]
 
 
 def _only(
-    cells: list[CellSummary], kind: str, wanted: Collection[str], label_of: Callable[[CellInfo], str]
+    cells: list[CellSummary],
+    every: list[CellSummary],
+    kind: str,
+    wanted: Collection[str],
+    label_of: Callable[[CellInfo], str],
 ) -> list[CellSummary]:
+    """Keep the cells of some labels; `every` is the whole record, `cells` what is left of it."""
+    if not wanted:
+        return cells
     labels = {label_of(cell.info) for cell in cells}
-    kept = set() if wanted else labels
+    kept = set()
     for name in wanted:
         matching = {label for label in labels if name in (label, bare_name(label))}
         if not matching:
-            raise UnknownNameError(f"{kind} of this record", name, labels)
+            raise _absent(name, kind, {label_of(cell.info) for cell in every}, labels)
         kept |= matching
     return [cell for cell in cells if label_of(cell.info) in kept]
+
+
+def _absent(name: str, kind: str, in_record: set[str], left: set[str]) -> CfbenchError:
+    """Tell what the record lacks from what it has elsewhere alone."""
+    if not any(name in (label, bare_name(label)) for label in in_record):
+        return UnknownNameError(f"{kind} of this record", name, in_record)
+    there = ", ".join(sorted(left)) or "none"
+    return RecordError(
+        f"the record has {kind} {name!r}, but not together with the rest of this selection, where it has: {there}; "
+        "leave out one of the options that narrow the selection"
+    )
+
+
+def _switch(*, constraints: bool) -> str:
+    return "on" if constraints else "off"
+
+
+def _switch_of(info: CellInfo) -> str:
+    return _switch(constraints=info.constraints)

@@ -121,7 +121,8 @@ class Standing:
     comparison : callable
         Computes `relative`.
     spending : Spending
-        Over all its searches.
+        Over its searches of the tasks in play, so of the same tasks for all that are ranked; over all its searches where
+        it has no rank.
     statuses : mapping of str to int
         How all its searches ended.
     metrics : mapping of str to Score

@@ -6,11 +6,13 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from cfbench.cli.invocation import command_name
 from cfbench.cli.options import results_option
 from cfbench.cli.telling import tell
 from cfbench.errors import RecordError, StudyError
@@ -107,7 +109,7 @@ def _searchers(results: Path, first: str, second: str, selection: Selection, sho
     from cfbench.analysis.pairwise import meet, side_of
     from cfbench.leaderboard.pairwise import Comparison
 
-    groups = _groups(results, selection)
+    groups = _groups(results, replace(selection, searchers=(first, second)))
     one, other = side_of(groups, first), side_of(groups, second)
     labels = [side[0].searcher for side in (one, other)]
     if labels[0] == labels[1]:
@@ -118,7 +120,8 @@ def _searchers(results: Path, first: str, second: str, selection: Selection, sho
             f"{labels[0]} and {labels[1]} have no point in common in {results}: {_each(one, other, labels)}"
         )
     met = {encounter.task for encounter in encounters}
-    return Comparison(labels[0], labels[1], str(results), encounters, _unmet(one, other, met, labels), shown)
+    unmet = _unmet(one, other, met, labels)
+    return Comparison(labels[0], labels[1], str(results), encounters, unmet, shown, command_name())
 
 
 def _records(first: Path, second: Path, selection: Selection, searchers: Sequence[str], shown: int) -> Comparison:

@@ -92,6 +92,8 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     from cfbench.harness.mirrored_record import check_target, rebuild_record
     from cfbench.harness.tracking import shown_address, tracking_address
 
+    if not address.strip():
+        raise TrackingError("--from-tracking has an empty address; write http://HOST:PORT, or sqlite:///PATH/mlflow.db")
     address = tracking_address(address, Path())
     if not address:
         raise TrackingError("--from-tracking none names no server; write http://HOST:PORT, or a database's address")

@@ -45,6 +45,8 @@ class Comparison:
         What of either side met nothing, a sentence each.
     shown : int
         How many points are listed where the two differ most.
+    program : str
+        What the user types for ``cfbench``.
     """
 
     first: str
@@ -53,6 +55,7 @@ class Comparison:
     encounters: Sequence[Encounter]
     unmet: Sequence[str]
     shown: int
+    program: str = "cfbench"
 
 
 def render_table(comparison: Comparison, width: int) -> str:
@@ -233,7 +236,7 @@ def _hint(comparison: Comparison) -> str:
         return ""
     encounter, bout = listed[0]
     task = encounter.task
-    words = ["cfbench", "explain", "--dataset", task.dataset, "--model", task.model, "--fold", str(bout.fold)]
+    words = [comparison.program, "explain", "--dataset", task.dataset, "--model", task.model, "--fold", str(bout.fold)]
     words += ["--row", str(bout.row), "--searcher", encounter.first.searcher, "--objective", task.objective]
     words += ["--constraints", "on" if task.constraints else "off", "--results", comparison.record]
     return visible(shlex.join(words))

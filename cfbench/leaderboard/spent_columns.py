@@ -25,7 +25,10 @@ def spent_columns() -> list[StandingColumn]:
 
     return [
         StandingColumn(
-            "searches", "searches", "", lambda row: f"{row.spending.searches:,}", lambda row: row.spending.searches
+            "searches",
+            *("searches", ""),
+            lambda row: f"{sum(row.statuses.values()):,}",
+            lambda row: sum(row.statuses.values()),
         ),
         StandingColumn(
             "seconds",
@@ -34,7 +37,7 @@ def spent_columns() -> list[StandingColumn]:
             lambda row: short_seconds(row.spending.seconds),
             lambda row: row.spending.seconds,
             Direction.LOWER,
-            "wall-clock seconds, mean over all searches of a row, found or not",
+            "wall-clock seconds, mean over searches of ranked tasks (unranked: of all)",
         ),
         StandingColumn(
             "queries",

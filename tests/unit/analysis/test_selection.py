@@ -33,3 +33,11 @@ def test_several_protocols_are_refused_with_the_way_to_split_them(cell: MakeCell
     assert len(Selection(protocol="1").of(cells)) == 2
     with pytest.raises(UnknownNameError, match=r"unknown protocol version of these cells '3'\. Known: 1, 2\."):
         Selection(protocol="3").of(cells)
+
+
+def test_what_the_record_has_outside_the_selection_is_not_called_unknown(cell: MakeCell) -> None:
+    cells = [cell([0.1]), cell([0.1], searcher="lore[a=1]", constraints=True)]
+    with pytest.raises(RecordError, match=r"has searcher 'lore', but not .* this selection, where it has: cogs; leave"):
+        Selection(constraints=False, searchers=["lore"]).of(cells)
+    with pytest.raises(UnknownNameError, match=r"unknown searcher of this record 'lorre'\. Known: lore\[a=1\], cogs"):
+        Selection(constraints=False, searchers=["lorre"]).of(cells)

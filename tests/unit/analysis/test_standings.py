@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -52,6 +52,18 @@ def eight(cell: MakeCell) -> list[CellSummary]:
         *(cell([0.2, 0.4], dataset=name, searcher="lore") for name in DATASETS),
         *(cell([0.5, None], dataset=name, searcher="grow") for name in DATASETS),
     ]
+
+
+def test_what_a_ranked_search_costs_is_of_the_tasks_that_all_are_ranked_on(
+    eight: list[CellSummary], cell: MakeCell, registry: Registry
+) -> None:
+    alone: dict[str, Any] = {"objective": "ck", "wall_seconds": 40.0, "search_queries": 4000}
+    extra = [cell([0.1, 0.2], searcher="cogs", **alone), cell([0.1, 0.2], dataset="other", searcher="late", **alone)]
+    rows = {row.label: row for row in make_board([*eight, *extra], registry).standings.rows}
+    assert rows["cogs"].position is not None
+    assert (rows["cogs"].spending.seconds, rows["cogs"].spending.queries) == (1.0, 10.0)
+    assert rows["late"].position is None
+    assert (rows["late"].spending.seconds, rows["late"].spending.queries) == (20.0, 2000.0)
 
 
 def test_a_whole_table(eight: list[CellSummary], registry: Registry) -> None:

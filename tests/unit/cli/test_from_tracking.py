@@ -55,6 +55,11 @@ def test_it_goes_into_the_cache_and_is_known_the_next_time(
     assert "0 cells fetched, 2 known" in capsys.readouterr().err
 
 
+def test_an_empty_address_is_refused_instead_of_the_default_store(registry: Registry) -> None:
+    with pytest.raises(TrackingError, match="--from-tracking has an empty address; write http"):
+        record_from_tracking("", "", registry)
+
+
 def test_one_study_has_a_record_of_its_own(address: str, registry: Registry) -> None:
     path = record_from_tracking(address, "ours", registry)
     assert _datasets(path) == {"wine"}
