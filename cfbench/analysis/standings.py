@@ -121,8 +121,8 @@ class Standing:
     comparison : callable
         Computes `relative`.
     spending : Spending
-        Over its searches of the tasks in play, so of the same tasks for all that are ranked; over all its searches where
-        it has no rank.
+        Over its searches of the tasks in play, which are the same for all that are ranked; without a rank, over all its
+        searches.
     statuses : mapping of str to int
         How all its searches ended.
     metrics : mapping of str to Score
