@@ -130,7 +130,8 @@ class _Values(PointValues):
 
 def told(left_out: Mapping[str, int]) -> str:
     """Say why cells are left out, with their number."""
-    return "; ".join(f"{count:,} cells: {reason}" for reason, count in left_out.items()) or "it has no finished cell"
+    cases = [f"{count:,} {'cell' if count == 1 else 'cells'}: {reason}" for reason, count in left_out.items()]
+    return "; ".join(cases) or "it has no finished cell"
 
 
 def _fitting(

@@ -72,6 +72,16 @@ def test_searchers_that_were_not_given_the_same(cell: MakeCell) -> None:
     ]
 
 
+def test_tasks_that_are_uneven_in_one_way_are_counted(cell: MakeCell) -> None:
+    cells = [cell([0.1], rows=[1], dataset=name) for name in "abc"]
+    cells += [cell([0.1, 0.2], rows=[1, 2], searcher="lore", dataset=name) for name in "ab"]
+    cells += [cell([0.1, 0.2, 0.3], rows=[1, 2, 3], searcher="lore", dataset="c")]
+    assert cautions(group_cells(cells)) == [
+        "points differ between searchers: cogs has 1, lore has 2 (1 asked of all), in 2 tasks such as a, "
+        "random-forest, objective none, constraints off; and in 1 more, otherwise",
+    ]
+
+
 def test_a_skipped_searcher_makes_nothing_uneven(cell: MakeCell) -> None:
     cells = [cell([0.1]), cell(searcher="lore", skipped="no")]
     assert cautions(group_cells(cells)) == ["cells that were skipped: 1 of lore: no"]

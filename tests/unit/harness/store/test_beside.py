@@ -83,9 +83,9 @@ def test_what_does_not_fit_is_left_out_and_told(tmp_path: Path, put: Callable[..
         both = Beside(own, there)
         assert set(both.summaries()) == {f"{1:032x}", fits}
         (problem,) = both.problems
-        assert "1 cells: of another table or annotation" in problem
+        assert "1 cell: of another table or annotation" in problem
         assert "2 cells: of tasks (model, objective, constraints, fold, steps) that are not on it" in problem
-        assert "1 cells: that asked a model which was fitted differently" in problem
+        assert "1 cell: that asked a model which was fitted differently" in problem
 
 
 def test_a_record_of_which_nothing_fits_is_refused(tmp_path: Path, put: Callable[..., str]) -> None:
@@ -94,7 +94,7 @@ def test_a_record_of_which_nothing_fits_is_refused(tmp_path: Path, put: Callable
         with pytest.raises(RecordError, match="it has no finished cell"):
             Beside(own, there)
         put(own, 3, content("mine", digest="d2"))
-        with pytest.raises(RecordError, match=r"1 cells: of another table .* `cfbench run --preset standard"):
+        with pytest.raises(RecordError, match=r"1 cell: of another table .* `cfbench run --preset standard"):
             Beside(own, there)
 
 
