@@ -77,7 +77,7 @@ def explain_point(
     for note in plan.notes:
         remark(note)
     (cell,) = plan.cells
-    worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry)
+    worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry, told=remark)
     executor = SerialExecutor(worker)  # it holds numerical libraries to one thread, as in a run
     prepared = executor.submit(0, Job("prepare", (cell,))).result()
     ground = worker.ground(cell)

@@ -41,7 +41,8 @@ def command(
     from cfbench.harness.worker import Worker, WorkerSetup
 
     registry = open_registry(plugins, strict=strict)
-    worker = Worker(WorkerSetup(registry.options, data_source(data_dirs), cache_dir()), registry)
+    setup = WorkerSetup(registry.options, data_source(data_dirs), cache_dir())
+    worker = Worker(setup, registry, told=lambda sentence: tell("Note", sentence))
     with Record.open(directory) as record:
         found = verify_record(record, worker, registry, sample=sample, seed=seed, progress=count_cells)
         found.faults += record.problems

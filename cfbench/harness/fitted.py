@@ -36,10 +36,13 @@ class FittedModels:
     ----------
     cache_dir : Path
         The user's cache, where tuned hyper-parameters and fitted models are kept between runs.
+    told : callable, optional
+        Told, in a sentence, what will take its time before it is begun.
     """
 
-    def __init__(self, cache_dir: Path) -> None:
+    def __init__(self, cache_dir: Path, told: Callable[[str], None] | None = None) -> None:
         self._cache_dir = cache_dir
+        self._told = told
         self._tuned = TunedCache(cache_dir)
         self._kept: OrderedDict[str, FittedModel] = OrderedDict()
         self._oracles: OrderedDict[str, Oracle] = OrderedDict()
@@ -51,6 +54,7 @@ class FittedModels:
             return settled
         row = self.known(dataset, fold, entry, family)
         if row is None:
+            self._tell(f"tuning {entry.name} on {dataset.name}, fold {fold}; this is done once")
             row = tune(dataset, fold, entry, family)
             self._tuned.add(row)
         return dict(row.hyperparameters)
@@ -65,7 +69,7 @@ class FittedModels:
         """Return a fold's fitted model: from memory, from the cache, or fitted now and cached."""
         hyperparameters = self.hyperparameters(dataset, fold, entry, family)
         key = _fitted_key(dataset, fold, entry, family, hyperparameters)
-        return _kept(self._kept, key, lambda: self._made(key, dataset, fold, family, hyperparameters))
+        return _kept(self._kept, key, lambda: self._made(key, dataset, fold, entry, family, hyperparameters))
 
     def oracle(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> Oracle:
         """Return the way to ask a fold's fitted model: its oracle if that keeps its promise, else the model itself."""
@@ -75,16 +79,27 @@ class FittedModels:
         return _kept(self._oracles, key, lambda: checked_oracle(model, dataset.space, X))
 
     def _made(
-        self, key: str, dataset: Dataset, fold: int, family: ModelFamily, hyperparameters: dict[str, Any]
+        self,
+        key: str,
+        dataset: Dataset,
+        fold: int,
+        entry: ModelEntry,
+        family: ModelFamily,
+        hyperparameters: dict[str, Any],
     ) -> FittedModel:
         """Load a fitted model from the cache, or fit and cache it."""
         path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
         model = load_object(path)
         if not isinstance(model, FittedModel):
             rows = split(dataset, fold)
+            self._tell(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")
             model = family.fit(dataset.X[rows.train], dataset.y[rows.train], dataset.space, hyperparameters)
             store_object(path, model)
         return model
+
+    def _tell(self, sentence: str) -> None:
+        if self._told is not None:
+            self._told(sentence)
 
 
 def eligible_points(model: FittedModel, dataset: Dataset, fold: Fold) -> IntArray:

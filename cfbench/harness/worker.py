@@ -9,6 +9,7 @@ import ctypes
 import pickle
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,12 +79,16 @@ class Worker:
     setup : WorkerSetup
     registry : Registry or None
         Given in the main process, which has one; built from the setup elsewhere.
+    told : callable, optional
+        Told, in a sentence, that a model is tuned or fitted, which takes its time.
     """
 
-    def __init__(self, setup: WorkerSetup, registry: Registry | None = None) -> None:
+    def __init__(
+        self, setup: WorkerSetup, registry: Registry | None = None, told: Callable[[str], None] | None = None
+    ) -> None:
         self._setup = setup
         self._registry = registry or build_registry(setup.options)
-        self._fitted = FittedModels(setup.cache_dir)
+        self._fitted = FittedModels(setup.cache_dir, told)
         self._datasets: dict[str, Dataset] = {}
         self._grounds: OrderedDict[GroundKey, Ground] = OrderedDict()
         self._unpacks = False

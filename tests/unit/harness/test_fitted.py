@@ -167,6 +167,17 @@ def test_a_model_is_fitted_once_and_then_loaded(tmp_path: Path) -> None:
     assert again.fingerprint() == model.fingerprint() == "40.0"
 
 
+def test_what_takes_its_time_is_told_before_it_is_begun(tmp_path: Path) -> None:
+    told: list[str] = []
+    FittedModels(tmp_path, told.append).get(data(), 0, ENTRY, StepFamily())
+    assert told == [
+        "tuning step on toy, fold 0; this is done once",
+        "fitting step on toy, fold 0; this is done once",
+    ]
+    FittedModels(tmp_path, told.append).get(data(), 0, ENTRY, StepFamily())
+    assert len(told) == 2
+
+
 def test_another_fold_setting_or_library_is_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, models = data(), FittedModels(tmp_path)
     models.get(toy, 0, ENTRY, StepFamily(threshold=40.0))
