@@ -18,6 +18,7 @@ from cfbench.harness.folds import N_FOLDS
 from cfbench.harness.obstacles import Added, added_by, obstacle
 from cfbench.harness.resolution import Resolution, resolve
 from cfbench.harness.store.schema import PROTOCOL_VERSION
+from cfbench.harness.store.shared_tables import SharedTables
 from cfbench.harness.study import AXES, Part, Study
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.registry import Registry
@@ -135,7 +136,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}
     resolution = resolve(study, axes, registry, source)
     terms = _terms(resolution, registry)
-    shared = _Shared()
+    shared = SharedTables()
     cells: dict[str, Cell] = {}
     for place in _places(parts, axes, resolution):
         cell = _cell(place, study, registry, resolution.datasets[place.dataset], terms, shared)
@@ -147,17 +148,6 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
         raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
     notes = (*study.notes, *resolution.notes, *_remarks(cells.values(), resolution, registry), *skipped)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
-
-
-class _Shared:
-    """Tables that say the same are one object: a plan may have a hundred thousand cells, and few entries."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, Any]] = {}
-
-    def content(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the first table that said what `given` says."""
-        return self._known.setdefault(repr(given), given)
 
 
 def _lists(study: Study, part: Part) -> dict[str, tuple[Any, ...]]:
@@ -212,7 +202,7 @@ def _cell(
     registry: Registry,
     dataset: Dataset,
     terms: Mapping[tuple[str, str], Added],
-    shared: _Shared,
+    shared: SharedTables,
 ) -> Cell:
     model = registry.model(place.model.name).entry
     searcher = registry.searcher(place.searcher.name).entry
@@ -226,10 +216,10 @@ def _cell(
     content = {
         "protocol": PROTOCOL_VERSION,
         # The name seeds the searches; the digest stands for all that the table and its annotation hold.
-        "dataset": shared.content({"name": place.dataset, "digest": dataset.digest}),
-        "model": shared.content(_content(place.model, entries["model"])),
-        "searcher": shared.content(_content(place.searcher, entries["searcher"])),
-        "objective": shared.content(_content(place.objective, entries["objective"])),
+        "dataset": shared.table({"name": place.dataset, "digest": dataset.digest}),
+        "model": shared.table(_content(place.model, entries["model"])),
+        "searcher": shared.table(_content(place.searcher, entries["searcher"])),
+        "objective": shared.table(_content(place.objective, entries["objective"])),
         "constraints": place.constraints,
         "respect_steps": study.respect_steps,
         "fold": place.fold,
@@ -245,7 +235,7 @@ def _cell(
         objective=place.objective.label,
         constraints=place.constraints,
         fold=place.fold,
-        versions=shared.content(
+        versions=shared.table(
             {"protocol": str(PROTOCOL_VERSION), **{kind: entry.version for kind, entry in entries.items()}}
         ),
         white_box=searcher.is_white_box,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from cfbench.harness.store.cell_line import is_outdated, summary_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.index import Index
+from cfbench.harness.store.shared_tables import SharedTables
 from cfbench.harness.store.summary import CellSummary
 
 
@@ -29,12 +30,13 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
         By cell key.
     """
     summaries: dict[str, CellSummary] = {}
+    shared = SharedTables()
     marked: list[str] = []
     for key, line in index.contents():
         if is_outdated(line):
             continue
         try:
-            summaries[key] = summary_of(line)
+            summaries[key] = shared.summary(summary_of(line))
             marked += [key] if line["mark"] else []
         except (KeyError, TypeError, ValueError) as error:
             report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
