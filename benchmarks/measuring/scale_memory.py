@@ -23,17 +23,25 @@ finally:
 """
 
 
-def time_to_first_search(cells: int) -> tuple[float, float]:
-    """Return the seconds of ``cfbench run`` until its first search, on so many finished cells and on none."""
-    found = []
+def time_to_first_search(cells: int) -> tuple[float, float, float, float]:
+    """Return the seconds of ``cfbench run`` until its first search, and those of CPU, on so many finished cells.
+
+    Returns
+    -------
+    tuple of float
+        Both on that record, then both on an empty one.
+    """
+    found: list[float] = []
     for finished in (cells, 0):
         with tempfile.TemporaryDirectory() as folder:
             options = _made(Path(folder) / "results", finished, points=5)
             note = Path(folder) / "first"
             start = time.time()
             _run(options, {FIRST_SEARCH: str(note)})
-            found.append(float(note.read_text(encoding="ascii")) - start)
-    return found[0], found[1]
+            end, cpu = map(float, note.read_text(encoding="ascii").split())
+            found += [end - start, cpu]
+    wall, cpu, wall_of_none, cpu_of_none = found
+    return wall, cpu, wall_of_none, cpu_of_none
 
 
 def main_process_memory(cells: int) -> float:
