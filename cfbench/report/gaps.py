@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cfbench.analysis.groups import bare_name
 from cfbench.harness.folds import N_FOLDS
 from cfbench.harness.presets import PAPER_OBJECTIVES, PAPER_SAMPLES
 from cfbench.harness.store.summary import CellSummary
@@ -34,7 +35,7 @@ class Gaps:
     run : tuple of str
         Commands that run them.
     unmeasured : tuple of str
-        Metrics that some cells lack, with the number of these cells.
+        Metrics that some cells lack, with the number of these cells; the variants of one metric together.
     measure : str
         The command that measures them, and what the missing cells will lack; empty where nothing is missing.
     whole : str
@@ -65,7 +66,7 @@ def gaps(evidence: Evidence, results: Path, command: str = "cfbench") -> Gaps:
     absent = [place for place in matrix(selection.folds) if place not in selection.cells]
     where = ["--results", str(results)]
     measure = shlex.join([command, "measure", "--preset", "paper", *where])
-    unmeasured = tuple(f"{label} (in {count} cells)" for label, count in sorted(evidence.unmeasured.items()))
+    unmeasured = tuple(_by_metric(evidence.unmeasured))
     return Gaps(
         coverage=tuple(_coverage(selection)),
         missing=tuple(_grouped(absent, selection)),
@@ -134,6 +135,16 @@ def _coverage(selection: Selection) -> Iterator[str]:
             f"{selection.passed_over} cells are none of the paper's (other data sets, models, searchers or settings): "
             "`cfbench leaderboard` shows them."
         )
+
+
+def _by_metric(unmeasured: Mapping[str, int]) -> Iterator[str]:
+    """Name the metrics that cells lack, the variants of each counted."""
+    variants: dict[str, list[int]] = defaultdict(list)
+    for label, cells in sorted(unmeasured.items()):
+        variants[bare_name(label)].append(cells)
+    for name, counts in variants.items():
+        several = f", {len(counts)} variants" if len(counts) > 1 else ""
+        yield f"{name}{several} (in {_span(counts)} {'cell' if set(counts) == {1} else 'cells'})"
 
 
 def _grouped(absent: Sequence[Place], selection: Selection) -> Iterator[str]:

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from cfbench.analysis.significance import Differences, Significance, compare_samples
+from cfbench.analysis.significance import MIN_SAMPLE, Differences, Significance, compare_samples
 from cfbench.report.names import DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS
 from cfbench.report.published import block, points_of
 from cfbench.report.tables import ABSENT, Entry, Table, TableRow
@@ -18,7 +18,7 @@ def significance_table(robust: pd.DataFrame, dataset: str) -> Table:
     """Return the p-values of a data set: a pair of objectives a row, the perturbed part a column."""
     tests = {part: differences(robust, dataset, part) for part in PARTS}
     together = [p_entry(tests[part].together) for part in PARTS]
-    rows = [TableRow(("all four (Kruskal-Wallis)",), tuple(together))]
+    rows = [TableRow(("together (Kruskal-Wallis)",), tuple(together))]
     for one, other in combinations(ROBUSTNESS, 2):
         entries = []
         for part in PARTS:
@@ -36,7 +36,8 @@ def significance_table(robust: pd.DataFrame, dataset: str) -> Table:
         tuple(f"perturbed: {text}" for text in PARTS.values()),
         tuple(rows),
         (
-            "The paper prints no p for all four: “much below 0.01” everywhere.",
+            "The paper prints no p for the four together: “much below 0.01” everywhere.",
+            f"What has fewer than {MIN_SAMPLE} values takes part in no test; n says how many the four have.",
             "A point gives a value for each model and distribution, as in the paper; the tests take them for "
             "independent, which makes small p-values somewhat too small.",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,7 +162,9 @@ def test_what_is_missing_and_the_commands_that_add_it(
     )
     assert found.coverage[0].startswith("On robustness: 21 cells; fold 2 of 0 to 4; 2 points a cell, of 40 eligible")
     assert found.coverage[1] == "Nothing on the searchers: no cell with constraints off."
-    assert len(found.unmeasured) == len(needed_metrics(registry))
+    needed = Counter(variant.name for variant in needed_metrics(registry))
+    assert len(found.unmeasured) == len(needed)
+    assert f"fixability, {needed['fixability']} variants (in 1 cell)" in found.unmeasured
     assert found.measure == f"cfbench measure --preset paper --results '{tmp_path / 'my results'}'"
 
     planned = {place for line in found.run for place in _planned(line, registry, tmp_path)}

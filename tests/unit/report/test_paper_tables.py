@@ -126,6 +126,6 @@ def test_significance_takes_models_and_distributions_together(robust: pd.DataFra
     assert texts(table, "None / K")[1] == "< 0.001 (n = 32 and 32); paper < 0.001"
     assert texts(table, "None / C")[1] == "< 0.001 (n = 32 and 32); paper 0.520 [2, 4, 5]"
     assert texts(table, "C / K")[1] == "1.000 (n = 32 and 32); paper < 0.001 [2, 4, 5]"
-    assert texts(table, "all four (Kruskal-Wallis)")[1] == "< 0.001 (n = 32, 32, 32, 32)"
+    assert texts(table, "together (Kruskal-Wallis)")[1] == "< 0.001 (n = 32, 32, 32, 32)"
     absent = significance_table(robust, "housing")
     assert texts(absent, "None / C")[0] == "- (none and c have fewer than 5 values); paper < 0.001"
