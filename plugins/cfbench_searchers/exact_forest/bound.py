@@ -1,4 +1,4 @@
-"""Bounds for branch and bound over boxes of cells: a box's own cost, and the budget that its trees need.
+"""A bound for branch and bound over boxes of cells: the budget that the trees need.
 
 The budget bound. Suppose a point of the box has the target class and costs less than C. Each tree's leaf is then one
 that can be reached for less than C, so its lead is at most the largest lead among those: the *best lead for less than
@@ -21,58 +21,6 @@ STEPS = 32
 
 _SAFE = 1e-9
 """A leaf counts as reachable this share of a step early, so that rounding never makes a bound too high."""
-
-
-@inlined_or_plain
-def least_cost(costs: Any, f: int, low: Any, high: Any) -> Any:
-    """Return a lower bound on the cost of feature `f` in the cells `low` to `high`: exact but for the envelope."""
-    first, rest = costs.first[f], costs.rest[f]
-    if low == high:
-        return costs.cost[first + low]
-    if high < rest:
-        return costs.from_below[first + high]
-    if low > rest:
-        return costs.from_above[first + low]
-    return costs.cost[first + rest]
-
-
-@compiled_or_plain
-def settle(costs: Any, low: Any, high: Any, limit: float, price: Any, cells: Any) -> float:
-    """Cut off the cells of a box that are too dear, and find its cheapest point.
-
-    Parameters
-    ----------
-    costs : CellCosts
-    low, high : ndarray of int64, shape (d,)
-        The box; made smaller.
-    limit : float
-        Points of this cost or a higher one are of no interest.
-    price : ndarray of float64, shape (d,)
-        Filled with a lower bound on the cost of each feature.
-    cells : ndarray of int64, shape (d,)
-        Filled with the cheapest cells.
-
-    Returns
-    -------
-    float
-        The lower bound on the cost of all points.
-    """
-    total = 0.0
-    for f in range(len(low)):
-        price[f] = least_cost(costs, f, low[f], high[f])
-        total += price[f]
-    for f in range(len(low)):
-        first, others = costs.first[f], total - price[f]
-        while low[f] < high[f] and not others + costs.cost[first + low[f]] < limit:
-            low[f] += 1
-        while low[f] < high[f] and not others + costs.cost[first + high[f]] < limit:
-            high[f] -= 1
-        cells[f] = min(max(costs.rest[f], low[f]), high[f])
-        if costs.cost[first + cells[f]] > price[f]:
-            for cell in range(low[f], high[f] + 1):
-                if costs.cost[first + cell] < costs.cost[first + cells[f]]:
-                    cells[f] = cell
-    return total
 
 
 @compiled_or_plain
@@ -165,7 +113,7 @@ def budget_bound(
 
 
 @compiled_or_plain
-def best_leads(
+def best_leads(  # noqa: PLR0912, PLR0915 - one loop: what it called with arrays would cost more than it does
     forest: Any,
     root: Any,
     target: int,
@@ -198,14 +146,17 @@ def best_leads(
     """
     nodes, shares = forest.nodes, forest.shares
     low, high, price = box
-    path, stage, kept_low, kept_high, kept_price, cost = way
+    path, stage, kept_low, kept_high, kept_price, paid = way
+    # Taken out once, and used here alone: compiled code counts references where an array changes hands.
+    first, rest, cost, other = costs.first, costs.rest, costs.cost, costs.other
+    from_above, from_below = costs.from_above, costs.from_below
     lead, n_needed = -np.inf, 0
-    at, path[0], stage[0], cost[0] = 0, root, 0, spent
+    at, path[0], stage[0], paid[0] = 0, root, 0, spent
     while at >= 0:
         node, side = path[at], stage[at]
         f = nodes[node, 0]
         if f < 0:
-            own = keep_lead(shares, nodes[node, 2], target, (cost[at] - spent) / step, best)
+            own = keep_lead(shares, nodes[node, 2], target, (paid[at] - spent) / step, best)
             if own > lead:
                 lead, n_needed = own, paid_for(nodes, path[:at], price, own_price, needed)
             above = at
@@ -222,12 +173,44 @@ def best_leads(
             at -= 1
             continue
         stage[at] += 1
-        child = nodes[node, 2 + side]
-        if child >= 0 and narrow(costs, f, nodes[node, 1], side, low, high, price):
-            total = cost[at] - kept_price[at] + price[f]
-            if total < limit:
-                at += 1
-                path[at], stage[at], cost[at] = child, 0, total
+        child, cut = nodes[node, 2 + side], nodes[node, 1]
+        if child < 0:
+            continue
+        a, b, least = low[f], high[f], price[f]
+        if cut >= 0:
+            if side == 0:
+                b = min(b, cut)
+            else:
+                a = max(a, cut + 1)
+            if a > b:
+                continue
+            if a != low[f] or b != high[f]:
+                if a == b:
+                    least = max(least, cost[first[f] + a])
+                elif b < rest[f]:
+                    least = max(least, from_below[first[f] + b])
+                elif a > rest[f]:
+                    least = max(least, from_above[first[f] + a])
+        elif side == 0:  # all cells of a coded feature but one
+            cell = -1 - cut
+            if a == cell:
+                a += 1
+            elif b == cell:
+                b -= 1
+            if a > b:
+                continue
+            if cell == rest[f]:
+                least = max(least, other[f])
+        else:  # that cell alone; a way that has left the cheapest one out cannot come back to it
+            cell = -1 - cut
+            if cell < a or cell > b or (cell == rest[f] and least > cost[first[f] + cell]):
+                continue
+            a, b, least = cell, cell, cost[first[f] + cell]
+        total = paid[at] - kept_price[at] + least
+        if total < limit:
+            low[f], high[f], price[f] = a, b, least
+            at += 1
+            path[at], stage[at], paid[at] = child, 0, total
     return lead, n_needed
 
 
@@ -254,40 +237,3 @@ def paid_for(nodes: Any, path: Any, price: Any, own_price: Any, needed: Any) -> 
             needed[count] = f
             count += 1
     return count
-
-
-@inlined_or_plain
-def narrow(costs: Any, f: int, cut: Any, side: int, low: Any, high: Any, price: Any) -> bool:
-    """Narrow a feature's cells to those that a split sends to one side, and raise its price; say if any are left."""
-    if cut < 0:
-        return narrow_to_code(costs, f, -1 - cut, side, low, high, price)
-    if side == 0 and high[f] > cut:
-        high[f] = cut
-    elif side == 1 and low[f] <= cut:
-        low[f] = cut + 1
-    else:
-        return True
-    if low[f] > high[f]:
-        return False
-    price[f] = max(price[f], least_cost(costs, f, low[f], high[f]))
-    return True
-
-
-@inlined_or_plain
-def narrow_to_code(costs: Any, f: int, cell: int, side: int, low: Any, high: Any, price: Any) -> bool:
-    """Narrow a coded feature to one cell (side 1), or to all others (side 0)."""
-    rest = costs.rest[f]
-    if side == 0:
-        if low[f] == cell:
-            low[f] += 1
-        elif high[f] == cell:
-            high[f] -= 1
-        if cell == rest:
-            price[f] = max(price[f], costs.other[f])
-        return bool(low[f] <= high[f])
-    # A way that has left the cheapest cell out cannot come back to it.
-    if cell < low[f] or cell > high[f] or (cell == rest and price[f] > costs.cost[costs.first[f] + rest]):
-        return False
-    low[f], high[f] = cell, cell
-    price[f] = costs.cost[costs.first[f] + cell]
-    return True

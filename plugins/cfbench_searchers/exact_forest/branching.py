@@ -9,15 +9,13 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cfbench import FloatArray, ForestNodes, IntArray
-from cfbench_searchers.exact_forest.bound import budget_bound, settle
+from cfbench_searchers.exact_forest.bound import budget_bound
 from cfbench_searchers.exact_forest.pairs import looked_through
+from cfbench_searchers.exact_forest.pruning import pruned
+from cfbench_searchers.exact_forest.settling import settle
 from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
-
-WORTH_PRUNING = 0.6
-"""Trees are copied without the nodes that are not reached if these are a smaller share than this."""
 
 
 class Part(NamedTuple):
@@ -37,18 +35,6 @@ class Part(NamedTuple):
     high: IntArray
     forest: ForestNodes
     tops: FloatArray
-
-
-def pruned(forest: ForestNodes, reached: NDArray[np.bool_]) -> ForestNodes:
-    """Return a forest without the nodes that are not reached; -1 takes the place of a child that is gone."""
-    kept = forest.nodes[reached]
-    place = np.append(np.cumsum(reached) - 1, -1)
-    place[:-1][~reached] = -1
-    leaf = kept[:, 0] < 0
-    children = np.where(leaf[:, np.newaxis], 0, place[kept[:, 2:]])
-    children[leaf, 0] = np.arange(leaf.sum())
-    nodes = np.concatenate([kept[:, :2], children.astype(np.int32)], axis=1)
-    return ForestNodes(nodes, place[forest.roots].astype(np.int32), forest.shares[kept[leaf, 2]])
 
 
 @dataclass(eq=False)
@@ -134,9 +120,8 @@ class BranchAndBound:
             return np.inf, []
         if looked_through(task, low, high):
             return np.inf, []
-        if reached.mean() < WORTH_PRUNING:
-            forest = pruned(forest, reached)
-        return needed, [Part(*sides, forest, tops) for sides in self._sides(low, high, pull)]
+        left = pruned(forest, depth, reached, low, high)
+        return needed, [Part(*sides, left, tops) for sides in self._sides(low, high, pull)]
 
     def _sides(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
         """Cut a box: into a feature's cheapest cell and what lies on its sides, or else a feature in two.

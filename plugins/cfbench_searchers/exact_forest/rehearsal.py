@@ -11,6 +11,7 @@ from cfbench_searchers.exact_forest.branching import BranchAndBound
 from cfbench_searchers.exact_forest.costs import CellCosts
 from cfbench_searchers.exact_forest.descent import descend
 from cfbench_searchers.exact_forest.few_changes import one_change, two_changes
+from cfbench_searchers.exact_forest.pruning import pruned
 from cfbench_searchers.exact_forest.task import ForestTask
 
 
@@ -25,3 +26,6 @@ def rehearse() -> None:
             step(task)
         BranchAndBound(task, 0.0).run()
         assert task.best is not None
+    toy, everything = toy_forest(), np.ones(len(toy_forest().nodes), dtype=bool)
+    corner = np.zeros(3, dtype=np.int64)
+    assert len(pruned(toy.walked, toy.depth, everything, corner, corner).nodes) == 2  # a leaf a tree
