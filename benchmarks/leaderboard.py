@@ -58,7 +58,8 @@ def write_record(path: Path, cells: int, points: int) -> None:
             searcher = f"searcher-{rank}" if rank else "cogs"
             names = {"dataset": dataset, "model": model, "searcher": searcher, "objective": objective}
             place_in: dict[str, Any] = {"constraints": constraints, "fold": fold}
-            content = {axis: {"name": name, "settings": {}} for axis, name in names.items()} | place_in
+            content: dict[str, Any] = {axis: {"name": name, "settings": {}} for axis, name in names.items()}
+            content |= place_in
             info = CellInfo(digest_of(content), **names, **place_in)
             rows = []
             for point in range(points):
