@@ -57,10 +57,9 @@ def write_record(path: Path, cells: int, points: int) -> None:
             rank = place // len(TASKS)
             searcher = f"searcher-{rank}" if rank else "cogs"
             names = {"dataset": dataset, "model": model, "searcher": searcher, "objective": objective}
-            place_in: dict[str, Any] = {"constraints": constraints, "fold": fold}
             content: dict[str, Any] = {axis: {"name": name, "settings": {}} for axis, name in names.items()}
-            content |= place_in
-            info = CellInfo(digest_of(content), **names, **place_in)
+            content |= {"constraints": constraints, "fold": fold}
+            info = CellInfo(digest_of(content), dataset, model, searcher, objective, constraints, fold)
             rows = []
             for point in range(points):
                 loss = float(rng.uniform(0.05, 0.5) + 0.01 * rank) if rng.random() < 0.99 else None
