@@ -14,9 +14,6 @@ from cfbench.perturbations import perturbed_value
 from cfbench.reach import Reach
 from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
-CLEAR = 1e-9
-"""How far apart two votes must be, a tree, for their order to be beyond rounding."""
-
 
 class Box(NamedTuple):
     """A part of the box: the cells that its points may have.

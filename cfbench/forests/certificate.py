@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from cfbench.forests.boxes import CLEAR, Box, KBox
+from cfbench.forests.boxes import Box, KBox
 from cfbench.forests.rehearsal import rehearse
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FloatArray, IntArray
@@ -83,7 +83,7 @@ def k_certificate(
     box = KBox.of(structure, space, x, z)
     if place is None:
         return Certificate(Settled.REFUTED, z.copy())
-    unclear, end = CLEAR * len(structure.roots), time.perf_counter() + seconds
+    unclear, end = structure.rounding, time.perf_counter() + seconds
     waiting, boxes = [box.whole], 0
     while waiting:
         if boxes and time.perf_counter() > end:

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from cfbench.forests.boxes import CLEAR, Box, KBox
+from cfbench.forests.boxes import Box, KBox
 from cfbench.forests.sweeps import kept_of_pair, leads_of_pair
 from cfbench.space import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ class Counter:
         self._target = target
         structure = box.structure
         self._ordered = np.flatnonzero(~structure.is_coded)
-        unclear = CLEAR * len(structure.roots)
+        unclear = structure.rounding
         self._clear = (unclear, -unclear)
         if structure.sums_are_exact and len(structure.classes) == 2:  # then a tie is a tie, and goes to the first class
             self._clear = (-unclear, -unclear) if target == 0 else (unclear, unclear)

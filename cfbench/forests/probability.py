@@ -6,7 +6,7 @@ import heapq
 import time
 from typing import NamedTuple
 
-from cfbench.forests.boxes import CLEAR, Box, KBox, Votes
+from cfbench.forests.boxes import Box, KBox, Votes
 from cfbench.forests.counting import Counter
 from cfbench.forests.rehearsal import rehearse
 from cfbench.forests.structure import ForestStructure
@@ -76,7 +76,7 @@ def k_probability(
     while waiting and 1 - kept - lost > width:
         share, _, part = heapq.heappop(waiting)
         votes, part = box.votes(part, place)
-        of_kept = _settled(votes, part, counter, -share, CLEAR * len(structure.roots))
+        of_kept = _settled(votes, part, counter, -share, structure.rounding)
         if of_kept is not None:
             kept, lost = kept - share * of_kept, lost - share * (1 - of_kept)
         else:

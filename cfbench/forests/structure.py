@@ -18,6 +18,9 @@ from cfbench.space import BoolArray, FloatArray, IntArray
 
 Int32Array = NDArray[np.int32]
 
+_CLEAR = 1e-9
+"""How far apart two votes must be, a tree and as a share of the largest vote of a leaf where that is above 1."""
+
 _FINEST = 2.0**20
 """Sums below this of multiples of its inverse are exact in float64."""
 
@@ -117,6 +120,11 @@ class ForestStructure:
         """Whether shares add up without rounding, in any order, as those of pure leaves do."""
         few_digits = self.shares * _FINEST % 1 == 0
         return bool(few_digits.all() and np.abs(self.shares).max(initial=0.0) * len(self.roots) < _FINEST)
+
+    @cached_property
+    def rounding(self) -> float:
+        """How near to 0 a difference between two votes may be and still have the other sign, added up otherwise."""
+        return _CLEAR * len(self.roots) * max(1.0, float(np.abs(self.shares).max(initial=0.0)))
 
     @cached_property
     def walked(self) -> ForestNodes:

@@ -10,9 +10,6 @@ import numpy as np
 from cfbench import FloatArray, ForestStructure, IntArray, leads_along, leads_of
 from cfbench_searchers.exact_forest.costs import CellCosts
 
-CLEAR = 1e-9
-"""How far apart two votes must be, a tree, for their order to be beyond rounding; nearer ones are counted exactly."""
-
 SLACK = 1e-12
 """A point has to be cheaper than the best one by more than this to count: sums of costs round."""
 
@@ -78,7 +75,7 @@ class ForestTask:
     @property
     def rounding(self) -> float:
         """A lead above minus this may be none or some: rounding decides."""
-        return CLEAR * len(self.structure.roots)
+        return self.structure.rounding
 
     def check_time(self) -> None:
         """Stop when time is up.
