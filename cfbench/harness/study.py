@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -217,8 +217,10 @@ def read_study(path: Path) -> Study:
 def override(study: Study, where: str = "command line", **changes: Any) -> Study:
     """Return the study with some keys replaced, everywhere in it.
 
-    A list replaces the study's and that of every part; `points` and `repetitions` lift the caps of `at_most`;
-    `settings` are added to the study's, entry by entry; data sets named here are no longer optional.
+    A list replaces the study's. Each part keeps what it shares with the list, and a part that shares nothing with it is
+    left out; where that would leave out something that is named here, the list replaces that of every part, too.
+    `points` and `repetitions` lift the caps of `at_most`; `settings` are added to the study's, entry by entry; named
+    data sets are no longer optional.
 
     Parameters
     ----------
@@ -234,9 +236,11 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
         As `make_study`.
     """
     keys: dict[str, Any] = study.model_dump(exclude_unset=True)
-    replaced = [axis for axis in AXES if axis in changes]
-    if replaced and study.parts:
-        parts = [part.model_dump(exclude_unset=True, exclude=set(replaced)) for part in study.parts]
+    given = {axis: list(changes[axis]) for axis in AXES if isinstance(changes.get(axis), (list, tuple))}
+    if given and study.parts:
+        parts = _narrowed(study, given)
+        if not _names_all(parts, given):
+            parts = [part.model_dump(exclude_unset=True, exclude=set(given)) for part in study.parts]
         # Parts that differed in what was replaced are one now; one that gives no list is the study itself.
         different = [part for position, part in enumerate(parts) if part not in parts[:position]]
         keys["parts"] = different if any(different) else []
@@ -250,6 +254,24 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
         added = changes["settings"]
         changes["settings"] = {**study.settings, **{name: _merged(study, name, table) for name, table in added.items()}}
     return make_study({**keys, **changes}, where)
+
+
+def _narrowed(study: Study, given: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the tables of the parts with what they share with the lists that are given; none without anything."""
+    tables = []
+    for part in study.parts:
+        shared = {}
+        for axis, values in given.items():
+            own = getattr(part, axis)
+            shared[axis] = [value for value in (getattr(study, axis) if own is None else own) if value in values]
+        if all(shared.values()):
+            tables.append(part.model_dump(exclude_unset=True) | shared)
+    return tables
+
+
+def _names_all(parts: Sequence[Mapping[str, Any]], given: Mapping[str, list[Any]]) -> bool:
+    """Whether everything that is given stands in some part."""
+    return all(any(value in part[axis] for part in parts) for axis, values in given.items() for value in values)
 
 
 def _merged(study: Study, name: str, table: Any) -> Any:

@@ -205,6 +205,38 @@ def test_override_replaces_a_list_everywhere() -> None:
     assert changed.datasets == ("credit",)
 
 
+def test_override_narrows_parts() -> None:
+    study = make_study(
+        {
+            **SMALL,
+            "searchers": ["cogs", "lore", "dice-a"],
+            "parts": [{"searchers": ["cogs", "lore"]}, {"searchers": ["dice-a"], "folds": [0]}],
+        }
+    )
+
+    def parts(**changes: Any) -> list[dict[str, Any]]:
+        return [part.model_dump(exclude_none=True) for part in override(study, **changes).parts]
+
+    assert parts(searchers=["dice-a"]) == [{"searchers": ("dice-a",), "folds": (0,)}]
+    assert parts(searchers=["dice-a", "cogs"], folds=[0, 1]) == [
+        {"searchers": ("cogs",), "folds": (0, 1)},
+        {"searchers": ("dice-a",), "folds": (0,)},
+    ]
+    assert parts(folds=[1]) == [{"searchers": ("cogs", "lore"), "folds": (1,)}]
+
+
+def test_what_override_names_is_never_left_out() -> None:
+    study = make_study(
+        {
+            **SMALL,
+            "searchers": ["cogs", "dice-a"],
+            "parts": [{"searchers": ["cogs"]}, {"searchers": ["dice-a"], "folds": [0]}],
+        }
+    )
+    changed = override(study, searchers=["cogs", "dice-a"], folds=[1])
+    assert (changed.searchers, changed.folds, changed.parts) == (("cogs", "dice-a"), (1,), ())
+
+
 def test_override_lifts_caps_and_adds_settings() -> None:
     study = make_study(
         {
