@@ -119,9 +119,12 @@ class _Desk:
         import pandas as pd
 
         mine, other = (self._with_measures(one) for one in (cell, beside))
-        shared = mine.index.intersection(other.index, sort=False)
+        shared = mine.index
+        if not mine.index.equals(other.index):
+            shared = mine.index.intersection(other.index, sort=False)
+            mine, other = mine.loc[shared], other.loc[shared]
         coordinates = {name: getattr(cell.info, name) for name in COORDINATES}
-        points, reference = mine.loc[shared].reset_index(drop=True), other.loc[shared].reset_index(drop=True)
+        points, reference = mine.reset_index(drop=True), other.reset_index(drop=True)
         found: dict[str, FloatArray] = {}
         for variant, metric in self._metrics:
             for text in metric.measures():
@@ -133,14 +136,15 @@ class _Desk:
                 found[variant.label] = checked_values(variant.label, returned, points.index)
             except CfbenchError as error:
                 self.complaints[str(error)] += 1
-        table = pd.DataFrame(
+        return pd.DataFrame(
             {
+                "cell_key": cell.info.key,
+                **coordinates,
                 "row_id": np.tile(shared.to_numpy(), len(found)),
                 "metric": np.repeat(list(found), len(shared)),
                 "value": np.concatenate([*found.values(), np.empty(0)]),
             }
         )
-        return table.assign(cell_key=cell.info.key, **coordinates)
 
     def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
         """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
@@ -149,6 +153,8 @@ class _Desk:
         best = self._results.best(cell.info.key)
         wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
         values = {text: self._results.measured(cell.info.key, text) for text in wanted}
+        if not values:
+            return best
         columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
         return pd.concat([best, pd.DataFrame(columns, index=best.index)], axis=1)
 

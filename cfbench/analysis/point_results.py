@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,14 +104,29 @@ def best_results(searches: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns.
     """
-    ordered = searches.sort_values(["point", "repetition"], kind="stable")
-    rank = ordered["objective_value"].where(ordered["loss"].notna(), np.inf).fillna(np.inf)
-    best = ordered.assign(rank=rank).sort_values(["point", "rank"], kind="stable").drop_duplicates("point")
-    found = best["loss"].notna()
-    queries = (best["search_queries"] + best["robustness_queries"]).astype("float64")
-    return best.assign(
-        found=found,
-        z=best["z"].where(found, None),
-        seconds=best["wall_seconds"].where(found),
-        queries=queries.where(found),
-    )[list(COLUMNS)].set_index("row_id", drop=False)
+    import pandas as pd
+
+    # Frames are slow to sort and to filter, and a board asks for thousands of cells: arrays are picked from instead.
+    point, repetition = (searches[name].to_numpy() for name in ("point", "repetition"))
+    found = searches["loss"].notna().to_numpy()
+    rank = np.where(found, searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan), np.inf)
+    order = np.lexsort((repetition, np.where(np.isnan(rank), np.inf, rank), point))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = point[order][1:] != point[order][:-1]
+    best = order[first]
+    found = found[best]
+
+    def picked(name: str) -> Any:
+        return searches[name].array[best]
+
+    z = picked("z").to_numpy().copy()
+    z[~found] = None
+    queries = (picked("search_queries") + picked("robustness_queries")).astype(np.float64)
+    columns = {name: picked(name) for name in COLUMNS if name in searches}
+    columns |= {
+        "found": found,
+        "z": z,
+        "seconds": np.where(found, picked("wall_seconds"), np.nan),
+        "queries": np.where(found, queries, np.nan),
+    }
+    return pd.DataFrame({name: columns[name] for name in COLUMNS}, index=pd.Index(columns["row_id"], name="row_id"))
