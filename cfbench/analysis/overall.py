@@ -51,8 +51,8 @@ def make_standings(
         for entrant in contest.entrants
     ]
     rows.sort(key=_order)
-    place_of = {row.entrant: i for i, row in enumerate(rows)}
-    assert [place_of[one] for one in desk.ranked] == list(range(len(desk.ranked)))
+    # Duels name rows by their places.
+    assert desk.alone or [row.entrant for row in rows[: len(desk.ranked)]] == desk.ranked
     cells = [cell for arena in contest.arenas for group in arena.groups.values() for cell in group.cells]
     return Standings(
         title=title,
@@ -62,7 +62,7 @@ def make_standings(
         unit=desk.unit,
         units=desk.unit_ranks.shape[1],
         verdict=desk.verdict(),
-        duels=tuple(duels(desk.ranks, desk.unit_ranks)) if len(desk.ranked) > 1 else (),
+        duels=() if desk.alone else tuple(duels(desk.ranks, desk.unit_ranks)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
         cells=len(cells) + sum(row.missing for row in rows),

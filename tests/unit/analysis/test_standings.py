@@ -134,6 +134,17 @@ def test_white_boxes_stand_beside_and_change_no_rank(
     assert found["cogs"].loss.value == pytest.approx(1.0)
 
 
+def test_one_black_box_beside_a_white_box_is_not_ranked(cell: MakeCell, registry: Registry) -> None:
+    cells = [cell([0.2, 0.4]), cell([0.1, 0.2], searcher="peek")]
+    standings = make_board(cells, registry).standings
+    assert [(row.label, row.state) for row in standings.rows] == [
+        ("peek [white-box]", State.WHITE_BOX),
+        ("cogs", State.NOT_RANKED),
+    ]
+    assert standings.verdict == "one searcher: nothing to rank it against"
+    assert standings.duels == ()
+
+
 def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: MakeCell, registry: Registry) -> None:
     dice = [cell([0.1, 0.2], dataset=name, searcher="dice") for name in DATASETS[:3]]
     board = make_board([*eight, *dice], registry)
