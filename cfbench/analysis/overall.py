@@ -12,7 +12,7 @@ from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.fairness import limits, unequal
 from cfbench.analysis.measured import Measurements
-from cfbench.analysis.positions import FEWEST, Position, duels, plain_positions, positions
+from cfbench.analysis.positions import ALPHA, FEWEST, Position, duels, least_p, plain_positions, positions
 from cfbench.analysis.ranks import rank_intervals, task_ranks, task_wins, unit_means
 from cfbench.analysis.scores import Losses, metric_scores
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
@@ -70,7 +70,7 @@ def make_standings(
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
         limits=limits(cells),
-        notes=tuple(unequal(contest, rows, desk.losses)),
+        notes=(*desk.powerless(), *unequal(contest, rows, desk.losses)),
     )
 
 
@@ -124,6 +124,17 @@ class _Desk:
             held = counted_units(self.unit_ranks.shape[1], self.unit)
             return f"too few tasks to compare: {held}, {FEWEST} are needed"
         return ""
+
+    def powerless(self) -> list[str]:
+        """Say where no result whatsoever could tell the first from anybody."""
+        units = self.unit_ranks.shape[1]
+        least = least_p(len(self.ranked), units)
+        if self.alone or not self.enough or least < ALPHA:
+            return []
+        return [
+            f"{counted_units(units, self.unit)} cannot tell {len(self.ranked)} searchers apart, however clear their "
+            f"ranks are: p is {least:.2f} at least"
+        ]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""

@@ -81,6 +81,20 @@ def positions(ranks: FloatArray) -> list[Position]:
     return placed
 
 
+def least_p(searchers: int, units: int) -> float:
+    """Return the smallest corrected p that `positions` can find for the first of a board.
+
+    With all signs alike the test of `units` differences has p = 2 / 2**units; Holm's correction multiplies it by the
+    number of those who stand behind.
+
+    Examples
+    --------
+    >>> least_p(9, 6)
+    0.25
+    """
+    return min(1.0, (searchers - 1) * 2.0 ** (1 - units))
+
+
 def plain_positions(means: Sequence[float]) -> list[Position]:
     """Number searchers by sorted mean ranks, without any comparison; equal means share a number."""
     return [Position(1 + sum(other < mean - 1e-9 for other in means), shared=False) for mean in means]

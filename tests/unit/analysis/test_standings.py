@@ -134,6 +134,16 @@ def test_white_boxes_stand_beside_and_change_no_rank(
     assert found["cogs"].loss.value == pytest.approx(1.0)
 
 
+def test_tasks_that_could_tell_nobody_apart_are_noted(eight: list[CellSummary], registry: Registry) -> None:
+    of_six = [cell for cell in eight if cell.info.dataset in DATASETS[:6]]
+    standings = make_board(of_six, registry).standings
+    assert [str(row.position) for row in standings.rows] == ["1=", "1=", "1="]
+    assert standings.notes == (  # 2 / 2**6 for each of two comparisons
+        "6 tasks cannot tell 3 searchers apart, however clear their ranks are: p is 0.06 at least",
+    )
+    assert make_board(eight, registry).standings.notes == ()
+
+
 def test_one_black_box_beside_a_white_box_is_not_ranked(cell: MakeCell, registry: Registry) -> None:
     cells = [cell([0.2, 0.4]), cell([0.1, 0.2], searcher="peek")]
     standings = make_board(cells, registry).standings
