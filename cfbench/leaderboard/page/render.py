@@ -116,7 +116,7 @@ def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
         ("seed", ", ".join(map(str, board.seeds)) or "not told"),
         ("rendered", datetime.now(UTC).date().isoformat()),
         ("cells", coverage(standings)),
-        ("tasks", tasks_of(standings)),
+        ("tasks", tasks_of(standings).removeprefix("tasks ").removeprefix("1 task: ")),
         ("searches", searches_a_task(standings)),
         ("alike", alike(standings)),
         ("reference", board.reference),
