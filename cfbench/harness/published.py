@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cfbench
 from cfbench.errors import UnavailableError
+from cfbench.harness.store.layout import PACKED_NAME
 
 
 def published_record() -> Path:
@@ -18,7 +19,7 @@ def published_record() -> Path:
     """
     package = Path(cfbench.__file__).parent
     for folder in (package / "published", package.parent / "leaderboard" / "record"):
-        if (folder / "packed.json").is_file():
+        if (folder / PACKED_NAME).is_file():
             return folder
     raise UnavailableError(
         "this installation came without the published record; install a released wheel, or work in a checkout, "

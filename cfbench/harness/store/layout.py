@@ -23,6 +23,9 @@ from cfbench.errors import RecordError
 from cfbench.harness.store.disk import explained, write_atomically
 from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 
+PACKED_NAME = "packed.json"
+"""File by which a packed record is known."""
+
 _KEY = re.compile(r"[0-9a-f]{32}")
 _COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")
 """Names that may stand in a directory before it becomes a record: what tracking puts there, and hidden files."""
@@ -98,7 +101,7 @@ def opened_path(path: Path, *, write: bool) -> Path:
     RecordError
         If a packed record is to be written, or is damaged.
     """
-    if not (path / "packed.json").is_file():
+    if not (path / PACKED_NAME).is_file():
         return path
     if write:
         raise RecordError(

@@ -27,7 +27,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.caches import cache_folder
 from cfbench.harness.store.checked import checked_content, checked_info
 from cfbench.harness.store.disk import explained, write_atomically
-from cfbench.harness.store.layout import checked_key
+from cfbench.harness.store.layout import PACKED_NAME, checked_key
 from cfbench.harness.store.machines import add_machines, machines_in, read_machines
 from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 from cfbench.harness.store.record import Record
@@ -57,9 +57,16 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     bare : callable
         Says which cells are packed without the rows of their data set and what was found for them (`x`, `z` and the
         candidates are empty then), because the data may not be passed on.
+
+    Raises
+    ------
+    RecordError
+        If `folder` holds anything but a packed record, or cannot be written.
     """
     import pandas as pd
     import pyarrow as pa
+
+    _check_target(folder)
 
     from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
     from cfbench.harness.store.tables import search_table
@@ -95,7 +102,18 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     with explained(folder, "written"):
         for name, data in files.items():
             write_atomically(folder / name, data)
-        write_atomically(folder / "packed.json", json.dumps(about, indent=2).encode("ascii") + b"\n")
+        write_atomically(folder / PACKED_NAME, json.dumps(about, indent=2).encode("ascii") + b"\n")
+
+
+def _check_target(folder: Path) -> None:
+    """Refuse a folder that is in use for something else: a record in it could not grow any more."""
+    with explained(folder, "written"):
+        strangers = sorted({file.name for file in folder.iterdir()} - {*TABLES, PACKED_NAME}) if folder.exists() else []
+    if strangers:
+        raise RecordError(
+            f"{folder} holds {', '.join(strangers[:3])}{' and more' if len(strangers) > 3 else ''}, which is no packed "
+            "record; name a new folder, or that of a packed record, which is then replaced"
+        )
 
 
 def unpacked(folder: Path) -> Path:
@@ -149,7 +167,7 @@ def unpack_record(folder: Path, record: Record) -> None:
 
 def _about(folder: Path) -> dict[str, Any]:
     """Return what `packed.json` says, its versions checked."""
-    path = folder / "packed.json"
+    path = folder / PACKED_NAME
     about = None
     with explained(path, "read"):
         text = path.read_bytes()

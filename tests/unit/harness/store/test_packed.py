@@ -63,6 +63,24 @@ def test_what_is_packed_comes_out_again(results: Path, tmp_path: Path) -> None:
     assert record_digest(unpacked(packed)) == record_digest(results)
 
 
+def test_a_folder_of_something_else_is_not_packed_into(results: Path, tmp_path: Path) -> None:
+    before = record_digest(results)
+    with (
+        Record.open(results) as record,
+        pytest.raises(RecordError, match=r"results holds cells, index\.log, .*and more"),
+    ):
+        pack_record(record, results)
+    assert record_digest(results) == before
+    assert not (results / "packed.json").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with (
+        Record.open(results) as record,
+        pytest.raises(RecordError, match=r"mine holds thesis\.tex, which is no packed"),
+    ):
+        pack_record(record, tmp_path / "mine")
+
+
 def test_the_same_record_gives_the_same_bytes(results: Path, tmp_path: Path) -> None:
     with Record.open(results) as record:
         for name in ("one", "two"):
