@@ -57,20 +57,22 @@ def compare_with_reference(
 
     results = results or PointResults(record, registry)
     # A cell that failed in a later run still has what it had found.
-    ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
+    every = list(record.summaries().values() if cells is None else cells)
+    ran = [cell for cell in every if cell.searches]
     complaints: Counter[str] = Counter()
     frames: list[pd.DataFrame] = []
     for variant in metrics:
         metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
         if not isinstance(metric, ReferenceComparison):
             raise StudyError(f"metric {variant.label!r} names no reference; `cfbench plugins` lists metrics")
-        references = {_likeness(cell): cell for cell in ran if bare_name(cell.info.searcher) == metric.reference}
+        own = [cell for cell in every if bare_name(cell.info.searcher) == metric.reference]
+        references = {_likeness(cell): cell for cell in own if cell.searches}
+        skipped = {_likeness(cell): cell.skipped for cell in own if cell.skipped}
         for cell in ran:
             other = references.get(_likeness(cell))
             if other is None:
-                complaints[
-                    f"{variant.label}: {metric.reference} has no results for the task; run it there, unless it skips it"
-                ] += 1
+                why = skipped.get(_likeness(cell)) or f"{metric.reference} has no results for the task; run it there"
+                complaints[f"{variant.label}: {why}"] += 1
                 continue
             try:
                 values, row_ids = _compared(metric, variant, cell, other, results)

@@ -35,6 +35,13 @@ def registry_of(entry: MetricEntry) -> Registry:
 
 REGISTRY = registry_of(MetricEntry(name="above", metric=Above))
 ABOVE = Variant("above", {}, "above")
+TASK: dict[str, Any] = {
+    "dataset": {"name": "credit"},
+    "model": {"name": "rf"},
+    "objective": {"name": "none"},
+    "fold": 0,
+    "constraints": False,
+}
 
 
 def put(path: Path, cells: list[tuple[CellFinished, dict[str, Any]]]) -> None:
@@ -50,13 +57,6 @@ def put(path: Path, cells: list[tuple[CellFinished, dict[str, Any]]]) -> None:
 
 def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finished_cell: Any, tmp_path: Path) -> None:
     first = finished_cell().cell
-    task = {
-        "dataset": {"name": "credit"},
-        "model": {"name": "rf"},
-        "objective": {"name": "none"},
-        "fold": 0,
-        "constraints": False,
-    }
     mine = finished_cell((0.5, None, 0.25), info=replace(first, key="a" * 32, searcher="lore"))
     other_task = finished_cell((0.5,), info=replace(first, key="b" * 32, searcher="lore", objective="c"))
     other_model = finished_cell((0.5, 0.25), info=replace(first, key="d" * 32, searcher="dice-a"))
@@ -64,10 +64,10 @@ def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finis
     put(
         tmp_path / "results",
         [
-            (finished_cell((0.2, 0.3), info=replace(first, key="c" * 32)), {**task, "seed": 1}),
-            (mine, {**task, "seed": 2}),
-            (other_task, {**task, "objective": {"name": "c"}}),
-            (other_model, task),
+            (finished_cell((0.2, 0.3), info=replace(first, key="c" * 32)), {**TASK, "seed": 1}),
+            (mine, {**TASK, "seed": 2}),
+            (other_task, {**TASK, "objective": {"name": "c"}}),
+            (other_model, TASK),
         ],
     )
     with Record.open(tmp_path / "results") as record:
@@ -76,10 +76,22 @@ def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finis
     assert table["lore"].round(6).to_dict() == pytest.approx({10: 0.375, 11: float("nan")}, nan_ok=True)
     assert table["cogs"].to_dict() == pytest.approx({10: 0.075, 11: 0.175})
     assert set(comparisons.complaints) == {
-        "above: cogs has no results for the task; run it there, unless it skips it",
+        "above: cogs has no results for the task; run it there",
         "dice-a and cogs asked different fitted models of credit, fold 0: run both with the same models (`cfbench fit` "
         "makes them)",
     }
+
+
+def test_where_the_reference_is_skipped_its_reason_is_told(finished_cell: Any, tmp_path: Path) -> None:
+    first = finished_cell().cell
+    mine = finished_cell((0.5,), info=replace(first, searcher="lore"))
+    put(tmp_path / "results", [(mine, TASK)])
+    with Record.open(tmp_path / "results", write=True) as record:
+        reference = replace(first, key="a" * 32, searcher="cogs")
+        record.skip(reference, TASK, "cogs needs the model's structure")
+    with Record.open(tmp_path / "results") as record:
+        comparisons = compare_with_reference(record, REGISTRY, [ABOVE])
+    assert comparisons.complaints == {"above: cogs needs the model's structure": 1}
 
 
 def test_a_metric_that_names_no_reference_is_refused(tmp_path: Path, finished_cell: Any) -> None:
