@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from cfbench.forests.sweeps import leads_of as leads_of
     from cfbench.forests.sweeps import leads_of_pair as leads_of_pair
     from cfbench.forests.walks import class_of_cells as class_of_cells
+    from cfbench.forests.walks import only_side as only_side
     from cfbench.harness.again import command_again as command_again
     from cfbench.harness.caches import cache_folder as cache_folder
     from cfbench.harness.kernels import Kernels as Kernels
@@ -152,7 +153,7 @@ _HOME = {
     "forests.rehearsal": ["toy_forest"],
     "forests.structure": ["ForestNodes", "ForestStructure", "ShowsForest", "forest_of"],
     "forests.sweeps": ["entered", "leads_along", "leads_of", "leads_of_pair"],
-    "forests.walks": ["class_of_cells"],
+    "forests.walks": ["class_of_cells", "only_side"],
     "harness.again": ["command_again"],
     "harness.caches": ["cache_folder"],
     "harness.kernels": ["Kernels", "compiled"],

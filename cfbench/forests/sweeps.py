@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfbench.forests.compiling import compiled_or_plain, inlined_or_plain
-from cfbench.forests.walks import class_of_cells, next_node
+from cfbench.forests.walks import class_of_cells, next_node, only_side
 
 
 @compiled_or_plain
@@ -187,16 +187,10 @@ def entered(forest: Any, low: Any, high: Any, entries: Any, settled: Any) -> Any
     for root in forest.roots:
         node = root
         while nodes[node, 0] >= 0:
-            f, cut = nodes[node, 0], nodes[node, 1]
-            if cut >= 0:
-                if low[f] <= cut < high[f]:
-                    break
-                right = low[f] > cut
-            else:
-                if low[f] < high[f] and low[f] <= -1 - cut <= high[f]:
-                    break
-                right = low[f] == -1 - cut and low[f] == high[f]
-            node = nodes[node, 3] if right else nodes[node, 2]
+            side = only_side(nodes, node, low, high)
+            if side < 0:
+                break
+            node = nodes[node, 2 + side]
         if nodes[node, 0] >= 0:
             entries[n_cut] = node
             n_cut += 1

@@ -20,6 +20,19 @@ def next_node(nodes: Any, node: Any, cells: Any) -> Any:
     return nodes[node, 3] if right else nodes[node, 2]
 
 
+@inlined_or_plain
+def only_side(nodes: Any, node: Any, low: Any, high: Any) -> Any:
+    """Return to which side a split sends all of a box, 0 or 1; -1 where it cuts it."""
+    f, cut = nodes[node, 0], nodes[node, 1]
+    if cut >= 0:
+        side = 0 if high[f] <= cut else 1 if low[f] > cut else -1
+    elif low[f] == high[f]:
+        side = 1 if low[f] == -1 - cut else 0
+    else:
+        side = -1 if low[f] <= -1 - cut <= high[f] else 0
+    return side
+
+
 @compiled_or_plain
 def class_of_cells(forest: Any, cells: Any) -> Any:
     """Return the place of the class with the largest vote of one point, shape (d,), given by its cells.

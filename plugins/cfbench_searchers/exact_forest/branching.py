@@ -113,7 +113,7 @@ class BranchAndBound:
             task.offer(found)
             if found.cost <= spent + SLACK or not spent < self._limit:
                 return np.inf, []
-        depth, box, budget = task.structure.depth, (low, high, price), (spent, self._limit, task.rounding)
+        depth, box, budget = task.structure.depth, (low, high, price), (spent, self._limit, task.structure.rounding)
         reached = np.zeros(len(forest.nodes), dtype=bool)
         needed = float(budget_bound(forest, depth, task.target, costs, box, *budget, reached, tops, pull))
         if not needed < self._limit:

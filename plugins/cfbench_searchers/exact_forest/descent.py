@@ -32,10 +32,10 @@ def _climb(task: ForestTask, *, per_cost: bool) -> IntArray | None:
             own, here = task.costs.of(feature), int(cells[feature])
             leads = task.leads(cells, feature)
             # Growth beyond what wins is of no use.
-            growth = np.where(np.isfinite(own), np.minimum(leads, task.rounding) - leads[here], 0.0)
+            growth = np.where(np.isfinite(own), np.minimum(leads, task.structure.rounding) - leads[here], 0.0)
             rates = growth / np.maximum(own - own[here], 1e-6) if per_cost else growth
             cell = int(np.argmax(rates))
-            if growth[cell] > task.rounding and rates[cell] > best_rate:
+            if growth[cell] > task.structure.rounding and rates[cell] > best_rate:
                 best_rate, best_move = float(rates[cell]), (feature, cell)
             task.check_time()
         if best_move is None:

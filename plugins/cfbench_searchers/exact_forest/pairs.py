@@ -46,7 +46,7 @@ def sweep_pair(
     walked = task.structure.walked
     forest, settled = entry or (walked, np.zeros(len(task.structure.classes)))
     leads = leads_of_pair(forest, task.structure.depth, cells, pair, task.target, spans, settled)
-    found = cheapest_pair(walked, cells, pair, task.target, spans, both, below, task.rounding, leads)
+    found = cheapest_pair(walked, cells, pair, task.target, spans, both, below, task.structure.rounding, leads)
     if found[0] < below:
         moved = cells.copy()
         moved[list(pair)] = found[1:]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import ForestNodes, IntArray, compiled_or_plain, inlined_or_plain
+from cfbench import ForestNodes, IntArray, compiled_or_plain, only_side
 
 WORTH_PRUNING = 0.75
 """Trees are copied if so many of their nodes are kept at most: a copy takes time, and memory while the box waits."""
@@ -38,19 +38,6 @@ def pruned(forest: ForestNodes, depth: int, reached: NDArray[np.bool_], low: Int
     shares = np.empty((n_kept, forest.shares.shape[1]))
     made, n_leaves = copy_kept(forest, depth, reached, low, high, nodes, roots, shares)
     return ForestNodes(nodes[:made], roots, shares[:n_leaves].copy())
-
-
-@inlined_or_plain
-def only_side(nodes: Any, node: Any, low: Any, high: Any) -> Any:
-    """Return to which side a split sends all of a box, 0 or 1; -1 where it cuts it."""
-    f, cut = nodes[node, 0], nodes[node, 1]
-    if cut >= 0:
-        side = 0 if high[f] <= cut else 1 if low[f] > cut else -1
-    elif low[f] == high[f]:
-        side = 1 if low[f] == -1 - cut else 0
-    else:
-        side = -1 if low[f] <= -1 - cut <= high[f] else 0
-    return side
 
 
 @compiled_or_plain

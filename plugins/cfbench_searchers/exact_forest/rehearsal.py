@@ -26,6 +26,6 @@ def rehearse() -> None:
             step(task)
         BranchAndBound(task, 0.0).run()
         assert task.best is not None
-    toy, everything = toy_forest(), np.ones(len(toy_forest().nodes), dtype=bool)
-    corner = np.zeros(3, dtype=np.int64)
+    toy, corner = toy_forest(), np.zeros(3, dtype=np.int64)
+    everything = np.ones(len(toy.nodes), dtype=bool)
     assert len(pruned(toy.walked, toy.depth, everything, corner, corner).nodes) == 2  # a leaf a tree

@@ -72,11 +72,6 @@ class ForestTask:
         """Number of features."""
         return self.structure.d
 
-    @property
-    def rounding(self) -> float:
-        """A lead above minus this may be none or some: rounding decides."""
-        return self.structure.rounding
-
     def check_time(self) -> None:
         """Stop when time is up.
 
@@ -119,7 +114,7 @@ class ForestTask:
         wanted = np.flatnonzero(costs < below)
         if len(wanted) == 0:
             return None
-        wanted = wanted[self.leads(cells, feature)[wanted] >= -self.rounding]
+        wanted = wanted[self.leads(cells, feature)[wanted] >= -self.structure.rounding]
         for cell in wanted[np.argsort(costs[wanted], kind="stable")]:
             moved = cells.copy()
             moved[feature] = cell
