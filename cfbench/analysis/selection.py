@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cfbench.analysis.groups import Group, bare_name
+from cfbench.counts import plural
 from cfbench.errors import CfbenchError, RecordError, UnknownNameError
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
@@ -72,7 +73,8 @@ class Selection:
         kept = _only(kept, every, "model", self.models, lambda info: info.model)
         kept = _only(kept, every, "objective", self.objectives, lambda info: info.objective)
         if self.constraints is not None:
-            kept = _only(kept, every, "constraints", [_switch(constraints=self.constraints)], _switch_of)
+            wanted = "on" if self.constraints else "off"
+            kept = _only(kept, every, "constraints", [wanted], lambda info: "on" if info.constraints else "off")
         kept = _only(kept, every, "searcher", self.searchers, lambda info: info.searcher)
         return _of_one_protocol(kept, self.protocol)
 
@@ -93,8 +95,7 @@ def _of_one_protocol(cells: list[CellSummary], wanted: str) -> list[CellSummary]
         return [cell for cell in cells if protocol_of(cell) == wanted]
     if len(versions) > 1:
         held = ", ".join(
-            f"version {version or 'unknown'}: {count:,} {'cell' if count == 1 else 'cells'}"
-            for version, count in sorted(versions.items())
+            f"version {version or 'unknown'}: {plural(count, 'cell')}" for version, count in sorted(versions.items())
         )
         one = next(version for version in sorted(versions, reverse=True) if version)
         raise RecordError(
@@ -133,11 +134,3 @@ def _absent(name: str, kind: str, in_record: set[str], left: set[str]) -> Cfbenc
         f"the record has {kind} {name!r}, but not together with the rest of this selection, where it has: {there}; "
         "leave out one of the options that narrow the selection"
     )
-
-
-def _switch(*, constraints: bool) -> str:
-    return "on" if constraints else "off"
-
-
-def _switch_of(info: CellInfo) -> str:
-    return _switch(constraints=info.constraints)

@@ -18,7 +18,8 @@ from cfbench.harness.sources import data_source, datasets_of, folders_among
 from cfbench.harness.store.load import load_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study, make_study, override, read_study
-from cfbench.leaderboard.opened import Leaderboard, leaderboard
+from cfbench.leaderboard.opened import leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,7 @@ import click
 
 from cfbench.cli.invocation import command_name
 from cfbench.cli.telling import tell
+from cfbench.counts import plural
 
 if TYPE_CHECKING:
     from cfbench.harness.store.merge import MergeReport
@@ -67,10 +68,7 @@ def _summary(report: MergeReport, results: Path) -> list[str]:
         "left out": left_out,
     }
     counts = ", ".join(f"{count:,} {what}" for what, count in numbers.items() if count) or "none"
-    lines = [
-        f"{report.cells:,} {'cell' if report.cells == 1 else 'cells'} ({counts}), "
-        f"{report.searches:,} new {'search' if report.searches == 1 else 'searches'}: {results}"
-    ]
+    lines = [f"{plural(report.cells, 'cell')} ({counts}), {plural(report.searches, 'new search')}: {results}"]
     option = f"--results {shlex.quote(str(results))}"
     name = command_name()
     if report.kept_by_clock:

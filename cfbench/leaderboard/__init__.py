@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cfbench.leaderboard.opened import Leaderboard, leaderboard, print_leaderboard
+from cfbench.leaderboard.opened import leaderboard, print_leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 
 __all__ = ["Leaderboard", "leaderboard", "print_leaderboard"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfbench.analysis.ranks import BOOTSTRAPS
 from cfbench.analysis.standings import Basis, Standing, Standings, State
+from cfbench.counts import plural
 from cfbench.entries import Direction
-from cfbench.leaderboard.numbers import ABSENT, change, decimal, plural, share, whole_change
+from cfbench.leaderboard.numbers import ABSENT, change, decimal, share, whole_change
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_column import OWN_SUCCESSES, StandingColumn, span
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cfbench.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 """A further format is a name here and a case in `render`."""

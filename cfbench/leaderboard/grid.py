@@ -21,7 +21,7 @@ from cfbench.leaderboard.standing_columns import (
 from cfbench.leaderboard.task_columns import columns_for, table_of
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 TASK_TITLES = ("data set", "model", "objective", "constraints", "folds")
 

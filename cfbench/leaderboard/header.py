@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import Task
 from cfbench.analysis.standings import Standings
-from cfbench.leaderboard.numbers import plural
+from cfbench.counts import plural
 from cfbench.leaderboard.safe import visible
 
 
@@ -27,17 +27,23 @@ def coverage(standings: Standings) -> str:
 
 
 def tasks_of(standings: Standings) -> str:
-    """Say what the tasks in play are made of."""
+    """Say how many tasks are in play, and what they are made of."""
+    tasks = standings.in_play or standings.tasks
+    return f"{'1 task:' if len(tasks) == 1 else 'tasks'} {make_up(standings)}"
+
+
+def make_up(standings: Standings) -> str:
+    """Say what the tasks in play are made of; of a single one, which it is."""
     tasks = [view.task for view in (standings.in_play or standings.tasks)]
     if len(tasks) == 1:
-        return f"1 task: {visible(str(tasks[0]))}"
+        return visible(str(tasks[0]))
     several = {what: values for what, values in _parts(tasks).items() if len(values) > 1}
     product = 1
     for values in several.values():
         product *= len(values)
     written = [_several(what, len(values)) for what, values in several.items()]
     made = f" = {' x '.join(written)}" if product == len(tasks) else f": {', '.join(written)}"
-    return f"tasks {len(tasks)}{made}"
+    return f"{len(tasks)}{made}"
 
 
 def alike(standings: Standings) -> str:

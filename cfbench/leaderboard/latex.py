@@ -10,7 +10,7 @@ from cfbench.leaderboard.notes import notes_of
 from cfbench.leaderboard.safe import latex_cell, visible
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 
 def render_latex(shown: Leaderboard) -> str:

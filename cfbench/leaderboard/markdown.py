@@ -11,7 +11,7 @@ from cfbench.leaderboard.notes import notes_of
 from cfbench.leaderboard.safe import markdown_cell
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 
 def render_markdown(shown: Leaderboard) -> str:

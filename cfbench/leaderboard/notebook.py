@@ -12,7 +12,7 @@ from cfbench.leaderboard.notes import notes_of
 from cfbench.leaderboard.safe import visible
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 
 def notebook_html(shown: Leaderboard) -> str:

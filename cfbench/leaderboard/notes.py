@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 
 def notes_of(shown: Leaderboard) -> list[str]:

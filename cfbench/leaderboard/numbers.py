@@ -65,8 +65,3 @@ def share(value: float | None) -> str:
     if text == "100.0%" and value < 1:
         return "99.9%"
     return "0.1%" if text == "0.0%" and value > 0 else text
-
-
-def plural(number: int, what: str) -> str:
-    """Write "1 cell", "2,000 cells"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The leaderboard of a record as an object: text in a terminal, a table in a notebook, a data frame for more."""
+"""The leaderboard of a record, opened and made: alone or beside the published one, by its path or open already."""
 
 from __future__ import annotations
 
@@ -6,123 +6,25 @@ import shlex
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.board import make_board
 from cfbench.analysis.measurements import measurements_for
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
+from cfbench.counts import plural
 from cfbench.errors import RecordError
 from cfbench.harness.published import published_record
 from cfbench.harness.store.beside import Beside
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.record import Record
-from cfbench.leaderboard.formats import render
-from cfbench.leaderboard.lines import Line
-from cfbench.leaderboard.notes import notes_of
+from cfbench.leaderboard.shown import Leaderboard
 from cfbench.leaderboard.standing_columns import builtin_names, column_named, columns_of, expanded
-from cfbench.leaderboard.standings_table import standings_lines
-from cfbench.leaderboard.tabular import flat_row, flat_standing
-from cfbench.leaderboard.task_table import task_lines
-from cfbench.leaderboard.terminal import show, text_of
+from cfbench.leaderboard.terminal import show
 from cfbench.registry import Registry, RegistryOptions, build_registry
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 DEFAULT_REFERENCE = "cogs"
-
-PIPED_WIDTH = 100
-"""Columns of the plain text that goes into a file or another program."""
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """A record's leaderboard. ``print`` it, let a notebook show it, or compute with :meth:`to_frame`.
-
-    Parameters
-    ----------
-    board : Board
-        The numbers.
-    record : str
-        What the record is called in the headline.
-    columns : tuple of str
-        The columns of the overall tables; the default ones where empty.
-    by : str
-        The column that overall tables are sorted by; the rank where empty.
-    problems : tuple of str
-        What of the record could not be read.
-    with_published : bool
-        Whether the record stands beside the published one.
-    registry : Registry
-        What names metrics and data sets; by default, what is installed.
-    """
-
-    board: Board
-    record: str
-    columns: tuple[str, ...] = ()
-    by: str = ""
-    problems: tuple[str, ...] = ()
-    with_published: bool = False
-    registry: Registry = field(default_factory=build_registry)
-
-    @property
-    def by_task(self) -> bool:
-        """Whether what is shown are the tables of single tasks, not overall ones."""
-        return self.board.group_by is GroupBy.TASK and not self.columns and not self.by
-
-    def lines(self, width: int | None = None) -> list[Line]:
-        """Lay it out in lines of text.
-
-        Parameters
-        ----------
-        width : int, optional
-            Of the terminal, at most. Without it, as for a file, columns that were asked for are never left out.
-        """
-        keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
-        if self.by_task:
-            return task_lines(self.board, self.record, width)
-        return standings_lines(
-            self.board,
-            self.record,
-            width,
-            names=self.columns,
-            by=self.by,
-            notes=notes_of(self),
-            keep_all=keep_all,
-        )
-
-    def render(self, form: str) -> str:
-        """Return it as text in one of the formats of ``--format``."""
-        return render(self, form)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return every number of single tasks, unrounded: a row for each task and searcher.
-
-        The columns are those of ``--group-by task --format csv``.
-        """
-        import pandas as pd
-
-        return pd.DataFrame([flat_row(row, self.board.reference) for row in self.board.rows])
-
-    def overall(self) -> pd.DataFrame:
-        """Return every number of the overall tables, unrounded, a row for each searcher, as ``--format csv`` does."""
-        import pandas as pd
-
-        return pd.DataFrame([flat_standing(row, part) for part in self.board.parts for row in part.rows])
-
-    def __str__(self) -> str:
-        return text_of(self.lines()).rstrip("\n")
-
-    def _repr_markdown_(self) -> str:
-        return self.render("markdown")
-
-    def _repr_html_(self) -> str:
-        from cfbench.leaderboard.notebook import notebook_html
-
-        return notebook_html(self)
 
 
 def leaderboard(
@@ -305,10 +207,9 @@ def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | No
 
 
 def _nothing_finished(results: Path, searches: int) -> RecordError:
-    held = f"{searches:,} {'search' if searches == 1 else 'searches'}"
     return RecordError(
-        f"there is nothing to show in {results} yet: it holds {held}, but no finished cell. If its run was stopped, "
-        "the same `cfbench run` command goes on where it was"
+        f"there is nothing to show in {results} yet: it holds {plural(searches, 'search')}, but no finished cell. If "
+        "its run was stopped, the same `cfbench run` command goes on where it was"
     )
 
 

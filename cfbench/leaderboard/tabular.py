@@ -14,7 +14,7 @@ from cfbench.leaderboard.safe import spreadsheet_cell
 from cfbench.outcome import Status
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 
 def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from cfbench.leaderboard.lines import Line
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
 
 PLAIN_SIGNS = str.maketrans({"±": "+-", "↑": "^", "↓": "v", "\N{REPLACEMENT CHARACTER}": "?"})
 """What stands in for signs that an output's encoding lacks."""

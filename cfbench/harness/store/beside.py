@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from cfbench.counts import plural
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.harness.store.held import Held
@@ -130,7 +131,7 @@ class _Values(PointValues):
 
 def told(left_out: Mapping[str, int]) -> str:
     """Say why cells are left out, with their number."""
-    cases = [f"{count:,} {'cell' if count == 1 else 'cells'}: {reason}" for reason, count in left_out.items()]
+    cases = [f"{plural(count, 'cell')}: {reason}" for reason, count in left_out.items()]
     return "; ".join(cases) or "it has no finished cell"
 
 

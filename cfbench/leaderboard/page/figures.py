@@ -9,7 +9,8 @@ import numpy as np
 
 from cfbench.analysis.contest import Entrant
 from cfbench.analysis.standings import Standing, Standings
-from cfbench.leaderboard.numbers import ABSENT, plural, score, share, whole, whole_change
+from cfbench.counts import plural
+from cfbench.leaderboard.numbers import ABSENT, score, share, whole, whole_change
 from cfbench.leaderboard.page import svg
 from cfbench.leaderboard.page.evidence import TARGETS, Progress
 from cfbench.leaderboard.safe import visible

@@ -11,7 +11,7 @@ from cfbench.leaderboard.page.render import render_page
 from cfbench.registry import Registry
 
 if TYPE_CHECKING:
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
     from cfbench.space import FeatureSpace
 
 

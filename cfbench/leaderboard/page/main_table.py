@@ -10,9 +10,10 @@ from typing import Any
 from cfbench.analysis.board import Board
 from cfbench.analysis.contest import Entrant
 from cfbench.analysis.standings import Standing, Standings, State
+from cfbench.counts import plural
 from cfbench.harness.again import command_again
 from cfbench.harness.store.summary import CellSummary
-from cfbench.leaderboard.numbers import ABSENT, plural, share
+from cfbench.leaderboard.numbers import ABSENT, share
 from cfbench.leaderboard.page.figures import rank_bar
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import StandingColumn, cell_text, columns_of, state_text

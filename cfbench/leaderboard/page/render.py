@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from cfbench.analysis.positions import ALPHA
 from cfbench.analysis.standings import Standings, State
+from cfbench.counts import plural
 from cfbench.harness.store.machines import read_machines
-from cfbench.leaderboard.header import alike, coverage, searches_a_task, tasks_of
+from cfbench.leaderboard.header import alike, coverage, make_up, searches_a_task
 from cfbench.leaderboard.notes import notes_of
-from cfbench.leaderboard.numbers import plural
 from cfbench.leaderboard.page import figures
 from cfbench.leaderboard.page.evidence import gather
 from cfbench.leaderboard.page.main_table import filter_data, headings, lines, table_columns
@@ -27,7 +27,7 @@ from cfbench.leaderboard.standing_columns import StandingColumn
 
 if TYPE_CHECKING:
     from cfbench.harness.store.reading import RecordReading
-    from cfbench.leaderboard.opened import Leaderboard
+    from cfbench.leaderboard.shown import Leaderboard
     from cfbench.space import FeatureSpace
 
 LIBRARIES = ("counterfactual-bench", "numpy", "scikit-learn", "scipy", "pandas", "numba")
@@ -116,7 +116,7 @@ def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
         ("seed", ", ".join(map(str, board.seeds)) or "not told"),
         ("rendered", datetime.now(UTC).date().isoformat()),
         ("cells", coverage(standings)),
-        ("tasks", tasks_of(standings).removeprefix("tasks ").removeprefix("1 task: ")),
+        ("tasks", make_up(standings)),
         ("searches", searches_a_task(standings)),
         ("alike", alike(standings)),
         ("reference", board.reference),

@@ -12,7 +12,7 @@ from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.selection import GroupBy
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
-from cfbench.leaderboard.opened import Leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 from cfbench.registry import build_registry
 
 GOLDEN = Path(__file__).parents[2] / "golden"

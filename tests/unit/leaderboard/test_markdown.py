@@ -6,7 +6,7 @@ from pathlib import Path
 from cfbench.analysis.contest import Entrant
 from cfbench.leaderboard.latex import render_latex
 from cfbench.leaderboard.markdown import render_markdown
-from cfbench.leaderboard.opened import Leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 
 
 def named(shown: Leaderboard, name: str) -> Leaderboard:

@@ -16,7 +16,7 @@ import cfbench
 from cfbench.errors import RecordError
 from cfbench.events import CellFinished, CellInfo
 from cfbench.harness.store.record import Record
-from cfbench.leaderboard.opened import Leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 from cfbench.leaderboard.tabular import render_csv
 
 FinishedCell = Callable[..., CellFinished]

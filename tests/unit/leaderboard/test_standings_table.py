@@ -20,7 +20,7 @@ from cfbench.entries import Direction
 from cfbench.errors import UnknownNameError
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
-from cfbench.leaderboard.opened import Leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 from cfbench.registry import build_registry
 
 ROBUST = MetricColumn(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cfbench.analysis.contest import Entrant
-from cfbench.leaderboard.opened import Leaderboard
+from cfbench.leaderboard.shown import Leaderboard
 from cfbench.leaderboard.tabular import render_csv, render_json
 
 

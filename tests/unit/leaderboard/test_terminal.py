@@ -11,7 +11,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.selection import GroupBy
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
-from cfbench.leaderboard.opened import PIPED_WIDTH, Leaderboard
+from cfbench.leaderboard.shown import PIPED_WIDTH, Leaderboard
 from cfbench.leaderboard.terminal import show
 from cfbench.registry import build_registry
 
