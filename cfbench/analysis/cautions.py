@@ -120,43 +120,29 @@ def _setups(groups: Iterable[Group]) -> list[str]:
 
 def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[str]:
     """Say where searchers were not given the same: first folds, then points and repetitions in the folds of all."""
-    folds, points, repetitions = _Uneven("folds"), _Uneven("points"), _Uneven("repetitions")
+    uneven: dict[str, dict[str, list[Task]]] = {what: defaultdict(list) for what in ("folds", "points", "repetitions")}
     for task, groups in by_task.items():
         common = set.intersection(*(set(group.folds) for group in groups))
         if any(set(group.folds) != common for group in groups):
-            folds.add(task, _view({group.label: spans(group.folds) for group in groups}))
+            uneven["folds"][_view({group.label: spans(group.folds) for group in groups})].append(task)
         asked = {group.label: {place for place in group.points if place[0] in common} for group in groups}
         shared = set.intersection(*asked.values())
         if any(places != shared for places in asked.values()):
             counts = {label: str(len(places)) for label, places in asked.items()}
-            points.add(task, f"{_view(counts)} ({len(shared)} asked of all)")
+            uneven["points"][f"{_view(counts)} ({len(shared)} asked of all)"].append(task)
         most = {group.label: {cell.repetitions for cell in group.ran if cell.info.fold in common} for group in groups}
         if len({frozenset(counts) for counts in most.values()}) > 1:
-            repetitions.add(task, _view({label: spans(counts) or "0" for label, counts in most.items()}))
-    return [str(uneven) for uneven in (folds, points, repetitions) if uneven.tasks]
+            view = _view({label: spans(counts) or "0" for label, counts in most.items()})
+            uneven["repetitions"][view].append(task)
+    return [f"{what} differ between searchers: {_commonest(views)}" for what, views in uneven.items() if views]
 
 
-class _Uneven:
-    """What searchers were not given alike, by who had what: many tasks are mostly uneven in the same way.
-
-    Parameters
-    ----------
-    what : str
-    """
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self.tasks: dict[str, list[Task]] = defaultdict(list)
-
-    def add(self, task: Task, view: str) -> None:
-        self.tasks[view].append(task)
-
-    def __str__(self) -> str:
-        (view, tasks), *others = sorted(self.tasks.items(), key=lambda item: -len(item[1]))
-        example = f"{tasks[0]}: {view}" if len(tasks) == 1 else f"{view}, in {len(tasks)} tasks such as {tasks[0]}"
-        rest = sum(len(other) for _, other in others)
-        more = f"; and in {rest} more, otherwise" if rest else ""
-        return f"{self._what} differ between searchers: {example}{more}"
+def _commonest(views: Mapping[str, Sequence[Task]]) -> str:
+    """Tell who had what in most of the tasks, and count the others: many are mostly uneven in one way."""
+    (view, tasks), *others = sorted(views.items(), key=lambda item: -len(item[1]))
+    example = f"{tasks[0]}: {view}" if len(tasks) == 1 else f"{view}, in {len(tasks)} tasks such as {tasks[0]}"
+    rest = sum(len(other) for _, other in others)
+    return example + (f"; and in {rest} more, otherwise" if rest else "")
 
 
 def _view(views: Mapping[str, str]) -> str:

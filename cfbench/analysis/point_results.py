@@ -109,8 +109,8 @@ def best_results(searches: pd.DataFrame) -> pd.DataFrame:
     # Frames are slow to sort and to filter, and a board asks for thousands of cells: arrays are picked from instead.
     point, repetition = (searches[name].to_numpy() for name in ("point", "repetition"))
     found = searches["loss"].notna().to_numpy()
-    rank = np.where(found, searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan), np.inf)
-    order = np.lexsort((repetition, np.where(np.isnan(rank), np.inf, rank), point))
+    value = searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan)
+    order = np.lexsort((repetition, np.where(found & ~np.isnan(value), value, np.inf), point))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = point[order][1:] != point[order][:-1]
     best = order[first]

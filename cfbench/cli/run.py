@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -15,10 +14,9 @@ from cfbench.cli.run_options import run_options, session_from_options
 from cfbench.cli.sync import REPORTER
 from cfbench.cli.telling import tell
 
-_OF_A_SHARD = re.compile(r"(?P<study>.+)-shard-\d+-of-(?P<of>\d+)")
-
 if TYPE_CHECKING:
     from cfbench.harness.run_report import RunReport
+    from cfbench.harness.shard import Shard
 
 
 @click.command("run", short_help="Run a study and show its leaderboard.")
@@ -41,20 +39,21 @@ def command(**options: Any) -> None:
             tell("Warning", problem)
         if not report.interrupted:
             print_leaderboard(record, session.registry)
-    _epilogue(report, tracking=session.tracking, results=results, resume=resume)
+    _epilogue(report, tracking=session.tracking, results=results, resume=resume, shard=options["shard"])
     if report.interrupted:
         sys.exit(130)
     if report.failures:
         sys.exit(1)
 
 
-def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str) -> None:
+def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str, shard: str | None) -> None:
     for failure in report.failures:
         tell("Failed", failure)
     for complaint in report.complaints:
         tell("Warning", complaint)
     if report.interrupted:
         return
+    from cfbench.harness.shard import Shard
     from cfbench.harness.tracking import shown_address
 
     option = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
@@ -69,7 +68,9 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str) -
         hints["sync"] = "logs to MLflow what tracking missed"
     commands = {f"{name} {subcommand}{option}": what for subcommand, what in hints.items()}
     width = max(map(len, commands))
-    commands |= _again(report, resume) | _merging(name, results)
+    commands |= _again(report, resume)
+    if shard is not None:
+        commands |= _merging(name, Shard.parse(shard), results)
     for command_line, what in commands.items():
         click.echo(f"  {command_line:<{width}}   {what}")
 
@@ -84,11 +85,10 @@ def _again(report: RunReport, resume: str) -> dict[str, str]:
     return commands
 
 
-def _merging(name: str, results: Path) -> dict[str, str]:
+def _merging(name: str, shard: Shard, results: Path) -> dict[str, str]:
     """Say how a shard's record joins the others."""
-    match = _OF_A_SHARD.fullmatch(results.name)
-    if match is None:
+    whole = shard.whole(results)
+    if whole is None:
         return {}
-    shards = shlex.quote(str(results.with_name(f"{match['study']}-shard-")))
-    whole = shlex.quote(str(results.with_name(match["study"])))
-    return {f"{name} merge {shards}*-of-{match['of']} --results {whole}": "one record of all shards, as they end"}
+    shards, together = shlex.quote(f"{whole}-shard-"), shlex.quote(str(whole))
+    return {f"{name} merge {shards}*-of-{shard.of} --results {together}": "one record of all shards, as they end"}

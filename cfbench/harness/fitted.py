@@ -36,11 +36,11 @@ class FittedModels:
     ----------
     cache_dir : Path
         The user's cache, where tuned hyper-parameters and fitted models are kept between runs.
-    told : callable, optional
+    told : callable
         Told, in a sentence, what will take its time before it is begun.
     """
 
-    def __init__(self, cache_dir: Path, told: Callable[[str], None] | None = None) -> None:
+    def __init__(self, cache_dir: Path, told: Callable[[str], None] = lambda _: None) -> None:
         self._cache_dir = cache_dir
         self._told = told
         self._tuned = TunedCache(cache_dir)
@@ -54,7 +54,7 @@ class FittedModels:
             return settled
         row = self.known(dataset, fold, entry, family)
         if row is None:
-            self._tell(f"tuning {entry.name} on {dataset.name}, fold {fold}; this is done once")
+            self._told(f"tuning {entry.name} on {dataset.name}, fold {fold}; this is done once")
             row = tune(dataset, fold, entry, family)
             self._tuned.add(row)
         return dict(row.hyperparameters)
@@ -92,14 +92,10 @@ class FittedModels:
         model = load_object(path)
         if not isinstance(model, FittedModel):
             rows = split(dataset, fold)
-            self._tell(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")
+            self._told(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")
             model = family.fit(dataset.X[rows.train], dataset.y[rows.train], dataset.space, hyperparameters)
             store_object(path, model)
         return model
-
-    def _tell(self, sentence: str) -> None:
-        if self._told is not None:
-            self._told(sentence)
 
 
 def eligible_points(model: FittedModel, dataset: Dataset, fold: Fold) -> IntArray:

@@ -46,10 +46,18 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
+    @property
+    def _ending(self) -> str:
+        return f"-shard-{self.number:0{len(str(self.of))}}-of-{self.of}"
+
     def results(self, results: Path) -> Path:
         """Return a directory of this shard's own, beside the study's: a record has one writer."""
-        digits = len(str(self.of))
-        return results.with_name(f"{results.name}-shard-{self.number:0{digits}}-of-{self.of}")
+        return results.with_name(results.name + self._ending)
+
+    def whole(self, results: Path) -> Path | None:
+        """Return the study's directory, that the method `results` made this one of; None where the user chose one."""
+        name = results.name.removesuffix(self._ending)
+        return None if name == results.name else results.with_name(name)
 
 
 def shard_of(plan: Plan, shard: Shard) -> Plan:

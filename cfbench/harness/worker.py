@@ -79,12 +79,12 @@ class Worker:
     setup : WorkerSetup
     registry : Registry or None
         Given in the main process, which has one; built from the setup elsewhere.
-    told : callable, optional
+    told : callable
         Told, in a sentence, that a model is tuned or fitted, which takes its time.
     """
 
     def __init__(
-        self, setup: WorkerSetup, registry: Registry | None = None, told: Callable[[str], None] | None = None
+        self, setup: WorkerSetup, registry: Registry | None = None, told: Callable[[str], None] = lambda _: None
     ) -> None:
         self._setup = setup
         self._registry = registry or build_registry(setup.options)

@@ -66,11 +66,10 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     import pandas as pd
     import pyarrow as pa
 
-    _check_target(folder)
-
     from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
     from cfbench.harness.store.tables import search_table
 
+    _check_target(folder)
     cells, searches, measures = [], [SEARCH_SCHEMA.empty_table()], []
     for key, summary in sorted(record.summaries().items()):
         cells.append(
