@@ -4,7 +4,7 @@ The cells are made up under a fixed seed: five data sets, two models, two object
 folds, and as many searchers as the number of cells asks for, each cell with nineteen metrics. Loading the libraries is
 timed apart, since the promise (2,000 cells in two seconds and 500 MB) is about what comes after it. The whole command
 is what somebody who types it waits for; the last lines are about the page: written, its size, opened in a browser.
-Seconds are the clock's, and in brackets the processor's, which other work on the machine does not touch.
+Seconds are the clock's; beside them stand the processor's, which other work on the machine does not touch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from measuring.figures import Figure
 
 TASKS = list(
     itertools.product(
@@ -43,8 +45,7 @@ def timed(step: str, goal: float | None = None) -> Iterator[None]:
     start, spent = time.perf_counter(), _spent()
     yield
     seconds, used = time.perf_counter() - start, _spent() - spent
-    verdict = "" if goal is None else f"   at most {goal:g}: {'met' if seconds <= goal else 'MISSED'}"
-    print(f"{step:<50}{seconds:8.3f} s ({used:.3f}){verdict}")
+    print(Figure(step, f"{used:.2f} s of CPU", seconds, "s", goal).line())
 
 
 def _spent() -> float:
@@ -158,12 +159,11 @@ def main(cells: int = 2000, points: int = 50) -> None:
         with timed("the whole command"):
             _command("--results", str(path))
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"{'its peak memory':<50}{peak:8.0f} MB   at most 500: {'met' if peak <= 500 else 'MISSED'}")
+        print(Figure("its peak memory", "", peak, "MB", 500).line())
         page = Path(folder) / "page.html"
         with timed("the whole command, writing the page", 20.0):
             _command("--results", str(path), "--format", "html", "--output", str(page))
-        size = page.stat().st_size / 1e6
-        print(f"{'size of the page':<50}{size:8.3f} MB   at most 1: {'met' if size <= 1 else 'MISSED'}")
+        print(Figure("size of the page", "", page.stat().st_size / 1e6, "MB", 1).line())
         browser = shutil.which("chromium") or shutil.which("google-chrome")
         if browser is None:
             print("no chromium here: opening the page is not timed")
