@@ -10,7 +10,7 @@ import pytest
 from cfbench import load_record
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Study
+    from tests.faults.studies import Study
 
 CLOCK = str(Path(__file__).with_name("clock_plugin.py"))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import SmallDisk, Study
+    from tests.faults.small_disks import SmallDisk
+    from tests.faults.studies import Study
 
 
 def test_a_full_disk_ends_the_run_and_the_same_command_goes_on(study: Study, small_disk: SmallDisk) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Gate, Study
+    from tests.faults.gates import Gate
+    from tests.faults.studies import Study
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -15,7 +15,9 @@ from cfbench import load_record
 from cfbench.harness.store.record import Record
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Command, Gate, Study
+    from tests.faults.commands import Command
+    from tests.faults.gates import Gate
+    from tests.faults.studies import Study
 
 KILLS = 20
 

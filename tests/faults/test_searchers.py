@@ -9,7 +9,8 @@ import pytest
 from cfbench import load_record
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import SmallDisk, Study
+    from tests.faults.small_disks import SmallDisk
+    from tests.faults.studies import Study
 
 ENDINGS = {
     "forks-and-returns-twice": ("found", ""),

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Study
+    from tests.faults.studies import Study
 
 FAULTS = ("dies", "hangs", "answers 500")
 

@@ -8,7 +8,8 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Gate, Study
+    from tests.faults.gates import Gate
+    from tests.faults.studies import Study
 
 
 def test_a_second_run_is_refused_and_the_first_goes_on(study: Study, gate: Gate) -> None:

@@ -6,72 +6,28 @@ import hashlib
 import pickle
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from cfbench import (
-    CategoricalPerturbation,
     Distribution,
-    FeatureSpace,
-    FeatureSpec,
     FloatArray,
-    IntArray,
-    Kind,
     KNeighbours,
-    NumericalPerturbation,
     Oracle,
-    UnavailableError,
 )
 from cfbench.oracle import predict_neighbours
-from cfbench.oracle_check import checked_oracle, objection
-from cfbench_models import compilation, flat_trees, forest_oracle
-from cfbench_models.encoding import fit_encoding
+from cfbench.oracle_check import objection
+from cfbench_models import compilation, forest_oracle
 from cfbench_models.forest_oracle import CompiledForest, TreeByTree
 from cfbench_models.random_forest import ForestModel, RandomForest
 from cfbench_models.rehearsal_of_forests import rehearse
+from tests.plugins.fitted_forests import SPACE, forest, table
 
-SPACE = FeatureSpace(
-    (
-        FeatureSpec("income", Kind.NUMERICAL, 0.0, 1000.0, perturbation=NumericalPerturbation(100, 20)),
-        FeatureSpec(
-            "job",
-            Kind.CATEGORICAL,
-            0,
-            3,
-            categories=("none", "clerk", "nurse", "pilot"),
-            perturbation=CategoricalPerturbation((1, 2, 3)),
-        ),
-        FeatureSpec("owner", Kind.CATEGORICAL, 0, 1, ("no", "yes"), perturbation=CategoricalPerturbation((0, 1))),
-        FeatureSpec("debt", Kind.NUMERICAL, -1.0, 1.0, perturbation=NumericalPerturbation(0.5, 0.5, relative=True)),
-        FeatureSpec("rooms", Kind.NUMERICAL, 1.0, 9.0, step=1),
-        FeatureSpec("planet", Kind.CATEGORICAL, 0, 0, ("earth",)),
-    )
-)
 FORESTS = [(50, 2, 2), (500, 2, 8), (50, 3, 8), (500, 3, 2), (4, 2, 8), (6, 3, 8)]
 each_forest = pytest.mark.parametrize(("trees", "classes", "split"), FORESTS)
-
-
-def table(n: int, seed: int, classes: int = 2) -> tuple[FloatArray, IntArray]:
-    """Rows without any pilot, so that one category is absent from training."""
-    rng = np.random.default_rng(seed)
-    income, debt = rng.uniform(0, 1000, n), np.round(rng.normal(0, 0.3, n), 2)
-    job, owner, rooms = rng.integers(3, size=n), rng.integers(2, size=n), rng.integers(1, 10, n)
-    X = np.column_stack([income, job, owner, debt, rooms, np.zeros(n)]).astype(np.float64)
-    score = income / 1000 + (job == 2) * 0.5 - debt + rng.normal(0, 0.3, n)
-    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes)).astype(np.int64)
-    return X, y
-
-
-@cache
-def forest(trees: int, classes: int, split: int) -> ForestModel:
-    X, y = table(150, seed=classes, classes=classes)
-    return RandomForest().fit(X, y, SPACE, {"n_estimators": trees, "min_samples_split": split, "max_features": "sqrt"})
 
 
 def compiled(model: ForestModel) -> CompiledForest:
@@ -245,82 +201,6 @@ def test_trees_of_one_class_alone() -> None:
         for oracle in oracles(model):
             np.testing.assert_array_equal(oracle.predict(X), model.predict(X))
             np.testing.assert_array_equal(oracle.predict_proba(X), model.predict_proba(X))
-
-
-# ------------------------------------------------------------------ what it does not know
-
-
-def refit(classifier: Any, X: FloatArray | None = None, y: Any = None) -> ForestModel:
-    """A forest model around another classifier, fitted on the usual rows unless others are given."""
-    rows, classes = table(150, seed=2)
-    encoding = fit_encoding(rows, SPACE, standardise=False)
-    return ForestModel(
-        encoding, classifier.fit(encoding.transform(rows) if X is None else X, classes if y is None else y), 2
-    )
-
-
-def with_missing_values() -> ForestModel:
-    columns = np.random.default_rng(0).uniform(0, 1, (150, 8))
-    columns[::2] = np.nan
-    return refit(RandomForestClassifier(3, random_state=0), columns, np.arange(150) % 2)
-
-
-def with_counts() -> ForestModel:
-    model = refit(RandomForestClassifier(3, random_state=0))
-    tree = model.classifier.estimators_[1].tree_
-    names = ("children_left", "threshold", "node_count")
-    counted = SimpleNamespace(value=tree.value * 150, **{name: getattr(tree, name) for name in names})
-    model.classifier.estimators_[1].tree_ = counted
-    return model
-
-
-def with_another_member() -> ForestModel:
-    model = refit(RandomForestClassifier(3, random_state=0))
-    model.classifier.estimators_[1] = ExtraTreesClassifier(1, random_state=0).fit([[0], [1]], [0, 1]).estimators_[0]
-    return model
-
-
-UNKNOWN = {
-    "the classifier is a ExtraTreesClassifier, not a RandomForestClassifier": lambda: refit(ExtraTreesClassifier(3)),
-    "a member of the forest is no DecisionTreeClassifier": with_another_member,
-    "the forest has 2 outputs": lambda: refit(RandomForestClassifier(3), y=np.arange(300).reshape(150, 2) % 3),
-    "the forest was grown under monotonic constraints": lambda: refit(
-        RandomForestClassifier(3, monotonic_cst=[1, 0, 0, 0, 0, 0, 0, 0])
-    ),
-    "a split tells missing values from all others": with_missing_values,
-    "the leaves hold counts, whose sums may overflow, instead of shares": with_counts,
-}
-
-
-@pytest.mark.parametrize("reason", UNKNOWN)
-@pytest.mark.parametrize("fast", [True, False])
-def test_what_it_does_not_know_is_refused_with_the_reason(
-    reason: str, fast: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not fast:
-        monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
-    with pytest.raises(UnavailableError, match=reason):
-        UNKNOWN[reason]().oracle()
-
-
-def test_a_forest_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flat_trees, "MOST_NODES", 100)
-    with pytest.raises(UnavailableError, match=r"the forest has \d+ nodes, more than 100"):
-        forest(50, 2, 8).oracle()
-
-
-def test_standardised_columns_are_refused() -> None:
-    model = forest(50, 2, 8)
-    X, _ = table(150, seed=2)
-    standardised = ForestModel(fit_encoding(X, SPACE, standardise=True), model.classifier, 2)
-    with pytest.raises(UnavailableError, match="the forest's columns are standardised"):
-        standardised.oracle()
-
-
-def test_a_run_goes_on_with_the_model_itself(caplog: pytest.LogCaptureFixture) -> None:
-    model = refit(ExtraTreesClassifier(3))
-    assert checked_oracle(model, SPACE, table(150, seed=2)[0]) is model
-    assert "the fast oracle of this model is not used: the classifier is a ExtraTreesClassifier" in caplog.text
 
 
 # ------------------------------------------------------------------ with and without numba

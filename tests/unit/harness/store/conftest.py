@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from cfbench.events import CellInfo
+from cfbench.harness.store.record import Record
 
 KEY = "0123456789abcdef" * 2
 MakeRow = Callable[..., dict[str, Any]]
@@ -67,6 +69,7 @@ class Writer:
 import json, os, resource, sys
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.store.record import Record
 from cfbench.harness.store import tables  # before the user changes: the new one may not read the libraries
 from cfbench.harness.store.record import Record
 path, user, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -143,3 +146,27 @@ def start_writer() -> Iterator[Callable[..., Writer]]:
     yield start
     for writer in writers:
         writer.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def small_row(make_row: MakeRow) -> MakeRow:
+    """Return what makes rows that JSON can carry to another process."""
+    return lambda *search: make_row(*search, x=[0.5], z=[1.0, 2.0], candidates=[[1.0, 2.0]], figures={"bound": 0.5})
+
+
+@pytest.fixture
+def two_cells(path: Path, make_row: MakeRow, info: CellInfo) -> tuple[Path, Path]:
+    """Return the tables of two finished cells of three searches."""
+    tables = []
+    with Record.open(path, write=True) as record:
+        for key in (info.key, "f" * 32):
+            for point in range(3):
+                record.append(make_row(point, cell_key=key))
+            record.finish(replace(info, key=key), {"a": 1}, 9)
+            tables.append(path / "cells" / key[:2] / f"{key}.parquet")
+    return tables[0], tables[1]

@@ -1,16 +1,12 @@
-"""Kills, full disks, damaged and foreign files: no finished search is lost, and each is told how to go on."""
+"""Kills and damaged files: no finished search is lost, and each is told how to go on."""
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import shutil
-import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +20,6 @@ from cfbench.harness.store.record_digest import record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"a": 1}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "results"
-
-
-@pytest.fixture
-def small_row(make_row: MakeRow) -> MakeRow:
-    """Return what makes rows that JSON can carry to another process."""
-    return lambda *search: make_row(*search, x=[0.5], z=[1.0, 2.0], candidates=[[1.0, 2.0]], figures={"bound": 0.5})
-
-
-@pytest.fixture
-def two_cells(path: Path, make_row: MakeRow, info: CellInfo) -> tuple[Path, Path]:
-    """Return the tables of two finished cells of three searches."""
-    tables = []
-    with Record.open(path, write=True) as record:
-        for key in (info.key, "f" * 32):
-            for point in range(3):
-                record.append(make_row(point, cell_key=key))
-            record.finish(replace(info, key=key), CONTENT, 9)
-            tables.append(path / "cells" / key[:2] / f"{key}.parquet")
-    return tables[0], tables[1]
 
 
 # ---------------------------------------------------------------- kills
@@ -297,140 +269,6 @@ def test_a_line_that_lacks_something_is_read_from_its_table(
     assert "not understood" in reader.problems[0]
     Record.open(path, write=True).close()
     assert Record.open(path).summaries() == before
-
-
-# ---------------------------------------------------------------- full disks and forbidden places
-
-
-def test_a_full_disk_in_an_append_leaves_a_sound_journal(
-    path: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
-) -> None:
-    writer = start_writer(path, largest_file=1500)
-    answers = [writer.ask("append", small_row(point, 0)) for point in range(6)]
-    done = answers.count("done")
-    assert 0 < done < 6
-    assert answers == ["done"] * done + [answers[-1]] * (6 - done)
-    for part in (f"{info.key}.log", "full", "safe in the record", "same command again"):
-        assert part in answers[-1]
-    writer.close()
-    with Record.open(path, write=True) as record:
-        assert record.done(info.key).keys() == {(point, 0) for point in range(done)}
-        for point in range(done, 6):
-            record.append(small_row(point, 0))
-        assert record.finish(info, CONTENT, 9).searches == 6
-        assert record.problems == []
-
-
-def test_a_full_disk_in_a_compaction_keeps_the_journal(
-    path: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
-) -> None:
-    writer = start_writer(path, largest_file=2000)
-    assert writer.ask("append", small_row(0, 0)) == "done"
-    answer = writer.ask("finish", asdict(info))
-    assert "full" in answer
-    assert f"{info.key}.parquet" in answer
-    assert writer.ask("append", small_row(1, 0)) == "done"
-    writer.close()
-    assert [file for file in path.rglob("*") if "draft" in file.name] == []
-    with Record.open(path, write=True) as record:
-        assert record.finish(info, CONTENT, 9).searches == 2
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """Return a folder that every user may enter; pytest's own are closed to others."""
-    folder = Path(tempfile.mkdtemp(prefix="cfbench-record-"))
-    folder.chmod(0o755)
-    yield folder
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-def test_without_write_permission_the_message_says_so(open_folder: Path, start_writer: Callable[..., Any]) -> None:
-    # Permissions do not bind root: as root, the writer becomes the user "nobody".
-    user = 65534 if os.geteuid() == 0 else 0
-    results = open_folder / "results"
-    Record.open(results, write=True).close()
-    results.chmod(0o555)
-    (results / "lock").chmod(0o444)
-    open_folder.chmod(0o555)
-    for place in (results, open_folder / "new"):
-        opening = start_writer(place, user=user).opening
-        assert str(place) in opening
-        assert "Permission denied" in opening
-        assert "--results" in opening
-    results.chmod(0o755)
-
-
-# ---------------------------------------------------------------- what is no record
-
-
-def test_another_version_is_refused_with_both_named(path: Path, two_cells: tuple[Path, Path]) -> None:
-    (path / "record.json").write_text('{"protocol": 7, "schema": 1}')
-    for write in (False, True):
-        with pytest.raises(RecordError, match=r"protocol version 7.*this cfbench has protocol version 1.*--results"):
-            Record.open(path, write=write)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", "[" * 100_000])
-def test_a_damaged_version_is_refused_with_the_way_to_mend_it(path: Path, content: str) -> None:
-    Record.open(path, write=True).close()
-    (path / "record.json").write_text(content)
-    with pytest.raises(RecordError, match=r'record.json is damaged.*put \{"protocol": 1, "schema": 1\}') as error:
-        Record.open(path, write=True)
-    mended = str(error.value).split("put ")[1].split(" into")[0]
-    (path / "record.json").write_text(mended)
-    Record.open(path, write=True).close()
-    assert json.loads(mended) == {"protocol": 1, "schema": 1}
-
-
-def test_a_directory_with_other_things_is_left_untouched(path: Path) -> None:
-    path.mkdir()
-    (path / "thesis.tex").write_text("years of work")
-    with pytest.raises(RecordError, match=r"holds other things \(thesis.tex\).*untouched.*--results"):
-        Record.open(path, write=True)
-    with pytest.raises(RecordError, match="there is no record in"):
-        Record.open(path)
-    assert [entry.name for entry in path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_directory_with_a_tracking_store_may_become_a_record(path: Path) -> None:
-    path.mkdir()
-    for name in ("mlflow.db", "mlflow.db-wal", "tracking.json", ".gitignore", "lock"):
-        (path / name).touch()
-    Record.open(path, write=True).close()
-    assert (path / "record.json").exists()
-
-
-@pytest.mark.parametrize("write", [False, True])
-def test_a_file_is_no_record(tmp_path: Path, write: bool) -> None:
-    file = tmp_path / "results.csv"
-    file.write_text("a,b")
-    with pytest.raises(RecordError, match=r"results.csv is a file.*--results"):
-        Record.open(file, write=write)
-    with pytest.raises(RecordError, match="--results"):
-        Record.open(file / "deeper", write=write)
-    assert file.read_text() == "a,b"
-
-
-def test_reading_where_there_is_nothing_creates_nothing(path: Path) -> None:
-    for read in (Record.open, cfbench.load_record, record_digest):
-        with pytest.raises(RecordError, match=r"there is no record in .*cfbench run"):
-            read(path)
-    assert not path.exists()
-
-
-def test_files_that_are_not_the_records_are_passed_over(
-    path: Path, info: CellInfo, two_cells: tuple[Path, Path]
-) -> None:
-    (path / "cells" / "01" / "notes.txt").write_text("")
-    (path / "cells" / "ff" / f"{info.key}.parquet").write_text("in the wrong folder")
-    (path / "cells" / "README").write_text("")
-    (path / "journal" / "notes.log").write_text("")
-    with Record.open(path, write=True) as record:
-        assert len(record.summaries()) == 2
-        assert record.pending() == set()
-        assert record.problems == []
 
 
 def test_the_digest_of_a_damaged_record_is_an_error(path: Path, two_cells: tuple[Path, Path]) -> None:

@@ -1,0 +1,130 @@
+"""A study in a folder of its own, and what its record says beside an undisturbed one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.record import Record
+from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.store.schema import TIME_COLUMNS
+from cfbench.harness.store.tables import rows_of
+from tests.faults.commands import Command, WarmStart
+
+HERE = Path(__file__).parent
+PLUGINS = (HERE.parent / "toys" / "toy_plugin.py", HERE / "fault_plugin.py")
+
+
+@dataclass
+class Study:
+    """A study in a folder of its own, and ways to run it.
+
+    Parameters
+    ----------
+    start : WarmStart
+    folder : Path
+    """
+
+    start: WarmStart
+    folder: Path
+    searchers: tuple[str, ...] = ("honest",)
+    model: str = "threshold"
+    folds: tuple[int, ...] = (0,)
+    points: int = 2
+    repetitions: int = 2
+    workers: int = 1
+    time_limit: str = "none"
+    tracking: str = "none"
+    environment: dict[str, str] = field(default_factory=dict)
+    _started: int = 0
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    @property
+    def gate(self) -> Path:
+        return self.folder / "gate"
+
+    def begin(self, *more: str, results: Path | None = None, **limits: int) -> Command:
+        """Start ``cfbench run``; limits are those of `resource`, by their names."""
+        words = ["run", "--dataset", "toy", "--model", self.model, "--metric", "success"]
+        words += [word for path in PLUGINS for word in ("--plugin", str(path))]
+        words += [word for name in self.searchers for word in ("--searcher", name)]
+        words += [word for fold in self.folds for word in ("--fold", str(fold))]
+        words += ["--points", str(self.points), "--repetitions", str(self.repetitions)]
+        words += ["--workers", str(self.workers), "--time-limit", self.time_limit, "--tracking", self.tracking]
+        return self.command(*words, "--results", str(results or self.results), *more, **limits)
+
+    def command(self, *words: str, **limits: int) -> Command:
+        """Start any command of cfbench."""
+        self._started += 1
+        out, err = (self.folder / f"{name}-{self._started}" for name in ("out", "err"))
+        environment = {
+            "CFBENCH_CACHE_DIR": str(self.folder / "cache"),
+            "CFBENCH_TEST_GATE": str(self.gate),
+            "COLUMNS": "300",
+            **self.environment,
+        }
+        order = {
+            "run": words,
+            "cwd": str(self.folder),
+            "out": str(out),
+            "err": str(err),
+            "environment": environment,
+            "limits": limits,
+        }
+        return Command(self.start, self.start.run(order), out, err)
+
+    def run(self, *more: str, **options: Any) -> tuple[int, str]:
+        """Run to the end; return the exit code and what was said on stderr."""
+        command = self.begin(*more, **options)
+        return command.wait(), command.said()
+
+    def undisturbed(self) -> dict[str, str]:
+        """Return the digest of a record of the same study that nothing has happened to."""
+        results = self.folder / "undisturbed"
+        if not results.exists():
+            assert self.run(results=results)[0] == 0
+        return record_digest(results)
+
+    def digest(self) -> dict[str, str]:
+        return record_digest(self.results)
+
+    def spoilt(self) -> list[str]:
+        """Return what differs from the undisturbed record, of cells and of rows, times aside."""
+        whole = self.undisturbed()
+        if self.digest() == whole:
+            return []
+        disturbed, expected = (_said_in(folder) for folder in (self.results, self.folder / "undisturbed"))
+        assert disturbed != expected, "the digests differ, and nothing that they are of"
+        return [
+            f"{where}: {disturbed.get(where)} for {expected.get(where)}"
+            for where in sorted(disturbed | expected)
+            if disturbed.get(where) != expected.get(where)
+        ]
+
+    def done(self) -> dict[tuple[str, int, int], str]:
+        """Return the searches that the record holds, with their statuses."""
+        with Record.open(self.results) as record:
+            keys = {*record.summaries(), *record.pending()}
+            return {(key, *search): status for key in keys for search, status in record.done(key).items()}
+
+
+def _said_in(results: Path) -> dict[str, str]:
+    """Return all that a digest of the record is of, value by value."""
+    said = {}
+    cells = Cells(results / "cells", pytest.fail)
+    for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
+        stored = cells.read(key)
+        assert stored is not None
+        cell = stored[0]
+        said[key] = repr((asdict(cell.info), cell.content, cell.eligible))
+        for row in rows_of(cell.table):
+            where = f"{key} point {row['point']} repetition {row['repetition']}"
+            said |= {f"{where} {column}": repr(value) for column, value in row.items() if column not in TIME_COLUMNS}
+    return said
