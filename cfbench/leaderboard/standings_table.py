@@ -96,7 +96,10 @@ def standings_lines(
         if len(board.parts) > 1:
             lines += wrapped(f"    {_counts(part, board.reference, names)}", width, "dim", hanging=LABEL_AT)
     lines.append(Line(""))
-    lines += explained([*_legend(board.parts, board.reference, names, left_out), ("record", record)], width)
+    legend = _legend(board.parts, board.reference, names, left_out)
+    if left_out and not names:
+        legend.append(("more", f"no room here for {', '.join(left_out)}: `--columns` says what to show"))
+    lines += explained([*legend, ("record", record)], width)
     return lines + remarks
 
 

@@ -104,6 +104,12 @@ def test_columns_of_least_use_are_left_out_from_the_right(sample: Leaderboard, w
     assert max(map(cell_len, lines)) <= width
     header = next(line for line in lines if line.lstrip().startswith("searcher"))
     assert header.endswith(last)
+    assert any(line.startswith("more") for line in lines) == (last != "rows")
+
+
+def test_what_had_no_room_is_named_as_columns_are_asked_for(sample: Leaderboard) -> None:
+    (line,) = [line.text for line in sample.lines(80) if line.text.startswith("more")]
+    assert line.split(maxsplit=1)[1] == "no room here for seconds, queries: `--columns` says what to show"
 
 
 def test_sorting_renumbers_nothing(sample: Leaderboard) -> None:
