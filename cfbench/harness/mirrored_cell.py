@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cfbench.digests import DIGEST_BYTES, digest_of
+from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
 from cfbench.harness.store.checked import checked_info
+from cfbench.harness.store.coordinates import objection_to
 from cfbench.harness.store.layout import checked_key
-from cfbench.harness.store.rows import Row, checked_row
+from cfbench.harness.store.rows import Row, checked_rows
 from cfbench.harness.store.schema import MEASURE_SCHEMA, PROTOCOL_VERSION, SEARCH_SCHEMA
 from cfbench.harness.store.tables import rows_of
-from cfbench.outcome import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,17 +113,9 @@ def _check(key: str, info: CellInfo, content: Mapping[str, Any]) -> None:
         raise UnfitCellError(
             f"it follows protocol version {content.get('protocol')!r:.20}, this cfbench version {PROTOCOL_VERSION}"
         )
-    try:
-        digest = digest_of(content)
-        names = {axis: content[axis]["name"] for axis in ("dataset", "model", "searcher", "objective")}
-        places = (content["constraints"], content["fold"])
-    except (KeyError, TypeError, RecursionError) as error:
-        raise UnfitCellError(f"it does not say what was run: {error!r:.200}") from error
-    if not key == info.key == digest or checked_key(key) != key:
-        raise UnfitCellError(f"its key is not the digest of what it says was run ({digest})")
-    labels = {axis: getattr(info, axis).partition("[")[0] for axis in ("model", "searcher", "objective")}
-    if {"dataset": info.dataset, **labels} != names or places != (info.constraints, info.fold):
-        raise UnfitCellError("it says to be another cell than the one that was run")
+    objection = objection_to(checked_key(key), info, content)
+    if objection:
+        raise UnfitCellError(objection)
 
 
 def _table(name: str, named: Mapping[str, Any], file_of: FileOf, schema: pa.Schema) -> pa.Table:
@@ -147,16 +139,11 @@ def _table(name: str, named: Mapping[str, Any], file_of: FileOf, schema: pa.Sche
 
 def _rows(key: str, table: pa.Table) -> list[Row]:
     try:
-        rows = [checked_row(row) for row in rows_of(table)]
+        rows = checked_rows(rows_of(table))
     except RecordError as error:
         raise UnfitCellError(f"its {SEARCHES_NAME} holds what no search writes: {error}") from error
     if {row["cell_key"] for row in rows} != {key}:
         raise UnfitCellError(f"its {SEARCHES_NAME} holds the searches of another cell, or none")
-    if len({(row["point"], row["repetition"]) for row in rows}) < len(rows):
-        raise UnfitCellError(f"its {SEARCHES_NAME} holds a search twice")
-    strange = {row["status"] for row in rows} - {str(status) for status in Status}
-    if strange:
-        raise UnfitCellError(f"its {SEARCHES_NAME} has the status {sorted(strange)[0]!r:.50}")
     return rows
 
 

@@ -75,15 +75,14 @@ def _vectors(column: pa.Array) -> list[FloatArray | None]:
 
 
 def _matrices(column: pa.Array, dimensions: IntArray) -> list[FloatArray]:
-    """Return two-dimensional arrays; one without rows has as many columns as the search's `x`."""
+    """Return two-dimensional arrays, with as many columns as the search's `x`."""
     outer, rows = _bounds(column)
     inner, values = _bounds(rows)
     flat = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-    matrices = []
-    for start, stop, d in zip(outer, outer[1:], dimensions, strict=False):
-        width = int(inner[start + 1] - inner[start]) if stop > start else int(d)
-        matrices.append(flat[inner[start] : inner[stop]].reshape(int(stop - start), width))
-    return matrices
+    return [
+        flat[inner[start] : inner[stop]].reshape(int(stop - start), int(d))
+        for start, stop, d in zip(outer, outer[1:], dimensions, strict=False)
+    ]
 
 
 def _pairs(column: pa.Array) -> list[list[tuple[int, float]]]:

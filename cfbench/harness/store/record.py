@@ -19,7 +19,7 @@ from cfbench.harness.store.layout import check_directory, checked_key, create_re
 from cfbench.harness.store.lock import WriterLock
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.recovery import complete_index, end_compactions
-from cfbench.harness.store.rows import Row, SearchId, checked_row
+from cfbench.harness.store.rows import Row, SearchId, checked_row, checked_rows
 from cfbench.harness.store.summary import CellSummary
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Record(RecordReading):
         for row in rows:
             checked = checked_row(row)
             by_key.setdefault(checked_key(checked["cell_key"]), []).append(checked)
-        for key, checked_rows in by_key.items():
-            self._journals.append(key, checked_rows)
+        for key, of_cell in by_key.items():
+            self._journals.append(key, of_cell)
 
     def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
         """Move a cell's journal into its table and summarise it.
@@ -150,7 +150,7 @@ class Record(RecordReading):
         """
         self._check_writable()
         key = checked_key(info.key)
-        line = self._cells.write(info, content, eligible, [checked_row(row) for row in rows])
+        line = self._cells.write(info, content, eligible, checked_rows(rows))
         self._note(key, line)
         journal = self._journals.read(key) if keep_waiting else {}
         kept = [row for search, row in journal.items() if search not in line.done]

@@ -1,6 +1,7 @@
 """The row of a search: checked, in one form for journals and tables.
 
 The form: strings, int, float, lists of float; ``anytime`` a list of [queries, loss]; ``figures`` a dict sorted by name.
+What a row may hold is said here and nowhere else: rows are checked when they are written, and when a file is read.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from cfbench.errors import RecordError
@@ -31,7 +33,7 @@ def checked_row(row: Mapping[str, Any]) -> Row:
     Raises
     ------
     RecordError
-        If a column is missing or unknown, or holds what its type does not allow.
+        If a column is missing or unknown, or holds what no search can give.
     """
     if row.keys() != _COLUMNS.keys():
         missing = ", ".join(sorted(_COLUMNS.keys() - row.keys())) or "none"
@@ -45,7 +47,34 @@ def checked_row(row: Mapping[str, Any]) -> Row:
             raise RecordError(
                 f"column {column!r} of a search's row cannot hold {row[column]!r:.200}: {error}"
             ) from error
+    d = len(checked["x"])  # none where a packed record leaves the rows of a data set out
+    for name, vectors in (("z", [] if checked["z"] is None else [checked["z"]]), ("candidates", checked["candidates"])):
+        others = [len(vector) for vector in vectors if len(vector) != d]
+        if others:
+            raise RecordError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, and x has {d}")
     return checked
+
+
+def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of one cell in their one form, sorted by point and repetition.
+
+    Raises
+    ------
+    RecordError
+        If one of them is not a search's row, or two are of one search; it names the search.
+    """
+    found: dict[SearchId, Row] = {}
+    for row in rows:
+        named = f"point {row.get('point')!r:.20}, repetition {row.get('repetition')!r:.20}"
+        try:
+            checked = checked_row(row)
+        except RecordError as error:
+            raise RecordError(f"{named}: {error}") from error
+        search = checked["point"], checked["repetition"]
+        if search in found:
+            raise RecordError(f"{named}: it is there twice")
+        found[search] = checked
+    return [found[search] for search in sorted(found)]
 
 
 def parsed_row(payload: bytes) -> Row:
@@ -72,6 +101,20 @@ def _text(value: Any) -> str:
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _status(value: Any) -> str:
+    status = _text(value)
+    if status not in _statuses():
+        raise ValueError(f"it must be one of {', '.join(_statuses())}")
+    return status
+
+
+@cache
+def _statuses() -> tuple[str, ...]:
+    from cfbench.outcome import Status  # it brings numpy, without which summaries are read
+
+    return tuple(Status)
+
+
 def _whole(value: Any) -> int:
     number = operator.index(value)
     if not 0 <= number <= _LARGEST:
@@ -88,6 +131,18 @@ def _number_or_null(value: Any) -> float | None:
     return None if math.isnan(number) else number
 
 
+def _amount(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError("it must be a finite number from 0")
+    return number
+
+
+def _amount_or_null(value: Any) -> float | None:
+    number = _number_or_null(value)
+    return None if number is None else _amount(number)
+
+
 def _vector(value: Any) -> list[float]:
     return [float(item) for item in value]
 
@@ -97,15 +152,12 @@ def _vector_or_null(value: Any) -> list[float] | None:
 
 
 def _matrix(value: Any) -> list[list[float]]:
-    rows = [_vector(item) for item in value]
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError("its rows must have one length")
-    return rows
+    return [_vector(item) for item in value]
 
 
 def _anytime(value: Any) -> list[list[float]]:
     pairs = [(pair["queries"], pair["loss"]) if isinstance(pair, Mapping) else pair for pair in value]
-    return [[_whole(queries), float(loss)] for queries, loss in pairs]
+    return [[_whole(queries), _amount(loss)] for queries, loss in pairs]
 
 
 def _figures(value: Any) -> dict[str, float]:
@@ -117,20 +169,20 @@ _COLUMNS: dict[str, Callable[[Any], Any]] = {
     "point": _whole,
     "row_id": _whole,
     "repetition": _whole,
-    "status": _text,
+    "status": _status,
     "reason": _text,
     "x": _vector,
     "z": _vector_or_null,
     "candidates": _matrix,
-    "loss": _number_or_null,
-    "gower": _number_or_null,
+    "loss": _amount_or_null,
+    "gower": _amount_or_null,
     "l0": _whole_or_null,
-    "cost": _number_or_null,
+    "cost": _amount_or_null,
     "objective_value": _number_or_null,
     "search_queries": _whole,
     "robustness_queries": _whole,
-    "wall_seconds": float,
-    "cpu_seconds": float,
+    "wall_seconds": _amount,
+    "cpu_seconds": _amount,
     "anytime": _anytime,
     "figures": _figures,
     "model_fingerprint": _text,

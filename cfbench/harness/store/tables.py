@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cfbench.errors import RecordError
@@ -19,7 +17,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.store.checked import checked_content, checked_info
 from cfbench.harness.store.lines import encode_line, pack, scan
 from cfbench.harness.store.point_values import is_understood
-from cfbench.harness.store.rows import Row
+from cfbench.harness.store.rows import Row, checked_rows
 from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
 from cfbench.harness.store.seal import OPEN, SEAL, is_whole, sealed
 
@@ -74,9 +72,12 @@ def decode_cell(data: bytes, key: str) -> StoredCell:
         raise UnreadableTableError(f"it does not say which cell it holds: {error!r}") from error
     if info.key != key or set(table["cell_key"].unique().to_pylist()) - {key}:
         raise UnreadableTableError(f"it holds cell {info.key}")
-    searches = set(zip(table["point"].to_pylist(), table["repetition"].to_pylist(), strict=True))
-    if cell.eligible < 0 or len(searches) < len(table) or _is_ragged(table["candidates"].combine_chunks()):
-        raise UnreadableTableError("it holds what no search writes")
+    if cell.eligible < 0:
+        raise UnreadableTableError(f"it says {cell.eligible} eligible points")
+    try:
+        checked_rows(rows_of(table))
+    except (RecordError, ValueError) as error:  # or what is no UTF-8
+        raise UnreadableTableError(str(error)) from error
     return cell
 
 
@@ -150,13 +151,6 @@ def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
     if not table.schema.equals(schema, check_metadata=False) or not isinstance(about, dict):
         raise UnreadableTableError("its columns are not those of the schema")
     return table.replace_schema_metadata(schema.metadata), about
-
-
-def _is_ragged(candidates: pa.ListArray) -> bool:
-    """Whether the candidates of a search, in a column of lists of vectors, differ in their length."""
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(candidates.flatten()), -1))
-    searches = np.asarray(pc.list_parent_indices(candidates))
-    return bool(np.any(lengths < 0) or np.any((np.diff(lengths) != 0) & (np.diff(searches) == 0)))
 
 
 def _sorted(value: Any) -> Any:

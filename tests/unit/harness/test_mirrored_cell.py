@@ -87,6 +87,7 @@ def test_what_was_measured_before_the_cell_was_whole_is_left_out(event: CellFini
         ({"cell__dataset": "wine[x=1]"}, "another cell"),
         ({"cell__fold": 3}, "another cell"),
         ({"cell__constraints": True}, "another cell"),
+        ({"cell__versions": {"searcher": "99"}}, "other versions"),
         ({"cell__key": "../../../etc/passwd"}, "not the digest"),
         ({"cell__model": 3}, "does not say which cell"),
         ({"cell__white_box": "no"}, "does not say which cell"),
@@ -139,9 +140,9 @@ class TestTablesOfSomethingElse:
     @pytest.mark.parametrize(
         ("column", "value", "reason"),
         [
-            ("point", 0, "a search twice"),
+            ("point", 0, "point 0, repetition 0: it is there twice"),
             ("point", -1, "what no search writes"),
-            ("status", "<script>", "the status '<script>'"),
+            ("status", "<script>", "column 'status'.*'<script>'"),
         ],
     )
     def test_strange_rows(self, event: CellFinished, column: str, value: Any, reason: str) -> None:

@@ -156,7 +156,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_row(make_row: MakeRow) -> MakeRow:
     """Return what makes rows that JSON can carry to another process."""
-    return lambda *search: make_row(*search, x=[0.5], z=[1.0, 2.0], candidates=[[1.0, 2.0]], figures={"bound": 0.5})
+    return lambda *search: make_row(
+        *search, x=[0.5, 2.5], z=[1.0, 2.0], candidates=[[1.0, 2.0]], figures={"bound": 0.5}
+    )
 
 
 @pytest.fixture

@@ -14,34 +14,34 @@ from hypothesis import strategies as st
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
 from cfbench.harness.store.lines import pack
-from cfbench.harness.store.rows import checked_row, parsed_row
+from cfbench.harness.store.rows import checked_row, checked_rows, parsed_row
 from cfbench.harness.store.schema import SEARCH_SCHEMA
 from cfbench.harness.store.tables import decode_cell, encode_cell, rows_of
 
 MakeRow = Callable[..., dict[str, Any]]
 
-vectors = st.lists(st.floats(width=64), max_size=4)
 wholes = st.integers(0, 2**63 - 1)
-perhaps = st.none() | st.floats(allow_nan=False)
+amounts = st.floats(0, allow_infinity=False)
+perhaps = st.none() | amounts
 
 
 @st.composite
 def rows(draw: st.DrawFn) -> dict[str, Any]:
     width = draw(st.integers(0, 3))
-    matrix = st.lists(st.lists(st.floats(), min_size=width, max_size=width), max_size=3)
+    vectors = st.lists(st.floats(), min_size=width, max_size=width)
     return {
         "z": draw(st.none() | vectors),
         "x": draw(vectors),
-        "candidates": draw(matrix),
+        "candidates": draw(st.lists(vectors, max_size=3)),
         "status": draw(st.sampled_from(["found", "invalid", "crashed"])),
         "reason": draw(st.text()),
         "loss": draw(perhaps),
-        "objective_value": draw(perhaps),
+        "objective_value": draw(st.none() | st.floats(allow_nan=False)),
         "l0": draw(st.none() | wholes),
         "search_queries": draw(wholes),
-        "anytime": draw(st.lists(st.tuples(wholes, st.floats()), max_size=3)),
+        "anytime": draw(st.lists(st.tuples(wholes, amounts), max_size=3)),
         "figures": draw(st.dictionaries(st.text(), st.floats(), max_size=3)),
-        "wall_seconds": draw(st.floats()),
+        "wall_seconds": draw(amounts),
     }
 
 
@@ -89,7 +89,16 @@ def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> Non
         ({"repetition": 0.5}, "column 'repetition'"),
         ({"status": None}, "column 'status'.*it must be a string"),
         ({"x": None}, "column 'x'"),
-        ({"candidates": [[1.0], [1.0, 2.0]]}, "column 'candidates'.*rows must have one length"),
+        ({"status": "bogus"}, "column 'status'.*it must be one of found, not_found, "),
+        ({"candidates": [[1.0, 2.0, 3.0], [1.0]]}, "column 'candidates'.*a vector of 1 numbers, and x has 3"),
+        ({"z": [1.0, 2.0]}, "column 'z'.*a vector of 2 numbers, and x has 3"),
+        ({"x": []}, "column 'z'.*a vector of 3 numbers, and x has 0"),
+        ({"wall_seconds": -0.1}, "column 'wall_seconds'.*it must be a finite number from 0"),
+        ({"cpu_seconds": math.nan}, "column 'cpu_seconds'"),
+        ({"loss": -0.1}, "column 'loss'"),
+        ({"gower": math.inf}, "column 'gower'"),
+        ({"robustness_queries": -1}, "column 'robustness_queries'"),
+        ({"anytime": [(1, -1.0)]}, "column 'anytime'"),
         ({"figures": {"bound": "high"}}, "column 'figures'"),
         ({"anytime": [{"loss": 1.0}]}, "column 'anytime'"),
         ({"colour": 1}, "missing: none; unknown: colour"),
@@ -98,6 +107,15 @@ def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> Non
 def test_what_does_not_fit_is_refused_with_its_column(make_row: MakeRow, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RecordError, match=message):
         checked_row(make_row(0) | changes)
+
+
+def test_the_rows_of_a_cell_are_sorted_and_each_search_is_there_once(make_row: MakeRow) -> None:
+    rows = [make_row(1), make_row(0, 1), make_row(0, 0)]
+    assert [(row["point"], row["repetition"]) for row in checked_rows(rows)] == [(0, 0), (0, 1), (1, 0)]
+    with pytest.raises(RecordError, match="point 1, repetition 0: it is there twice"):
+        checked_rows([*rows, make_row(1)])
+    with pytest.raises(RecordError, match="point 2, repetition 0: column 'status'"):
+        checked_rows([*rows, make_row(2) | {"status": "bogus"}])
 
 
 @pytest.mark.parametrize("payload", [b"[1]", b"{", b"[" * 100_000, b'{"point":1}'])

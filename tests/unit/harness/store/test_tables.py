@@ -103,7 +103,13 @@ def test_a_frame_without_rows_has_the_columns(make_row: MakeRow) -> None:
     assert list(empty.dtypes) == list(full.dtypes)
 
 
-def test_candidates_of_another_length_than_x_keep_their_shape(make_row: MakeRow) -> None:
-    given = [make_row(0, candidates=np.empty((2, 0))), make_row(1, candidates=np.ones((2, 5)))]
-    shapes = [matrix.shape for matrix in search_frame(search_table(map(checked_row, given)))["candidates"]]
-    assert shapes == [(2, 0), (2, 5)]
+def test_a_whole_file_of_rows_that_no_search_gives_names_the_search(given: list[Row], info: CellInfo) -> None:
+    for change, fault in (
+        ({"cpu_seconds": -1.0}, "point 2, repetition 1: column 'cpu_seconds'"),
+        ({"status": "bogus"}, "point 2, repetition 1: column 'status'"),
+        ({"z": [1.0]}, "point 2, repetition 1: column 'z'.*1 numbers, and x has 3"),
+        ({"point": 1}, "point 1, repetition 1: it is there twice"),
+    ):
+        rows = [row | (change if (row["point"], row["repetition"]) == (2, 1) else {}) for row in given]
+        with pytest.raises(UnreadableTableError, match=fault):
+            decode_cell(encode_cell(info, {}, 60, rows), info.key)
