@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -61,6 +61,9 @@ class CellContext:
 
 class CounterfactualMetric(Settings):
     """A number about each search of a cell."""
+
+    looks_into_model: ClassVar[bool] = False
+    """Whether it needs the model's structure; it has no values for models that do not show theirs, and that is told."""
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a value a row of `searches` (one a search, the record's schema), with its index.
@@ -132,3 +135,18 @@ class ReferenceComparison(Settings):
             `figures` (what the searcher reported, dicts of numbers by name), aligned row by row to the same points.
         """
         raise NotImplementedError
+
+    def remarks(self, reference: pd.DataFrame) -> Mapping[str, int]:  # noqa: ARG002 - for those that have something to say
+        """Say what a reader of the values should know of one of the reference's cells; nothing by default.
+
+        Parameters
+        ----------
+        reference : DataFrame
+            As in `compare`, all of its points.
+
+        Returns
+        -------
+        mapping of str to int
+            Sentences, each with the number of points that it is about; the board adds them up.
+        """
+        return {}

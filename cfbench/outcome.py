@@ -52,7 +52,7 @@ class Outcome:
     ----------
     status : Status
     reason : str
-        Why, in one sentence; empty where the status says it all.
+        Why, in one sentence, where nothing was found perhaps the searcher's own; empty where the status says it all.
     z : ndarray of float64, shape (d,), or None
         The result. Present for ``found``, and for ``budget_exhausted`` where a plausible target row had been asked;
         for ``invalid`` it is what the searcher answered, where that can be stored at all.

@@ -14,6 +14,9 @@ from cfbench.yardstick import Yardstick
 
 __all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
 
+LONGEST_REASON = 500
+"""Characters of a searcher's own reason that a row keeps."""
+
 
 class Problem:
     """One search, as the searcher sees it. The harness creates it.
@@ -253,6 +256,14 @@ class Problem:
     def report(self, name: str, number: float) -> None:
         """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
         self._trace.figures[str(name)] = float(number)
+
+    def give_reason(self, reason: str) -> None:
+        """Say in one sentence why the search returns nothing; the last one counts, and none where it returns something.
+
+        So a searcher tells "there is none" from "none was found in time". Give the same sentence for the same cause:
+        the board counts searches by it. What differs from point to point is a figure.
+        """
+        self._trace.reason = " ".join(str(reason).split())[:LONGEST_REASON]
 
     def _ask(self, Z: FloatArray) -> tuple[IntArray, FloatArray, BoolArray]:
         """Ask for classes; return them with each row's cost and whether it is plausible and of the target class."""

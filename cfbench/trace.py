@@ -19,10 +19,13 @@ class Trace:
         (rows asked, best base loss until then), a pair whenever the best improved.
     figures : dict of str to float
         What the searcher reported.
+    reason : str
+        Why it returns nothing, as it says; empty where it does not say.
     """
 
     anytime: list[tuple[int, float]] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
     _lowest_loss: float = np.inf
     _by_cost: tuple[float, FloatArray | None] = (np.inf, None)
     _by_value: tuple[float, FloatArray | None] = (np.inf, None)

@@ -104,6 +104,7 @@ def make_board(
     selection: Selection | None = None,
     unfinished: int = 0,
     measurements: Measurements | None = None,
+    remarks: Iterable[str] = (),
     basis: Basis = Basis.SOLVED_BY_ALL,
     group_by: GroupBy = GroupBy.NOTHING,
 ) -> Board:
@@ -125,6 +126,8 @@ def make_board(
         Cells of the record with searches that are not in their summaries yet.
     measurements : Measurements, optional
         Metrics to show beside what the summaries hold.
+    remarks : iterable of str
+        What else is known of the searches behind it, a sentence each.
     basis : Basis
         What losses and metrics are averaged over.
     group_by : GroupBy
@@ -181,6 +184,7 @@ def make_board(
         said=(
             *notes,
             *cautions(groups),
+            *remarks,
             *measurements.complaints,
             *measured_in_part(measurements, cells),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -11,8 +12,10 @@ from cfbench.analysis.measured import Measurements, MetricColumn, metric_column
 from cfbench.analysis.objectives import Comparisons, compare_with_none
 from cfbench.analysis.point_results import PointResults
 from cfbench.analysis.references import compare_with_reference
+from cfbench.counts import plural
 from cfbench.entries import MetricClass
 from cfbench.errors import CfbenchError, StudyError
+from cfbench.harness.obstacles import beyond_metric
 from cfbench.harness.sources import data_source, load_dataset
 from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.store.reading import RecordReading
@@ -69,7 +72,14 @@ def measurements_for(
     comparisons = [column for column in columns.values() if _compares_cells(column, registry)]
     complaints: list[str] = []
     found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}
-    absent = [column.label for column in columns.values() if not found.get(column.identity, True)]
+    obstacles = {column.label: _obstacles(column, registry, summaries.values()) for column in columns.values()}
+    for counts in obstacles.values():
+        complaints += [f"{reason}: no values in {plural(count, 'cell')}" for reason, count in counts.items() if reason]
+    absent = [
+        column.label
+        for column in columns.values()
+        if not found.get(column.identity, True) and "" in obstacles[column.label]
+    ]
     if absent:
         options = " ".join(f"--metric '{label}'" for label in absent)
         complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
@@ -90,6 +100,12 @@ def measured_in_part(measurements: Measurements, cells: Iterable[CellSummary]) -
         if 0 < count < len(keys):
             said.append(f"{column.label} is known in {count:,} of {len(keys):,} cells with searches")
     return said
+
+
+def _obstacles(column: MetricColumn, registry: Registry, cells: Iterable[CellSummary]) -> Counter[str]:
+    """Count what keeps a metric from having values, by cells with searches; nothing does so in those under ``""``."""
+    name = bare_name(column.label)
+    return Counter(beyond_metric(name, bare_name(cell.info.model), registry) for cell in cells if cell.searches)
 
 
 def _compares_cells(column: MetricColumn, registry: Registry) -> bool:
@@ -129,6 +145,7 @@ def _compared(
     identities = {column.label: column.identity for column in columns}
     for comparisons in compared:
         complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
+        complaints += [f"{remark} ({count:,} points)" for remark, count in comparisons.remarks.most_common()]
         for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
             key, label = map(str, place if isinstance(place, tuple) else (place, ""))
             of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))

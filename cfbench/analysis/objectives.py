@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,10 +39,13 @@ class Comparisons:
         `value`, NaN outside the metric's denominator. Cells under ``none`` are beside themselves.
     complaints : Counter of str
         What could not be compared and why, with the number of cells.
+    remarks : Counter of str
+        What a reader of the values should know, with the number of points.
     """
 
     table: pd.DataFrame
     complaints: Counter[str]
+    remarks: Counter[str] = field(default_factory=Counter)
 
 
 def compare_with_none(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,14 +60,17 @@ def compare_with_reference(
     every = list(record.summaries().values() if cells is None else cells)
     ran = [cell for cell in every if cell.searches]
     complaints: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
     frames: list[pd.DataFrame] = []
     for variant in metrics:
         metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
         if not isinstance(metric, ReferenceComparison):
             raise StudyError(f"metric {variant.label!r} names no reference; `cfbench plugins` lists metrics")
         own = [cell for cell in every if bare_name(cell.info.searcher) == metric.reference]
+        own.sort(key=lambda cell: cell.info.searcher == metric.reference)  # of several, that with default settings
         references = {_likeness(cell): cell for cell in own if cell.searches}
         skipped = {_likeness(cell): cell.skipped for cell in own if cell.skipped}
+        asked: set[str] = set()
         for cell in ran:
             other = references.get(_likeness(cell))
             if other is None:
@@ -76,6 +79,9 @@ def compare_with_reference(
                 continue
             try:
                 values, row_ids = _compared(metric, variant, cell, other, results)
+                if other.info.key not in asked:
+                    remarks.update(_remarks(metric, variant, other, results))
+                    asked.add(other.info.key)
             except CfbenchError as error:
                 complaints[str(error)] += 1
                 continue
@@ -85,7 +91,7 @@ def compare_with_reference(
             )
     columns = ["cell_key", *COORDINATES, "row_id", "metric", "value"]
     table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
-    return Comparisons(table[columns], complaints)
+    return Comparisons(table[columns], complaints, remarks)
 
 
 def beside(cell: CellSummary, other: CellSummary, results: PointResults) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -114,6 +120,15 @@ def _compared(
     with plugin_call(variant.label, cell.info.key):
         returned: object = metric.compare(points, reference)
     return checked_values(variant.label, returned, points.index), points["row_id"].tolist()
+
+
+def _remarks(metric: ReferenceComparison, variant: Variant, cell: CellSummary, results: PointResults) -> dict[str, int]:
+    """Return what a metric says of a cell of its reference, with the numbers of points."""
+    with plugin_call(variant.label, cell.info.key):
+        said: object = metric.remarks(results.best(cell.info.key).reset_index(drop=True))
+    if not (isinstance(said, Mapping) and all(isinstance(n, int) for n in said.values())):
+        raise CfbenchError(f"metric {variant.label!r}: remarks returned {said!r:.100}, not whole numbers by sentences")
+    return {f"{variant.label}: {sentence}": count for sentence, count in said.items()}
 
 
 def _likeness(cell: CellSummary) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from cfbench.api.explanation import shown_value
 from cfbench.errors import UnavailableError
-from cfbench.forests.boxes import KBox
 from cfbench.forests.certificate import Settled, k_certificate
 from cfbench.forests.structure import forest_of
 from cfbench.space import FeatureSpace, FloatArray, IntArray
@@ -24,12 +23,12 @@ def proven_of_kept(
     target: int,
     predict: Callable[[FloatArray], IntArray],
 ) -> tuple[str, ...]:
-    """Say whether any perturbation of what a counterfactual keeps can undo it; nothing where that is not settled.
+    """Say whether any perturbation of what a counterfactual keeps can undo it, or why that is not settled.
 
     Parameters
     ----------
     model : object
-        The fitted model; nothing is said of models that show no forest.
+        The fitted model.
     space : FeatureSpace
     x, z : ndarray of float64, shape (d,)
         The factual point and its counterfactual.
@@ -40,16 +39,15 @@ def proven_of_kept(
     try:
         structure = forest_of(model)
     except UnavailableError:
-        return ()
-    whole = KBox.of(structure, space, x, z)
-    if not ((whole.lower < whole.upper).any() or any(len(codes) for codes in whole.codes)):
-        return ()  # the annotation says it all
+        return ("Not proven for all perturbations of what you keep: that needs a forest, and the model shows none.",)
     certificate = k_certificate(structure, space, x, z, target, seconds=SECONDS)
     if certificate.verdict is Settled.CERTIFIED:
         return ("Proven: no perturbation of what you keep can undo this.",)
     point = certificate.point
-    if point is None or predict(point[np.newaxis])[0] == target:
-        return ()
+    if point is None:
+        return (f"Whether any perturbation of what you keep can undo this was not settled in {SECONDS:g} s.",)
+    if predict(point[np.newaxis])[0] == target:
+        return ()  # the structure is not the model's
     moved = []
     for i in np.flatnonzero(point != z).tolist():
         feature, value = space.features[i], shown_value(space.features[i], float(point[i]))

@@ -14,6 +14,7 @@ from cfbench.api.explanation import Explanation
 from cfbench.digests import digest_of
 from cfbench.harness.plan import Cell
 from cfbench.outcome import Status
+from cfbench.random_perturbations import PerturbedPart
 from cfbench.space import FeatureSpace, FloatArray, IntArray
 
 _BITS = 0xFFFF_FFFF_FFFF_FFFF
@@ -52,7 +53,7 @@ def explanation_of(
     heading : sequence of str
         Where the case comes from, for programs and for readers.
     model : object or None
-        The fitted model, of which more can be proven where it shows a forest.
+        The fitted model, of which more can be proven where it shows a forest; None: nothing is said of that.
     """
     x = np.asarray(row["x"], dtype=np.float64)
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
@@ -66,8 +67,9 @@ def explanation_of(
         # One luck a case: another searcher's result for it meets the same.
         stream = int(digest_of(["explain", cell.seed, cell.dataset, int(row["row_id"])]), 16) & _BITS
         hazards = hazards_of(x, z, space, target, predict, stream, draws)
-        proven = proven_of_kept(model, space, x, z, target, predict)
-        hazards = replace(hazards, certain=(*hazards.certain, *proven))
+        if model is not None and any(one.part is PerturbedPart.K for one in hazards.survivals):
+            proven = proven_of_kept(model, space, x, z, target, predict)
+            hazards = replace(hazards, certain=(*hazards.certain, *proven))
     return Explanation(
         x=x,
         z=z,
@@ -78,6 +80,8 @@ def explanation_of(
         target=labels[target],
         loss=float(row["loss"]) if valid else float("nan"),
         gower=float(row["gower"]) if valid else float("nan"),
+        objective_value=float("nan") if _absent(row["objective_value"]) else float(row["objective_value"]),
+        figures=dict(row["figures"]),
         queries=int(row["search_queries"]) + int(row["robustness_queries"]),
         candidates=np.array(row["candidates"], dtype=np.float64).reshape(-1, space.d),
         seconds=float(row["wall_seconds"]),
@@ -91,6 +95,6 @@ def explanation_of(
     )
 
 
-def _absent(loss: float | None) -> bool:
+def _absent(number: float | None) -> bool:
     """A row that comes from a data frame has NaN where a search's own has None."""
-    return loss is None or bool(np.isnan(loss))
+    return number is None or bool(np.isnan(number))

@@ -37,6 +37,11 @@ class Explanation:
         Half of Gower's distance plus half of the share of changed features; NaN without a counterfactual.
     gower : float
         Gower's distance of `z` from `x`; NaN without a counterfactual.
+    objective_value : float
+        What the search minimised: the loss and the objective's term, as the judge computed it; NaN without a
+        counterfactual.
+    figures : mapping of str to float
+        What the searcher reported, such as ``lower_bound`` and ``proven``.
     queries : int
         Rows asked of the model, by the searcher and by its objective.
     candidates : ndarray of float64, shape (k, d)
@@ -75,6 +80,8 @@ class Explanation:
     objective: str = "none"
     constraints: bool = False
     hazards: Hazards | None = None
+    objective_value: float = math.nan
+    figures: Mapping[str, float] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
     heading: tuple[str, ...] = ()
 

@@ -24,6 +24,8 @@ def content_of(explanation: Explanation) -> dict[str, Any]:
         "target": _plain(explanation.target),
         "cost": number_or_none(explanation.loss),
         "gower": number_or_none(explanation.gower),
+        "objective_value": number_or_none(explanation.objective_value),
+        "figures": {name: number_or_none(value) for name, value in sorted(explanation.figures.items())},
         "changed": sum(row["changed"] for row in features) if explanation.found else None,
         "features": [_json_like(row) for row in features],
         "queries": explanation.queries,

@@ -7,6 +7,7 @@ from typing import Any
 
 from cfbench.analysis.hazards import Hazards, Setback
 from cfbench.api.explanation import Explanation, shown_value
+from cfbench.api.proven_bounds import bounds
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.text_table import text_table
 from cfbench.random_perturbations import PerturbedPart
@@ -45,7 +46,7 @@ def head(explanation: Explanation) -> list[str]:
     if not explanation.found:
         before, target = _label(explanation.class_before), _label(explanation.target)
         lines.append(f"No counterfactual was found: the class stays {before}, wanted is {target}.")
-        return [visible(line) for line in lines]
+        return [visible(line) for line in [*lines, *bounds(explanation)]]
     d = explanation.space.d
     changed = sum(row["changed"] for row in explanation.features())
     lines.append(
@@ -53,7 +54,7 @@ def head(explanation: Explanation) -> list[str]:
         f"change. Cost {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
         f"of changed features, {changed / d:.3f}."
     )
-    return [visible(line) for line in lines]
+    return [visible(line) for line in [*lines, *bounds(explanation)]]
 
 
 def prospects(explanation: Explanation) -> list[str]:

@@ -18,6 +18,7 @@ from cfbench.cli.options import (
     strict_option,
 )
 from cfbench.cli.telling import tell
+from cfbench.counts import plural
 from cfbench.errors import RecordError, StudyError
 from cfbench.harness.sources import data_source
 
@@ -168,5 +169,7 @@ def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:
             "their study measures them when it is run on.",
             err=True,
         )
+    for reason, count in stage.beyond.most_common():
+        tell("Note", f"{reason}: no values in {plural(count, 'cell')}")
     for reason, count in stage.failures.most_common():
         tell("Failed", f"{reason}{f' (in {count} cells)' if count > 1 else ''}")

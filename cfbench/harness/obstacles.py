@@ -10,6 +10,7 @@ from cfbench.contracts import Objective, ObjectiveContext
 from cfbench.dataset import Dataset
 from cfbench.entries import Handles, ModelEntry, Need, SearcherEntry
 from cfbench.problem import SeparableTerm
+from cfbench.registry import Registry
 
 
 def obstacle(
@@ -53,6 +54,23 @@ def obstacle(
     if looks_into_model and not model.shows_structure:
         return f"objective {objective} needs the model's structure, and {model.name} does not show it"
     return _beyond_objective(searcher, objective, separable=separable) if has_term else ""
+
+
+def beyond_metric(metric: str, model: str, registry: Registry) -> str:
+    """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way.
+
+    Parameters
+    ----------
+    metric, model : str
+        Names; of those that are not registered here nothing is known.
+    registry : Registry
+    """
+    if metric not in registry.metrics or model not in registry.models:
+        return ""
+    looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
+    if looks and not registry.model(model).entry.shows_structure:
+        return f"{metric} needs the model's structure, and {model} does not show it"
+    return ""
 
 
 def _beyond_objective(searcher: SearcherEntry, objective: str, *, separable: bool) -> str:

@@ -205,6 +205,8 @@ def _search(
         verdict = _after_budget(judge, trace.best_asked)
     else:
         verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
+        if verdict.status is Status.NOT_FOUND and trace.reason:
+            verdict = replace(verdict, reason=trace.reason)
     return Outcome(
         status=verdict.status,
         reason=verdict.reason,

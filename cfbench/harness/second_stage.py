@@ -15,6 +15,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
+from cfbench.harness.obstacles import beyond_metric
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.standing import Metrics
 from cfbench.harness.store.record import Record
@@ -69,12 +70,15 @@ class SecondStage:
         What went wrong, with the number of cells that it happened in.
     left_out : int
         Cells whose searches are not all in: they are measured when their study is run on.
+    beyond : Counter of str
+        Why metrics say nothing of some models, with the number of cells.
     """
 
     cells: int = 0
     tallies: list[Tally] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
+    beyond: Counter[str] = field(default_factory=Counter)
 
 
 def measure_record(
@@ -119,6 +123,8 @@ def measure_record(
             if len(measured.table):
                 record.write_measures(key, measured.table)
         _count(stage.tallies, record, registry, cell, missing)
+        reasons = [beyond_metric(metric.name, cell.content["model"]["name"], registry) for metric in metrics]
+        stage.beyond.update(filter(None, reasons))
     if progress is not None:
         progress(len(whole), len(whole))
     return stage

@@ -13,6 +13,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.measurements import measurements_for
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
+from cfbench.analysis.unfound import why_unfound
 from cfbench.counts import plural
 from cfbench.errors import RecordError
 from cfbench.harness.published import published_record
@@ -158,14 +159,15 @@ def leaderboard_of(
     shown_as: str = "",
 ) -> Leaderboard:
     """Make the leaderboard of an open record; `open_leaderboard` describes the rest."""
-    name = shown_as or str(record.path)
+    name = shown_as or str(record.origin)
     summaries = record.summaries()
     pending = record.pending()
     if not summaries:
         under_way = sum(len(record.done(key)) for key in pending)
         reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
         raise RecordError("\n".join([str(reason), *record.problems]))
-    shown = {cell.info.key for cell in (selection or Selection()).of(summaries.values())}
+    selected = (selection or Selection()).of(summaries.values())
+    shown = {cell.info.key for cell in selected}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])])
     measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries)
     board = make_board(
@@ -176,6 +178,7 @@ def leaderboard_of(
         selection=selection,
         unfinished=sum(key in shown or key not in summaries for key in pending),
         measurements=measurements,
+        remarks=why_unfound(record, selected),
         basis=basis,
         group_by=group_by,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -39,6 +39,8 @@ class KCertified(CounterfactualMetric):
     The box is that of the K-robustness score of Virgolin and Fracaros, "On the robustness of sparse counterfactual
     explanations to adverse perturbations", section "Robustness for K".
     """
+
+    looks_into_model: ClassVar[bool] = True
 
     seconds: float = Field(default=1.0, gt=0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -34,6 +34,8 @@ class KProbability(CounterfactualMetric):
     Virgolin and Fracaros, "On the robustness of sparse counterfactual explanations to adverse perturbations", the
     K-robustness score and the appendix on its number of samples.
     """
+
+    looks_into_model: ClassVar[bool] = True
 
     width: float = Field(default=0.01, ge=0, lt=1)
     seconds: float = Field(default=10.0, gt=0)

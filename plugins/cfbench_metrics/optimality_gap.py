@@ -11,6 +11,10 @@ from cfbench import ReferenceComparison
 if TYPE_CHECKING:
     import pandas as pd
 
+UNPROVEN = "no optimum is proven, so that the gap is to a lower bound: at most what is shown"
+UNBOUNDED = "exact-forest reports no lower bound, so that there is no gap"
+NO_COUNTERFACTUAL = "exact-forest proved that there is no counterfactual, or that its value is 0"
+
 
 class OptimalityGap(ReferenceComparison):
     """``(value - bound) / bound`` of the best repetition, a point: how far its objective value is above the optimum.
@@ -31,9 +35,22 @@ class OptimalityGap(ReferenceComparison):
         NaN where nothing was found, and where the reference has no lower bound or one of 0, which leaves nothing to
         divide by.
         """
-        import pandas as pd
-
-        bounds = pd.Series([figures.get("lower_bound", np.nan) for figures in reference["figures"]], points.index)
-        bound = bounds.astype("float64").where(bounds > 0)
+        bound = _bounds(reference).set_axis(points.index)
         gap: pd.Series[float] = (points["objective_value"].where(points["found"]) - bound) / bound
         return gap
+
+    def remarks(self, reference: pd.DataFrame) -> dict[str, int]:
+        """Tell points without a proof from those that are proven to have no counterfactual."""
+        proven = np.array([figures.get("proven") == 1 for figures in reference["figures"]], dtype=np.bool_)
+        bounded = _bounds(reference).notna().to_numpy()
+        counts = {UNPROVEN: bounded & ~proven, UNBOUNDED: ~bounded & ~proven, NO_COUNTERFACTUAL: ~bounded & proven}
+        return {sentence: int(points.sum()) for sentence, points in counts.items() if points.any()}
+
+
+def _bounds(reference: pd.DataFrame) -> pd.Series[float]:
+    """Return the lower bounds that there is something to divide by."""
+    import pandas as pd
+
+    reported = [figures.get("lower_bound", np.nan) for figures in reference["figures"]]
+    bounds = pd.Series(reported, reference.index, dtype=np.float64)
+    return bounds.where(bounds > 0)

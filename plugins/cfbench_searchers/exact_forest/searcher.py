@@ -55,6 +55,8 @@ class ExactForest(Searcher):
                 "exact-forest minimises the loss and terms that are sums over the features; this objective's is none"
             )
         rehearse()
+        # A proof replaces it.
+        problem.give_reason(f"the limit of {self.seconds:g} s came first: it is not known whether there is any")
         z = solve(problem, time.perf_counter() + self.seconds)
         if z is None:
             return None

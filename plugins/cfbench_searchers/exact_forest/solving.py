@@ -11,9 +11,14 @@ from cfbench_searchers.exact_forest.descent import descend
 from cfbench_searchers.exact_forest.few_changes import cost_of_changes, no_change, one_change, two_changes
 from cfbench_searchers.exact_forest.task import SLACK, ForestTask, OutOfTime
 
+NONE_EXISTS = "proven: there is no counterfactual"
+"""What is said where all plausible points are known to be of other classes."""
+
 
 def solve(problem: Problem, end: float) -> FloatArray | None:
     """Go through the steps until nothing is left to prove, or time is up; report the figures.
+
+    Where there is proven to be no counterfactual, the problem is given the reason.
 
     Parameters
     ----------
@@ -34,7 +39,9 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     structure = forest_of(problem.model)
     target, costs = structure.place_of(problem.target), cell_costs(structure, problem)
     if target is None or not np.isfinite(costs.total(costs.rest)):
-        problem.report("proven", 1.0)  # a class that is never said, or a feature without a plausible value
+        problem.report("proven", 1.0)
+        why = "the forest never says the class" if target is None else "a feature has no plausible value"
+        problem.give_reason(f"{NONE_EXISTS}: {why}")
         return None
     task = ForestTask(structure, costs, target, end)
     dearer = cost_of_changes(task)
@@ -49,6 +56,8 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
         problem.report("lower_bound", lower)
     problem.report("proven", float(proven))
     problem.report("boxes", float(steps.boxes))
+    if proven:
+        problem.give_reason(NONE_EXISTS)
     return None if task.best is None else costs.point(task.best.cells)
 
 

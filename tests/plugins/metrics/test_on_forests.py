@@ -75,3 +75,20 @@ def test_the_gap_is_to_the_bound_that_the_reference_reports() -> None:
     gap = OptimalityGap().compare(points, pd.DataFrame({"figures": figures}, index=[0, 1, 2, 3, 4]))
     assert gap.index.tolist() == [4, 5, 6, 7, 8]
     assert gap.tolist() == pytest.approx([0.5, 0.0, math.nan, math.nan, math.nan], nan_ok=True)
+
+
+def test_points_without_a_proof_are_told_from_those_that_have_no_counterfactual() -> None:
+    figures = [
+        *(
+            {"lower_bound": 0.2, "proven": 1.0},
+            {"lower_bound": 0.2, "proven": 0.0},
+            {"lower_bound": 0.1, "proven": 0.0},
+        ),
+        *({"proven": 1.0}, {"lower_bound": 0.0, "proven": 0.0}, {}),
+    ]
+    assert list(OptimalityGap().remarks(pd.DataFrame({"figures": figures})).items()) == [
+        ("no optimum is proven, so that the gap is to a lower bound: at most what is shown", 2),
+        ("exact-forest reports no lower bound, so that there is no gap", 2),
+        ("exact-forest proved that there is no counterfactual, or that its value is 0", 1),
+    ]
+    assert OptimalityGap().remarks(pd.DataFrame({"figures": figures[:1]})) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -64,6 +65,27 @@ def test_what_was_not_measured_is_a_column_and_a_complaint(record: Record, regis
     assert [column.label for column in found.columns] == ["fixability", "l0"]
     assert found.complaints == (
         "not measured: fixability, l0; `cfbench measure --metric 'fixability' --metric 'l0'` adds them",
+    )
+
+
+def test_a_metric_that_needs_a_forest_says_so_of_other_models(
+    tmp_path: Path, finished_cell: FinishedCell, put_cell: Callable[[Record, CellFinished], None], registry: Registry
+) -> None:
+    first = finished_cell().cell
+    network = replace(first, key="a" * 32, model="neural-network[alpha=0.1]")
+    with Record.open(tmp_path / "both", write=True) as record:
+        put_cell(record, finished_cell([0.25], info=network))
+    with Record.open(tmp_path / "both") as record:
+        found, _ = measurements_for(("k-certified", "l0"), OTHERS, record, registry, record.summaries())
+    needs = "k-certified needs the model's structure, and neural-network does not show it: no values in 1 cell"
+    assert found.complaints == (needs, "not measured: l0; `cfbench measure --metric 'l0'` adds them")
+    with Record.open(tmp_path / "both", write=True) as record:
+        put_cell(record, finished_cell([0.25], info=first))
+    with Record.open(tmp_path / "both") as record:
+        found, _ = measurements_for(("k-certified",), OTHERS, record, registry, record.summaries())
+    assert found.complaints == (
+        needs,
+        "not measured: k-certified; `cfbench measure --metric 'k-certified'` adds them",
     )
 
 

@@ -26,6 +26,9 @@ class Above(ReferenceComparison):
         above: pd.Series[float] = points["loss"] - bounds
         return above
 
+    def remarks(self, reference: pd.DataFrame) -> dict[str, int]:
+        return {"of so many points": len(reference)}
+
 
 def registry_of(entry: MetricEntry) -> Registry:
     kinds = (DatasetEntry, ModelEntry, SearcherEntry, ObjectiveEntry)
@@ -75,6 +78,7 @@ def test_only_the_same_task_and_the_same_model_are_held_against_each_other(finis
     table = comparisons.table.set_index(["searcher", "row_id"])["value"]
     assert table["lore"].round(6).to_dict() == pytest.approx({10: 0.375, 11: float("nan")}, nan_ok=True)
     assert table["cogs"].to_dict() == pytest.approx({10: 0.075, 11: 0.175})
+    assert comparisons.remarks == {"above: of so many points": 2}  # once of each of the reference's cells
     assert set(comparisons.complaints) == {
         "above: cogs has no results for the task; run it there",
         "dice-a and cogs asked different fitted models of credit, fold 0: run both with the same models (`cfbench fit` "
@@ -92,6 +96,30 @@ def test_where_the_reference_is_skipped_its_reason_is_told(finished_cell: Any, t
     with Record.open(tmp_path / "results") as record:
         comparisons = compare_with_reference(record, REGISTRY, [ABOVE])
     assert comparisons.complaints == {"above: cogs needs the model's structure": 1}
+
+
+def test_of_several_variants_of_the_reference_that_with_default_settings_counts(
+    finished_cell: Any, tmp_path: Path
+) -> None:
+    first = finished_cell().cell
+    hasty = replace(first, key="a" * 32, searcher="cogs[population_size=2]")
+    cells = [(finished_cell((0.5,), info=first), TASK), (finished_cell((0.5, 0.5, 0.5), info=hasty), TASK)]
+    put(tmp_path / "results", cells)
+    with Record.open(tmp_path / "results") as record:
+        comparisons = compare_with_reference(record, REGISTRY, [ABOVE])
+    assert comparisons.remarks == {"above: of so many points": 1}
+
+
+def test_remarks_that_are_none_are_a_complaint(finished_cell: Any, tmp_path: Path) -> None:
+    class Mute(Above):
+        def remarks(self, reference: pd.DataFrame) -> Any:
+            return ["one"]
+
+    put(tmp_path / "results", [(finished_cell((0.5,)), TASK)])
+    with Record.open(tmp_path / "results") as record:
+        registry = registry_of(MetricEntry(name="above", metric=Mute))
+        complaints = compare_with_reference(record, registry, [ABOVE]).complaints
+    assert complaints == {"metric 'above': remarks returned ['one'], not whole numbers by sentences": 1}
 
 
 def test_a_metric_that_names_no_reference_is_refused(tmp_path: Path, finished_cell: Any) -> None:

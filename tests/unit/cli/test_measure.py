@@ -89,6 +89,14 @@ def test_all_of_them(measure: Measure) -> None:
     assert "left out" not in measure("--metric", "loss").stderr
 
 
+def test_a_metric_that_needs_a_forest_says_so_of_other_models(measure: Measure) -> None:
+    result = measure("--metric", "k-certified", "--metric", "l0")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines() == [
+        "Note: k-certified needs the model's structure, and threshold does not show it: no values in 1 cell"
+    ]
+
+
 def test_a_presets_metrics_and_what_its_comparisons_need(measure: Measure) -> None:
     result = measure("--preset", "paper")
     assert result.exit_code == 0, result.output

@@ -83,19 +83,25 @@ def test_steps_are_respected() -> None:
 
 
 def test_nothing_to_find_is_proven() -> None:
-    for problem in (problem_of(Stump(10.0)), problem_of(Stump(5.0), target=2)):
+    for problem, why in (
+        (problem_of(Stump(10.0)), ""),
+        (problem_of(Stump(5.0), target=2), ": the forest never says the class"),
+    ):
         z, figures = search(problem)
         assert z is None
         assert figures["proven"] == 1
         assert "lower_bound" not in figures
+        assert trace_of(problem).reason == f"proven: there is no counterfactual{why}"
 
 
 def test_a_factual_value_off_the_grid_that_no_multiple_can_replace() -> None:
     size = FeatureSpec("size", Kind.NUMERICAL, 0, 1.5, constraint=Constraint.ONLY_UP, step=1)
     space, x = FeatureSpace((size, SPACE.features[1])), np.array([1.1, 0.5])
-    z, figures = search(problem_of(Stump(1.25), space=space, x=x, respect_steps=True, constraints=True))
+    problem = problem_of(Stump(1.25), space=space, x=x, respect_steps=True, constraints=True)
+    z, figures = search(problem)
     assert z is None
     assert figures["proven"] == 1
+    assert trace_of(problem).reason == "proven: there is no counterfactual: a feature has no plausible value"
 
 
 def test_a_model_that_is_no_forest_is_a_clear_error() -> None:
@@ -127,8 +133,10 @@ def test_a_limit_leaves_a_bound_and_no_proof(draw_forest: Callable[..., Any]) ->
     best, proof = search(problem)
     assert best is not None
     assert proof["proven"] == 1
-    z, figures = search(problem_of(model, space=space, x=np.full(6, 0.2)), seconds=1e-9)
+    problem = problem_of(model, space=space, x=np.full(6, 0.2))
+    z, figures = search(problem, seconds=1e-9)
     assert z is None
+    assert trace_of(problem).reason == "the limit of 1e-09 s came first: it is not known whether there is any"
     assert figures["proven"] == 0
     assert 0 <= figures["lower_bound"] <= proof["lower_bound"]
 
