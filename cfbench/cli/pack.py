@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,28 +23,34 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
 
     A packed record is read like any other: give its folder as --results. Of data sets whose rows may not be passed on,
     and of folders of your own, the results are kept without the rows: neither x nor z nor candidates.
+    Exits with 1 where something of the record cannot be read and is left out.
     """
     from cfbench.events import CellInfo
+    from cfbench.harness.sources import may_be_passed_on
     from cfbench.harness.store.packed import pack_record
     from cfbench.harness.store.record import Record
 
-    datasets = open_registry(plugins).datasets
+    registry = open_registry(plugins)
     withheld: set[str] = set()
 
     def bare(info: CellInfo) -> bool:
-        found = datasets.get(info.dataset)
-        if found is not None and found.entry.shareable and found.entry.folder is None:
+        if may_be_passed_on(info.dataset, registry):
             return False
         withheld.add(info.dataset)
         return True
 
     with Record.open(results) as record:
-        pack_record(record, output, bare=bare)
-        cells, pending = len(record.summaries()), len(record.pending())
+        packed = pack_record(record, output, bare=bare)
+        pending = len(record.pending())
     for problem in record.problems:
         tell("Warning", problem)
     if pending:
         click.echo(f"Warning: unfinished cells, whose waiting searches are left out: {pending:,}", err=True)
     size = sum(file.stat().st_size for file in output.iterdir() if file.is_file())
     without = f"; without rows: {', '.join(sorted(withheld))}" if withheld else ""
-    click.echo(f"{cells:,} cells packed into {output}, {size / 1e6:.1f} MB{without}")
+    click.echo(f"{packed.cells:,} cells packed into {output}, {size / 1e6:.1f} MB{without}")
+    if packed.left_out:
+        listed = ", ".join(packed.left_out)
+        click.echo(f"{len(packed.left_out):,} left out, since they cannot be read: {listed}", err=True)
+    if record.problems:
+        sys.exit(1)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfbench.dataset import Dataset
     from cfbench.entries import DatasetEntry
     from cfbench.harness.study import Study
+    from cfbench.registry import Registry
 
 DATA_VARIABLE = "CFBENCH_DATA_DIR"
 """Environment variable that names folders with tables, separated as in PATH."""
@@ -68,3 +69,9 @@ def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
 def datasets_of(study: Study) -> list[str]:
     """Return all data sets that a study names, its parts' included."""
     return [*study.datasets, *(name for part in study.parts for name in part.datasets or ())]
+
+
+def may_be_passed_on(name: str, registry: Registry) -> bool:
+    """Whether the rows of a data set may be published: not those of a folder of the user's, nor of one not at hand."""
+    found = registry.datasets.get(name)
+    return found is not None and found.entry.shareable and found.entry.folder is None

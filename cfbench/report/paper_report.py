@@ -96,17 +96,17 @@ def make_report(
     datasets, problems = _at_hand(registry, source)
     evidence = gather(record, registry, datasets)
     if not evidence.selection.cells:
-        raise _nothing(record.path, evidence, command)
+        raise _nothing(record.origin, evidence, command)
     accuracies = Accuracies(registry, models, datasets)
     found = claims(evidence.robust)
     complaints = [
         f"{text} (in {count} cells)" for text, count in evidence.complaints.items() if "not measured" not in text
     ]
     return Report(
-        record=str(record.path),
+        record=str(record.origin),
         claims=tuple(found),
         sections=(_verdicts(found), *_sections(registry, datasets, accuracies, evidence)),
-        gaps=gaps(evidence, record.path, command),
+        gaps=gaps(evidence, record.origin, command),
         problems=(*record.problems, *problems, *complaints),
     )
 

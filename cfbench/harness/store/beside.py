@@ -47,13 +47,13 @@ class Beside(RecordReading):
     """
 
     def __init__(self, own: RecordReading, published: RecordReading) -> None:
-        super().__init__(own.path, writing=False)
+        super().__init__(own.path, writing=False, origin=own.origin)
         self._sides = (own, published)
         theirs = published.summaries()
         fitting, left_out = _fitting(own.summaries(), theirs)
         if not fitting:
             raise RecordError(
-                f"nothing in {own.path} can be held against the published record: {told(left_out)}. The same "
+                f"nothing in {own.origin} can be held against the published record: {told(left_out)}. The same "
                 "tasks are run by `cfbench run --preset standard --searcher NAME`"
             )
         mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from cfbench.harness.store.checked import check_summary, checked_content, checked_info
+from cfbench.harness.store.lines import pack
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.store.summary import CellSummary
 
@@ -15,6 +17,8 @@ _SEQUENCES = ("fingerprints", "points", "row_ids", "tries", "successes", "result
 _NUMBERS = ("loss", "objective_value", "seconds")
 _ADDED = ("points", "results")
 """What lines of earlier versions lack."""
+NOTES = ("skipped", "failure")
+"""What an index alone says of a cell, its table being without it."""
 _PLAIN = [f.name for f in fields(CellSummary) if f.name not in ("info", *_SEQUENCES, *_NUMBERS)]
 
 
@@ -59,6 +63,8 @@ def summary_of(line: Mapping[str, Any]) -> CellSummary:
     values.update((name, _numbers(line[name])) for name in _NUMBERS)
     summary = CellSummary(info=checked_info(line["info"]), **values)
     check_summary(summary)
+    if summary.searches and not line.get("mark"):
+        raise ValueError(f"it counts {summary.searches:,} searches of no table")
     return summary
 
 
@@ -75,6 +81,20 @@ def is_understood(line: Mapping[str, Any]) -> bool:
 def is_outdated(line: Mapping[str, Any]) -> bool:
     """Whether an earlier version wrote a line, so that the cell's table says more."""
     return bool(line.get("mark")) and not all(name in line for name in _ADDED)
+
+
+def contradicted(made: Mapping[str, Any], line: Mapping[str, Any]) -> list[str]:
+    """Return what a line says otherwise than one that was made from the cell's table; why it was skipped aside.
+
+    Parameters
+    ----------
+    made : mapping
+        The content of a `CellLine`.
+    line : mapping
+        As the index holds it.
+    """
+    plain = json.loads(pack(made))
+    return [name for name, value in plain.items() if name not in NOTES and line.get(name) != value]
 
 
 def done_of(line: Mapping[str, Any]) -> dict[SearchId, str]:

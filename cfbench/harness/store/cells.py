@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import CellLine, done_of, mark_of
-from cfbench.harness.store.disk import explained, read_stored, set_aside, write_atomically
+from cfbench.harness.store.cell_line import NOTES, CellLine, done_of, mark_of
+from cfbench.harness.store.disk import explained, is_of_size, read_stored, set_aside, write_atomically
 from cfbench.harness.store.layout import keys_of_tables, table_path
 from cfbench.harness.store.rows import Row, SearchId
 from cfbench.harness.store.summarise import summarise
@@ -43,6 +44,15 @@ class Cells:
     def path(self, key: str) -> Path:
         """Where the file of a cell stands."""
         return table_path(self._folder, key)
+
+    def mark(self, key: str) -> str:
+        """Return the mark of a cell's file as it is now; empty where there is none, or none that may be read."""
+        data = self._bytes(key)
+        return "" if data is None else mark_of(data)
+
+    def fits(self, key: str, mark: str) -> bool:
+        """Whether a cell's file has the size that is in a mark: that much is seen without reading it."""
+        return is_of_size(self.path(key), mark)
 
     def read(self, key: str) -> tuple[StoredCell, str] | None:
         """Return a cell and the mark of its file; None where there is none, or none that can be read."""
@@ -85,11 +95,21 @@ class Cells:
         done = {(row["point"], row["repetition"]): row["status"] for row in rows}
         return CellLine(summarise(info, dict(content), eligible, rows), mark_of(data), done)
 
-    def line_from(self, stored: StoredCell, mark: str) -> CellLine:
-        """Return the line for the index of a cell as its file holds it."""
+    def line_from(self, stored: StoredCell, mark: str, noted: Mapping[str, Any] | None = None) -> CellLine:
+        """Return the line for the index of a cell as its file holds it.
+
+        Parameters
+        ----------
+        stored : StoredCell
+        mark : str
+        noted : mapping, optional
+            What the index has said of the cell: why it was skipped or failed stands nowhere else.
+        """
         from cfbench.harness.store import tables
 
         summary = summarise(stored.info, stored.content, stored.eligible, tables.rows_of(stored.table))
+        notes = {name: noted[name] for name in NOTES if noted is not None and isinstance(noted.get(name), str)}
+        summary = replace(summary, **notes)
         return CellLine(summary, mark, done_in(stored))
 
     def _bytes(self, key: str) -> bytes | None:

@@ -122,6 +122,8 @@ def check_summary(summary: CellSummary) -> None:
     for name, values in sequences.items():
         if not {*map(type, values)} <= _OF_A_POINT[name]:
             raise TypeError(f"{name} holds what is no number")
+    if not sum(summary.tries) == sum(summary.statuses.values()) == summary.searches:
+        raise ValueError("its counts of searches differ")
 
 
 def _check_texts(texts: Iterable[Any]) -> None:

@@ -98,6 +98,17 @@ def read_stored(path: Path, report: Callable[[str], None], *, writing: bool) -> 
         return None
 
 
+def is_of_size(path: Path, mark: str) -> bool:
+    """Whether a file has the size that its mark begins with; no file has that of an empty mark.
+
+    Of a file that the system does not let us look at, nothing else is known: whoever reads it says so.
+    """
+    try:
+        return mark.partition("-")[0] == str(path.stat().st_size)
+    except OSError:
+        return True
+
+
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, so that a sound one can take its place; no earlier copy is overwritten.
 

@@ -108,7 +108,7 @@ def opened_path(path: Path, *, write: bool) -> Path:
             f"{path} is a packed record, which is read only; `cfbench merge {path} --results DIR` makes one of it "
             "that can grow"
         )
-    from cfbench.harness.store.packed import unpacked
+    from cfbench.harness.store.unpacking import unpacked
 
     return unpacked(path)
 

@@ -5,25 +5,27 @@ The index also holds the values of points' results, so that a board opens no tab
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
-from cfbench.harness.store.disk import explained, read_stored, set_aside, write_atomically
+from cfbench.harness.store.cell_line import mark_of
+from cfbench.harness.store.disk import explained, is_of_size, read_stored, set_aside, write_atomically
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.layout import keys_of_tables, table_path
+from cfbench.harness.store.measure_line import contradicted, line_of, measured_in
 from cfbench.harness.store.point_values import (
     ID_COLUMNS,
     MetricId,
     PointValues,
     Results,
     is_understood,
-    packed,
     values_of_results,
 )
 from cfbench.harness.store.rows import SearchId
-from cfbench.harness.store.seal import is_whole
+from cfbench.harness.store.seal import NOT_WHOLE, is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from cfbench.space import FloatArray
 
 _ORDER = [*ID_COLUMNS, "point", "repetition"]
+_TABLE = re.compile(rb'"table":"(\d{1,15}-[0-9a-f]{8})"')
 
 
 class Measures:
@@ -90,7 +93,7 @@ class Measures:
         found = self._read(key)
         if found is not None:
             old = found[0].to_pandas()
-            counted |= _measured_in(found[1], of)
+            counted |= measured_in(found[1], of)
             kept = [metric not in replaced for metric in old[ID_COLUMNS].itertuples(index=False, name=None)]
             added = pd.concat([old[kept], added]) if any(kept) else added
         self._replace(key, added, of, counted, results)
@@ -106,7 +109,7 @@ class Measures:
 
     def measured(self, marks: Mapping[str, str]) -> dict[str, frozenset[MetricId]]:
         """Return what was measured from the present table of each cell, by the cells' marks."""
-        return {key: self._one(_measured_in(line, marks[key])) for key, line in self._present(marks)}
+        return {key: self._one(measured_in(line, marks[key])) for key, line in self._present(marks)}
 
     def point_values(self, marks: Mapping[str, str], results: Callable[[str], Results]) -> PointValues:
         """Return the values of points' results, of all that was measured from the present table of each cell.
@@ -127,18 +130,22 @@ class Measures:
         """Yield the lines of the cells that were measured as they are now, one at a time."""
         unread = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
         for key, line in self._index.contents():
-            if key in unread and is_understood(line):
+            if key in unread and is_understood(line) and self._fits(key, line.get("table")):
                 unread.discard(key)
-                if _measured_in(line, marks.get(key, "")):
+                if measured_in(line, marks.get(key, "")):
                     yield key, line
         for key in sorted(unread):
             found = self._read(key)
-            if found is not None and _measured_in(found[1], marks.get(key, "")):
+            if found is not None and measured_in(found[1], marks.get(key, "")):
                 yield key, found[1]
+
+    def _fits(self, key: str, mark: object) -> bool:
+        """Whether a cell's table has the size that the index says; a line of an earlier version says none."""
+        return mark is None or is_of_size(table_path(self._folder, key), str(mark))
 
     def measured_from(self, key: str, mark: str) -> frozenset[MetricId]:
         """Return what was measured from the table with that mark, of one cell."""
-        return self._one(_measured_in(self._index.get(key) or {}, mark))
+        return self._one(measured_in(self._index.get(key) or {}, mark))
 
     def _one(self, metrics: frozenset[MetricId]) -> frozenset[MetricId]:
         """Return one object for all sets that are equal: a run keeps one for every cell."""
@@ -147,21 +154,25 @@ class Measures:
     def complete_index(self, results: Callable[[str], Results]) -> None:
         """Write the lines that the index lacks, and replace it where it is damaged.
 
-        A line of an earlier version, without values, counts as lacking.
+        A line of an earlier version, without values, counts as lacking, and so does one of a table of another size.
 
         Parameters
         ----------
         results : callable
             Key in, the cell's results out.
         """
-        known = {key for key, payload in self._index.payloads() if b'"values":' in payload}
+        known = {
+            key
+            for key, payload in self._index.payloads()
+            if b'"values":' in payload and self._fits(key, _table_in(payload))
+        }
         if self._index.damaged:
             self._index.rewrite()
         for key in keys_of_tables(self._folder):
             found = self._read(key) if key not in known else None
             if found is not None:
                 values = values_of_results(found[0].to_pandas(), results(key))
-                self._index.put(key, _with_values(found[1], values))
+                self._index.put(key, line_of(found[1], values, found[2]))
 
     def _replace(self, key: str, frame: pd.DataFrame, of: str, counted: set[MetricId], results: Results) -> None:
         import pyarrow as pa
@@ -177,22 +188,43 @@ class Measures:
             raise RecordError(f"measures of cell {key} do not fit their schema: {error}") from error
         about = {"of": of, "measured": sorted(counted)}
         path = table_path(self._folder, key)
+        data = tables.encode_measures(table, about)
         with explained(path, "written"):
             if path.exists() and not self._is_whole(key):
                 set_aside(path)
-            write_atomically(path, tables.encode_measures(table, about))
-        self._index.put(key, _with_values(about, values_of_results(frame, results)))
+            write_atomically(path, data)
+        self._index.put(key, line_of(about, values_of_results(frame, results), mark_of(data)))
 
-    def _read(self, key: str) -> tuple[pa.Table, dict[str, Any]] | None:
+    def contradicted(self, key: str, mark: str, results: Results) -> list[str]:
+        """Return what the index says of a cell otherwise than its table of measures; nothing where no board reads it.
+
+        Parameters
+        ----------
+        key : str
+        mark : str
+            Of the cell's table.
+        results : sequence of (int, int) or None
+        """
+        line = self._index.get(key)
+        found = self._read(key) if line is not None and measured_in(line, mark) else None
+        if line is None or found is None:
+            return []
+        return contradicted(line_of(found[1], values_of_results(found[0].to_pandas(), results), found[2]), line)
+
+    def _read(self, key: str) -> tuple[pa.Table, dict[str, Any], str] | None:
+        """Return a cell's table, what it says of itself, and its mark."""
         from cfbench.harness.store import tables
 
         path = table_path(self._folder, key)
         data = read_stored(path, self._report, writing=self._writing)
         try:
-            return None if data is None else tables.decode_measures(data, key)
+            return None if data is None else (*tables.decode_measures(data, key), mark_of(data))
         except tables.UnreadableTableError as error:
-            self._report(f"{path} cannot be read ({error}); `cfbench measure` writes it anew")
+            self._report_damage(path, str(error))
             return None
+
+    def _report_damage(self, path: Path, why: str) -> None:
+        self._report(f"{path} cannot be read ({why}); `cfbench measure` writes it anew")
 
     def _is_whole(self, key: str) -> bool:
         """Whether the table of a cell is there and undamaged, so that what the index says of it can be had."""
@@ -200,7 +232,7 @@ class Measures:
         data = read_stored(path, self._report, writing=self._writing)
         if data is None or is_whole(data):
             return data is not None
-        self._report(f"{path} is damaged; what it says is measured again")
+        self._report_damage(path, NOT_WHOLE)
         return False
 
 
@@ -208,18 +240,10 @@ def _ids(frame: pd.DataFrame) -> set[MetricId]:
     return set(frame[ID_COLUMNS].itertuples(index=False, name=None))
 
 
-def _with_values(about: Mapping[str, Any], values: Mapping[MetricId, FloatArray]) -> dict[str, Any]:
-    """Return the line for the index: what a file says of itself, and the values in the order of its metrics."""
-    texts = {metric: packed(of_metric) for metric, of_metric in values.items()}
-    measured = ((metric, version, settings) for metric, version, settings in about["measured"])
-    return {**about, "values": [texts.get(metric, "") for metric in measured]}
-
-
-def _measured_in(line: Mapping[str, Any], mark: str) -> frozenset[MetricId]:
-    """Return what a line of the index, or a file, counts as measured from the table with that mark."""
-    if not mark or line.get("of") != mark or not is_understood(line):
-        return frozenset()
-    return frozenset((metric, version, settings) for metric, version, settings in line["measured"])
+def _table_in(payload: bytes) -> str | None:
+    """Return the mark of the table in a line of the index, unparsed; None from one of an earlier version."""
+    found = _TABLE.search(payload)
+    return None if found is None else found[1].decode("ascii")
 
 
 def _checked(key: str, table: pd.DataFrame) -> pd.DataFrame:

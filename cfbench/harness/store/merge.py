@@ -11,12 +11,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cfbench.digests import digest_of
 from cfbench.errors import RecordError
+from cfbench.harness.store.coordinates import objection_to
 from cfbench.harness.store.machines import add_machines, read_machines
 from cfbench.harness.store.merge_measures import take_measures
 from cfbench.harness.store.merge_rows import Union
-from cfbench.harness.store.model_fingerprints import refuse_mixed_models
+from cfbench.harness.store.model_fingerprints import FoldModels
 from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
@@ -115,18 +115,19 @@ def merge_records(
     opened = {path.resolve(): Record.open(path) for path in sources}
     if target.resolve() in opened:
         raise RecordError(f"{target} is to be merged into itself: leave it out, or name another directory")
+    existing = [Record.open(target)] if (target / "record.json").exists() else []
+    models = FoldModels([*existing, *opened.values()])
     if not mixed_models:
-        existing = [Record.open(target)] if (target / "record.json").exists() else []
-        refuse_mixed_models([*existing, *opened.values()])
+        models.refuse_mixed()
     asked = [Source.of(record) for record in opened.values()]
-    keys = sorted({key for source in asked for key in (*source.summaries, *source.pending)})
+    keys = sorted({key for source in asked for key in (*source.record.keys(), *source.pending)})
     report = MergeReport(cells=len(keys))
     with Record.open(target, write=True) as record:
         before = record.summaries()
         for done, key in enumerate(keys):
             if progress is not None:
                 progress(done, len(keys))
-            _merge_cell(key, record, before.get(key), asked, report, mixed_models=mixed_models)
+            _merge_cell(key, record, before.get(key), asked, report, None if mixed_models else models)
         for source in asked:
             add_machines(record.path, read_machines(source.record.path))
             report.damage += [f"{problem} (left out of the merge)" for problem in source.record.problems]
@@ -139,23 +140,23 @@ def _merge_cell(
     before: CellSummary | None,
     sources: Sequence[Source],
     report: MergeReport,
-    *,
-    mixed_models: bool,
+    models: FoldModels | None,
 ) -> None:
     union = Union(key, record)
     for source in sources:
         if key in source.summaries or key in source.pending:
             union.add(source.record, has_journal=key in source.pending)
     conflicts = list(union.conflicts)
-    if not mixed_models and len(union.fingerprints) > 1:
+    if models is not None and models.are_mixed(union.fingerprints, None if union.stored is None else union.stored[1]):
         conflicts.append(f"cell {key}: its searches asked differently fitted models; --mixed-models lets them in")
-    if union.stored is not None and digest_of(union.stored[1]) != key:
-        conflicts.append(f"cell {key}: its content is not what its key is made of, so it was altered")
+    objection = "" if union.stored is None else objection_to(key, union.stored[0], union.stored[1])
+    if objection:
+        conflicts.append(f"cell {key}: {objection}, so it was altered")
     if conflicts:
         report.conflicts += conflicts
         return
     noted = [source.summaries[key] for source in sources if key in source.summaries]
-    if union.stored is None and any(summary.searches for summary in noted):
+    if union.stored is None and (any(summary.searches for summary in noted) or not (noted or union.waiting)):
         return  # every table of it is damaged, which the report names
     if union.stored is None:
         _take_note(record, before, noted)

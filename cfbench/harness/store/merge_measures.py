@@ -45,7 +45,7 @@ def take_measures(info: CellInfo, record: Record, sources: Sequence[tuple[Record
             if differ.any():
                 labels = sorted({str(place[0]) for place in differ.index[differ]})
                 conflicts.append(
-                    f"cell {key} ({info.dataset}, {info.model}, {info.searcher}): {source.path} measures "
+                    f"cell {key} ({info.dataset}, {info.model}, {info.searcher}): {source.origin} measures "
                     f"{', '.join(labels)} differently; the values that were there are kept"
                 )
     return conflicts

@@ -59,7 +59,7 @@ class Union:
         self.conflicts: list[str] = []
         self._marks = {held.mark}
         self._origins: dict[SearchId, Path] = {}
-        self._path = record.path
+        self._path = record.origin
 
     @property
     def fingerprints(self) -> set[str]:
@@ -78,10 +78,10 @@ class Union:
             if self.stored is None:
                 self.stored, self.grown = about, True
             elif pack(self.stored[1]) != pack(about[1]) or self.stored[2] != about[2]:
-                self.conflicts.append(self._disagreement(about, source.path))
+                self.conflicts.append(self._disagreement(about, source.origin))
                 return
-            self._take(held.finished(), self.finished, source.path)
-        self._take(held.waiting, self.waiting, source.path)
+            self._take(held.finished(), self.finished, source.origin)
+        self._take(held.waiting, self.waiting, source.origin)
 
     def _take(self, rows: dict[SearchId, Row], into: dict[SearchId, Row], path: Path) -> None:
         different: list[SearchId] = []

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cfbench.events import CellInfo
-from cfbench.harness.store.cell_line import is_outdated, is_understood, results_of
+from cfbench.harness.store.cell_line import contradicted, is_outdated, is_understood, results_of
 from cfbench.harness.store.cells import Cells
 from cfbench.harness.store.held import Held
 from cfbench.harness.store.index import Index
@@ -34,10 +34,13 @@ class RecordReading:
     path : Path
     writing : bool
         Whether this process writes it, too, and so knows of every change.
+    origin : Path, optional
+        What the user has named, where it is a packed record, and `path` its copy in the cache.
     """
 
-    def __init__(self, path: Path, *, writing: bool) -> None:
+    def __init__(self, path: Path, *, writing: bool, origin: Path | None = None) -> None:
         self.path = path
+        self.origin = origin or path
         self.problems: list[str] = []
         """What could not be read, a sentence each; it grows while files are read, and what they held runs again."""
         self._writing = writing
@@ -47,6 +50,10 @@ class RecordReading:
         measured = Index(path / "measured.log", self._report)
         self._measures = Measures(path / "measures", measured, self._report, writing=writing)
         self._measured: dict[str, frozenset[MetricId]] | None = None  # kept by the writer alone
+
+    def keys(self) -> set[str]:
+        """Return the keys of all cells with a table or a line in the index, whether or not they can be read."""
+        return {*self._cells.keys(), *(key for key, _ in self._index.contents())}
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key, from the index.
@@ -106,8 +113,30 @@ class RecordReading:
         return Held(None if found is None else found[0], waiting, "" if found is None else found[1])
 
     def mark(self, key: str) -> str:
-        """Return the index's mark of a cell's table, which tells it from any other; empty where there is none."""
-        return str((self._index.get(checked_key(key)) or {}).get("mark", ""))
+        """Return the mark of a cell's table, which tells it from any other; empty where there is none."""
+        return self._cells.mark(checked_key(key))
+
+    def contradictions(self, key: str, held: Held) -> list[str]:
+        """Return what a board, which reads the indexes alone, takes for true of a cell and the cell's tables deny.
+
+        Parameters
+        ----------
+        key : str
+        held : Held
+            What `held` returns of the cell.
+
+        Returns
+        -------
+        list of str
+            A sentence for each index that contradicts its table.
+        """
+        if held.stored is None:
+            return []
+        made, line = self._cells.line_from(held.stored, held.mark), self._index.get(key)
+        found = [] if line is None or is_outdated(line) else contradicted(made.content(), line)
+        told = [f"index.log has another {', '.join(found)} than its table"] if found else []
+        found = self._measures.contradicted(key, held.mark, results_of(made.content()))
+        return told + ([f"measured.log has another {', '.join(found)} than its measures"] if found else [])
 
     def all_searches(self) -> pd.DataFrame:
         """Return the searches of all cells that have a table; `load_record` describes the frame."""
@@ -153,5 +182,7 @@ class RecordReading:
         return rows | dict(journal)
 
     def _report(self, problem: str) -> None:
+        if self.origin != self.path:  # the packed files were held against their digests when they were opened
+            problem = f"{self.origin}: its copy in your cache is damaged; remove {self.path}, and it is made anew"
         if problem not in self.problems:
             self.problems.append(problem)

@@ -34,10 +34,12 @@ class Record(RecordReading):
     path : Path
     lock : WriterLock or None
         None: open for reading.
+    origin : Path, optional
+        The packed record of which `path` is the copy in the cache.
     """
 
-    def __init__(self, path: Path, lock: WriterLock | None) -> None:
-        super().__init__(path, writing=lock is not None)
+    def __init__(self, path: Path, lock: WriterLock | None, origin: Path | None = None) -> None:
+        super().__init__(path, writing=lock is not None, origin=origin)
         self._lock = lock
 
     @classmethod
@@ -55,10 +57,11 @@ class Record(RecordReading):
         RecordError
             If it is no record or one of another version, may not be read or written, or another process writes it.
         """
-        path = opened_path(Path(path), write=write)
+        origin = Path(path)
+        path = opened_path(origin, write=write)
         exists = check_directory(path, write=write)
         if not write:
-            return cls(path, None)
+            return cls(path, None, origin)
         with explained(path, "written"):
             make_directory(path)
             record = cls(path, WriterLock.acquire(path / "lock"))

@@ -12,16 +12,17 @@ from cfbench.harness.store.lines import pack
 def complete_index(index: Index, cells: Cells) -> None:
     """Write the lines that the index lacks, from the cells' tables, and replace it where it is damaged.
 
-    A line of an earlier version, without something that summaries hold today, counts as lacking. Of cells without a
+    A line of an earlier version, without something that summaries hold today, counts as lacking, and so does one of a
+    table of another size. Of cells without a
     table, skipped or failed, nothing can be written; the next run notes them again.
     """
-    known = {key for key, line in index.contents() if is_understood(line)}
+    known = {key for key, line in index.contents() if is_understood(line) and cells.fits(key, line["mark"])}
     if index.damaged:
         index.rewrite()
     for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
         found = cells.read(key) if key not in known else None
         if found is not None:
-            index.put(key, cells.line_from(*found).content())
+            index.put(key, cells.line_from(*found, index.get(key)).content())
 
 
 def end_compactions(index: Index, cells: Cells, journals: Journals) -> None:
@@ -40,5 +41,5 @@ def end_compactions(index: Index, cells: Cells, journals: Journals) -> None:
         in_table = {pack(row) for row in tables.rows_of(stored.table)}
         if all(pack(row) in in_table for row in journals.read(key).values()):
             if (index.get(key) or {}).get("mark") != mark:
-                index.put(key, cells.line_from(stored, mark).content())
+                index.put(key, cells.line_from(stored, mark, index.get(key)).content())
             journals.remove(key)

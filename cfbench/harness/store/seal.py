@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 
+NOT_WHOLE = "it is cut off, damaged, or not from a record"
+"""What is said of a file whose checksum does not fit."""
 SEAL = b"cfbench-crc32-"
 OPEN = b"00000000"
 """A file carries its own checksum behind its last `SEAL`, computed with `OPEN` in its place: parquet's checksums leave

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from cfbench.harness.store.cell_line import is_outdated, summary_of
 from cfbench.harness.store.cells import Cells
@@ -12,7 +13,9 @@ from cfbench.harness.store.summary import CellSummary
 
 
 def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) -> dict[str, CellSummary]:
-    """Read the summaries; a cell whose table is gone is reported and left out.
+    """Read the summaries; a cell whose table is gone, or cannot be read, is reported and left out.
+
+    A table of another size than the index says is read itself: it is newer than the line, damaged or replaced.
 
     A line of an earlier version, which lacks something that summaries hold today, is passed over for the cell's table;
     whoever opens the record for writing brings it up to date.
@@ -31,23 +34,27 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
     """
     summaries: dict[str, CellSummary] = {}
     shared = SharedTables()
-    marked: list[str] = []
+    marks: dict[str, str] = {}
+    noted: dict[str, dict[str, Any]] = {}
     for key, line in index.contents():
         if is_outdated(line):
             continue
         try:
             summaries[key] = shared.summary(summary_of(line))
-            marked += [key] if line["mark"] else []
+            marks[key] = line["mark"]
+            noted |= {key: line} if summaries[key].skipped or summaries[key].failure else {}
         except (KeyError, TypeError, ValueError) as error:
             report(f"the index's line of cell {key} is not understood ({error!r}); its table is read instead")
     # After the index: a writer replaces the table first, so that whatever the index names is there.
     stored = set(cells.keys())
+    for key, mark in marks.items():
+        if mark and key not in stored:
+            report(f"{cells.path(key)} is missing; its cell runs again")
+            del summaries[key]
+        elif key in stored and not cells.fits(key, mark):
+            del summaries[key]
     for key in sorted(stored - summaries.keys()):
         found = cells.read(key)
         if found is not None:
-            summaries[key] = cells.line_from(*found).summary
-    for key in marked:
-        if key not in stored:
-            report(f"{cells.path(key)} is missing; its cell runs again")
-            del summaries[key]
+            summaries[key] = cells.line_from(*found, noted.get(key)).summary
     return summaries

@@ -19,7 +19,7 @@ from cfbench.harness.store.lines import encode_line, pack, scan
 from cfbench.harness.store.point_values import is_understood
 from cfbench.harness.store.rows import Row, checked_rows
 from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
-from cfbench.harness.store.seal import OPEN, SEAL, is_whole, sealed
+from cfbench.harness.store.seal import NOT_WHOLE, OPEN, SEAL, is_whole, sealed
 
 _ABOUT = b"cfbench_about"
 _VERSIONS = (b"cfbench_schema", b"cfbench_protocol")
@@ -97,7 +97,23 @@ def decode_measures(data: bytes, key: str) -> tuple[pa.Table, dict[str, Any]]:
     table, about = _decode(data, MEASURE_SCHEMA)
     if set(table["cell_key"].unique().to_pylist()) - {key} or not is_understood(about):
         raise UnreadableTableError("it holds the measures of another cell")
+    check_measures(table)
     return table, about
+
+
+def check_measures(table: pa.Table) -> None:
+    """Refuse measures that no metric gives.
+
+    Raises
+    ------
+    UnreadableTableError
+        If a search's measure is there twice, or is of a search that cannot be.
+    """
+    columns = [table[name].to_pylist() for name in ("metric", "version", "settings", "point", "repetition")]
+    if len(set(zip(*columns, strict=True))) < len(table):
+        raise UnreadableTableError("it holds a measure of a search twice")
+    if min((*columns[3], *columns[4]), default=0) < 0:
+        raise UnreadableTableError("it holds measures of a point or a repetition below 0")
 
 
 def search_table(rows: Iterable[Row]) -> pa.Table:
@@ -138,7 +154,7 @@ def _encode(table: pa.Table, about: Mapping[str, Any]) -> bytes:
 
 def _decode(data: bytes, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
     if not is_whole(data):
-        raise UnreadableTableError("it is cut off, damaged, or not from a record")
+        raise UnreadableTableError(NOT_WHOLE)
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         table = file.read(use_threads=False)

@@ -126,6 +126,16 @@ def test_a_packed_record_is_verified_like_any_other(results: Path, tmp_path: Pat
     assert "3 counterfactuals judged again, 2 searches run again" in result.stdout
 
 
+def test_a_damaged_cell_is_not_counted_as_packed(results: Path, tmp_path: Path) -> None:
+    (table,) = results.glob("cells/*/*.parquet")
+    table.write_bytes(table.read_bytes()[:-1])
+    result = invoke("pack", "--results", str(results), "--output", str(tmp_path / "packed"))
+    assert result.exit_code == 1
+    assert result.stdout.startswith("0 cells packed into")
+    assert f"{table} cannot be read (it is cut off" in result.stderr
+    assert f"1 left out, since they cannot be read: {table.stem}" in result.stderr
+
+
 def test_rows_that_may_not_be_passed_on_are_not_packed(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from cfbench.errors import RecordError
 from cfbench.harness.runner import Run
 from cfbench.harness.shard import Shard, shard_of
+from cfbench.harness.store.lines import encode_line, scan
 from cfbench.harness.store.merge import MergeReport, merge_records
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
@@ -143,6 +144,44 @@ def test_different_results_of_one_search_are_named_and_only_their_cell_is_left_o
     fresh = merge_records([tmp_path / "a", tmp_path / "b"], tmp_path / "fresh")
     assert len(fresh.conflicts) == 1
     assert len(record_digest(tmp_path / "fresh")) == len(before) - 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"loss": 0.125, "search_queries": 7}, "the first differ in loss, search_queries"),
+        ({"model_fingerprint": "0" * 32}, "the first differ in model_fingerprint"),
+    ],
+)
+def test_a_changed_table_whose_index_was_left_alone_is_a_conflict(
+    toys: Toys, tmp_path: Path, changes: dict[str, Any], named: str
+) -> None:
+    toys.run(tmp_path / "a", **STUDY)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    index = (tmp_path / "b" / "index.log").read_bytes()
+    altered(tmp_path / "b", **changes)
+    (tmp_path / "b" / "index.log").write_bytes(index)
+    merge_records([tmp_path / "a"], tmp_path / "merged")
+    before = record_digest(tmp_path / "merged")
+    conflict = merge_records([tmp_path / "b"], tmp_path / "merged", mixed_models=True).conflicts[0]
+    assert min(before) in conflict
+    assert named in conflict
+    assert record_digest(tmp_path / "merged") == before
+
+
+def test_a_model_that_no_index_names_is_refused_without_the_flag(toys: Toys, tmp_path: Path) -> None:
+    toys.run(tmp_path / "a", **{**STUDY, "folds": (0,), "points": 1})
+    key = min(record_digest(tmp_path / "a"))
+    altered(tmp_path / "a", model_fingerprint="0" * 32)
+    index = tmp_path / "a" / "index.log"
+    lines = [json.loads(line.payload) for line in scan(index.read_bytes()).lines]
+    lines[-1]["fingerprints"] = lines[0]["fingerprints"]
+    index.write_bytes(b"".join(encode_line(json.dumps(line, separators=(",", ":")).encode()) for line in lines))
+    report = merge_records([tmp_path / "a"], tmp_path / "merged")
+    (conflict,) = report.conflicts
+    assert conflict == f"cell {key}: its searches asked differently fitted models; --mixed-models lets them in"
+    assert (report.cells, report.added) == (2, 1)
+    assert merge_records([tmp_path / "a"], tmp_path / "merged", mixed_models=True).complete
 
 
 def test_times_may_differ_and_so_may_what_the_clock_ended(toys: Toys, tmp_path: Path) -> None:

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.caches import cache_folder
 from cfbench.harness.store.machines import add_machines, read_machines
-from cfbench.harness.store.packed import TABLES, pack_record, unpacked
+from cfbench.harness.store.packed import TABLES, Packed, file_digest, pack_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
+from cfbench.harness.store.unpacking import unpacked
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"searcher": {"name": "cogs", "population_size": 50}}
@@ -113,18 +117,93 @@ def test_damage_is_told_and_nothing_is_left_in_the_cache(results: Path, tmp_path
     packed = tmp_path / "packed"
     with Record.open(results) as record:
         pack_record(record, packed)
+    cache = cache_folder("unpacked")
     data = bytearray((packed / "searches.parquet").read_bytes())
     data[100] ^= 1
     (packed / "searches.parquet").write_bytes(bytes(data))
     with pytest.raises(RecordError, match=r"searches\.parquet is damaged: its digest is not the one in packed\.json"):
         Record.open(packed)
-    assert list((tmp_path / "cache" / "unpacked").iterdir()) == []
+    assert list(cache.iterdir()) == []
     (packed / "searches.parquet").unlink()
     with pytest.raises(RecordError, match=r"searches\.parquet cannot be read: No such file"):
         Record.open(packed)
     (packed / "packed.json").write_text("[]")
     with pytest.raises(RecordError, match=r"packed\.json is damaged"):
         Record.open(packed)
+
+
+def reseal(packed: Path, name: str, edit: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the rows of a file and its digest, as somebody who makes results up would."""
+    table = pq.read_table(packed / name)
+    rows = table.to_pylist()
+    edit(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), packed / name)
+    about = json.loads((packed / "packed.json").read_text())
+    about["files"][name] = file_digest((packed / name).read_bytes())
+    (packed / "packed.json").write_text(json.dumps(about))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_file_that_changed_after_it_was_unpacked_is_noticed(results: Path, tmp_path: Path, name: str) -> None:
+    packed = tmp_path / "packed"
+    with Record.open(results) as record:
+        pack_record(record, packed)
+    Record.open(packed).close()
+    whole = (packed / name).read_bytes()
+    (packed / name).write_bytes(whole[:-1])
+    with pytest.raises(RecordError, match=rf"{name} is damaged: its digest"):
+        Record.open(packed)
+    (packed / name).unlink()
+    with pytest.raises(RecordError, match=rf"{name} cannot be read"):
+        Record.open(packed)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "fault"),
+    [
+        (TABLES[0], lambda rows: rows.append(rows[0]), "names a cell twice"),
+        (TABLES[0], lambda rows: rows[1].update(key="0" * 32), "says of cell 0000.* what belongs to another"),
+        (TABLES[1], lambda rows: rows[0].update(cell_key="0" * 32), "rows of cell 0000.*, which has no searches there"),
+        (TABLES[1], lambda rows: rows.append(rows[0]), "does not hold the rows of each cell together"),
+        (TABLES[1], lambda rows: rows.insert(0, rows[0]), "point 0, repetition 0: it is there twice"),
+        (TABLES[1], lambda rows: rows[1].update(status="bogus"), "point 1, repetition 0: column 'status'"),
+        (TABLES[1], lambda rows: rows[1].update(wall_seconds=-1.0), "point 1, repetition 0: column 'wall_seconds'"),
+        (TABLES[2], lambda rows: rows.append(rows[0]), "no metric gives: it holds a measure of a search twice"),
+        (TABLES[2], lambda rows: rows[0].update(point=-1), "no metric gives: .*below 0"),
+    ],
+)
+def test_rows_that_no_search_gives_are_named(
+    results: Path, tmp_path: Path, name: str, edit: Callable[[list[dict[str, Any]]], None], fault: str
+) -> None:
+    packed = tmp_path / "packed"
+    with Record.open(results) as record:
+        pack_record(record, packed)
+    reseal(packed, name, edit)
+    with pytest.raises(RecordError, match=rf"{name} .*{fault}"):
+        Record.open(packed)
+
+
+def test_a_damaged_copy_in_the_cache_is_named_with_the_packed_record(results: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    with Record.open(results) as record:
+        pack_record(record, packed)
+    (table,) = unpacked(packed).glob(f"cells/ff/{OTHER_KEY}.parquet")
+    table.write_bytes(b"")
+    with Record.open(packed) as record:
+        assert record.rows(OTHER_KEY) == []
+        assert (record.origin, record.path) == (packed, unpacked(packed))
+        assert record.problems == [
+            f"{packed}: its copy in your cache is damaged; remove {unpacked(packed)}, and it is made anew"
+        ]
+
+
+def test_a_cell_that_cannot_be_read_is_left_out_and_named(results: Path, tmp_path: Path) -> None:
+    (results / "cells" / "ff" / f"{OTHER_KEY}.parquet").write_bytes(b"PAR1")
+    with Record.open(results) as record:
+        assert pack_record(record, tmp_path / "packed") == Packed(2, (OTHER_KEY,))
+        assert f"{OTHER_KEY}.parquet cannot be read" in record.problems[0]
+    with Record.open(tmp_path / "packed") as again:
+        assert OTHER_KEY not in again.summaries()
 
 
 def test_other_versions_are_refused(results: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_points_value_is_that_of_its_result(path: Path, info: CellInfo) -> Non
 
 def test_no_table_is_opened_for_them(path: Path, info: CellInfo) -> None:
     for file in path.glob("measures/*/*"):
-        file.write_bytes(b"")
+        file.write_bytes(bytes(file.stat().st_size))
     reader = Record.open(path)
     assert same(reader.point_values().of(ROBUST)[info.key], [0.5, 0.8, np.nan])
     assert reader.problems == []
@@ -92,13 +92,13 @@ def without(path: Path, *names: str) -> None:
 def test_an_earlier_versions_record_is_read_from_its_tables_and_brought_up_to_date(path: Path, info: CellInfo) -> None:
     before = Record.open(path).summaries()
     without(path / "index.log", "points", "results")
-    without(path / "measured.log", "values")
+    without(path / "measured.log", "values", "table")
     reader = Record.open(path)
     assert reader.summaries() == before
     assert same(reader.point_values().of(ROBUST)[info.key], [0.5, 0.8, np.nan])
     assert reader.problems == []
     Record.open(path, write=True).close()
-    for name, field in (("index.log", b'"results":'), ("measured.log", b'"values":')):
+    for name, field in (("index.log", b'"results":'), ("measured.log", b'"table":')):
         assert field in scan((path / name).read_bytes()).lines[-1].payload
     assert same(Record.open(path).point_values().of(ROBUST)[info.key], [0.5, 0.8, np.nan])
 
