@@ -11,6 +11,7 @@ import click
 from cfbench.cli.counting import count_cells
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
 from cfbench.cli.telling import tell
+from cfbench.counts import plural
 
 SHOWN = 20
 """So many faults are listed; the others are counted."""
@@ -31,8 +32,9 @@ def command(
     """Verify the record in DIRECTORY, a packed one included; nothing in it is changed.
 
     Every counterfactual is judged again: is it plausible, does the model put it into the target class, are its loss and
-    its parts what the record says? Then a random sample of the searches is run again, and must give the same rows.
-    Exits with 1 where anything is not as the record says.
+    its parts what the record says? What boards read is held against the cells' tables. Then a random sample of the
+    searches is run again, and must give the same rows. Exits with 1 where anything is not as the record says, or cannot
+    be told; results on data that may not be passed on, whose table is not at hand, are counted and excused.
     """
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.sources import data_source
@@ -45,19 +47,27 @@ def command(
     worker = Worker(setup, registry, told=lambda sentence: tell("Note", sentence))
     with Record.open(directory) as record:
         found = verify_record(record, worker, registry, sample=sample, seed=seed, progress=count_cells)
-        found.faults += record.problems
+        waiting = len(record.pending())
     click.echo(
         f"{found.searches:,} searches in {found.cells:,} cells: {found.judged:,} counterfactuals judged again, "
         f"{found.ran_again:,} searches run again"
     )
     if found.bare:
         click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")
-    for reason, count in found.left_out.most_common():
-        tell("Warning", f"{count:,} searches could not be looked at: {reason}")
+    if waiting:
+        click.echo(f"{plural(waiting, 'cell')} with searches that wait to be finished, which were not looked at")
+    for reason, count in found.withheld.most_common():
+        tell("Warning", f"{plural(count, 'search')} could not be looked at: {reason}")
+    for reason, count in found.unverified.most_common(SHOWN):
+        tell("Not verified", f"{plural(count, 'search')}: {reason}")
+    if len(found.unverified) > SHOWN:
+        click.echo(f"Not verified: and {len(found.unverified) - SHOWN:,} more reasons", err=True)
     for fault in found.faults[:SHOWN]:
         tell("Wrong", fault)
     if len(found.faults) > SHOWN:
         click.echo(f"Wrong: and {len(found.faults) - SHOWN:,} more", err=True)
     click.echo(f"{len(found.faults):,} are not as the record says")
-    if found.faults:
+    if not found.searches:
+        tell("Not verified", f"{directory} holds no finished search")
+    if not found.is_sound:
         sys.exit(1)

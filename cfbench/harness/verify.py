@@ -7,32 +7,39 @@ searches are deterministic for one fitted model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfbench.dataset import Dataset
-from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError, StudyError
+from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
+from cfbench.events import CellInfo
 from cfbench.harness.fitted import eligible_points
 from cfbench.harness.plan import Cell
-from cfbench.harness.search import Ground, SearchTask, judge_of
+from cfbench.harness.search import SearchTask
+from cfbench.harness.sources import may_be_passed_on
+from cfbench.harness.store.coordinates import objection_to
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.rows import Row, checked_row
 from cfbench.harness.store.schema import TIME_COLUMNS
 from cfbench.harness.store.summary import CellSummary
-from cfbench.harness.variants import Variant, build_settings
+from cfbench.harness.variants import Variant
+from cfbench.harness.verified_cell import has_result, misnamed, unasked, wrong_rows
 from cfbench.harness.worker import Worker
 from cfbench.outcome import Status
 from cfbench.registry import Registry
-from cfbench.space import IntArray
+
+if TYPE_CHECKING:
+    from cfbench.harness.store.tables import StoredCell
 
 ROWS = ("x", "z", "candidates")
 """The columns that a published record lacks where the data may not be passed on."""
 
-JUDGED = ("loss", "gower", "l0", "cost", "objective_value")
-"""The columns that the judge computes from `z`; they must come out bit for bit."""
+_OTHER_MODEL = (
+    "training can differ between machines in the last bits, and then only the machine that made the record, or its "
+    "fitted models (CFBENCH_CACHE_DIR, if you trust whoever made them), can tell"
+)
 
 
 @dataclass
@@ -52,8 +59,10 @@ class Verification:
         Searches that were run again.
     faults : list of str
         What is not as the record says, a sentence each.
-    left_out : Counter of str
-        Why searches could not be looked at, with their number.
+    withheld : Counter of str
+        Why searches on data that are not passed on could not be looked at, with their number: that is nobody's fault.
+    unverified : Counter of str
+        Why other searches could not be looked at, or not wholly, with their number.
     """
 
     cells: int = 0
@@ -62,7 +71,13 @@ class Verification:
     bare: int = 0
     ran_again: int = 0
     faults: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)
+    unverified: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether something was looked at, all of it that can be, and nothing is wrong."""
+        return not (self.faults or self.unverified) and self.searches > 0
 
 
 def verify_record(
@@ -90,82 +105,65 @@ def verify_record(
         Told how many cells of how many are judged.
     """
     found = Verification()
-    summaries = [summary for summary in record.summaries().values() if summary.searches]
-    summaries.sort(key=lambda summary: (summary.info.dataset, summary.info.fold, summary.info.model, summary.info.key))
+    summaries = record.summaries()
+    places = {key: (cell.info.dataset, cell.info.fold, cell.info.model, key) for key, cell in summaries.items()}
     repeatable: list[tuple[Cell, Row]] = []
-    for done, summary in enumerate(summaries):
+    for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
         progress(done, len(summaries))
-        found.cells += 1
-        found.searches += summary.searches
-        cell = _cell(summary)
-        if digest_of(summary.content) != summary.info.key:
-            found.faults.append(f"{_named(cell)}: its key is not the digest of what it says of itself")
-            continue
+        held = record.held(key)
+        rows = list(held.finished().values())
+        summary = summaries[key] if held.stored is None else replace(summaries[key], **_stored(held.stored))
+        found.cells += bool(rows)
+        found.searches += len(rows)
+        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(key, held)]
         try:
-            _check_versions(cell, registry, ("model", "objective"))
-            ground = worker.ground(cell)
+            cell = _verified_cell(key, summary, registry)
         except CfbenchError as error:
-            found.left_out[str(error)] += summary.searches
+            found.faults.append(f"{_named(summary.info)}: {error}")
             continue
-        rows = sorted(record.rows(summary.info.key), key=lambda row: (row["point"], row["repetition"]))
-        known = [row for row in rows if row["model_fingerprint"] == ground.fingerprint]
-        if len(known) < len(rows):
-            other = f"{cell.info.model} on {cell.info.dataset}, fold {cell.fold}, is fitted differently here"
-            found.left_out[f"{other}; `cfbench fit` models can be copied from where the record was made"] += len(
-                rows
-            ) - len(known)
-        found.faults += _judge(cell, ground, summary, known, registry, found)
-        repeatable += [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
+        if rows:
+            known = _judge(cell, summary.eligible, rows, worker, registry, found)
+            repeatable += [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
     progress(len(summaries), len(summaries))
     for place in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample]):
         cell, row = repeatable[place]
         _run_again(cell, row, worker, registry, found)
+    found.faults += record.problems
     return found
 
 
 def _judge(
-    cell: Cell, ground: Ground, summary: CellSummary, rows: list[Row], registry: Registry, found: Verification
-) -> Iterator[str]:
-    """Yield what is wrong with a cell's rows, without any search."""
-    dataset = ground.dataset
-    objective = build_settings(registry.objective(cell.objective.name).entry.objective, cell.objective.settings)
-    eligible = eligible_points(ground.model, dataset, ground.fold)
-    if summary.eligible != len(eligible):
-        yield f"{_named(cell)}: it says {summary.eligible} eligible points, and the fold has {len(eligible)}"
-    results: list[Row] = []
-    for row in rows:
-        objection = _objection(row, dataset, eligible)
-        if objection:
-            yield f"{_where(cell, row)}: {objection}"
-        elif row["z"] is not None and row["loss"] is not None:
-            results.append(row)
-        found.bare += row["z"] is None and row["loss"] is not None
-    found.judged += len(results)
-    for row in results:
-        judge = judge_of(SearchTask(cell, row["point"], row["row_id"], row["repetition"]), ground, objective)
-        verdict = judge.verdict(np.array(row["z"]), returns_sets=False)
-        wrong = [name for name in JUDGED if getattr(verdict, name) != row[name]]
-        if verdict.status is not Status.FOUND:
-            yield f"{_where(cell, row)}: z is no counterfactual: {verdict.reason}"
-        elif wrong:
-            yield f"{_where(cell, row)}: of z as it stands there, other values come out for {', '.join(wrong)}"
-    if results:
-        classes = ground.model.predict(np.array([row["z"] for row in results]))
-        for row, answer in zip(results, classes, strict=True):
-            if answer != dataset.target:
-                yield f"{_where(cell, row)}: the model itself puts z into class {answer}, not {dataset.target}"
-
-
-def _objection(row: Row, dataset: Dataset, eligible: IntArray) -> str:
-    """Say what a row contradicts before its result is looked at; empty where nothing."""
-    if not (row["point"] < len(eligible) and eligible[row["point"]] == row["row_id"]):
-        return f"row {row['row_id']} of the data set is not that eligible point"
-    if row["x"] and row["x"] != dataset.X[row["row_id"]].tolist():
-        return f"x is not row {row['row_id']} of the data set"
-    if row["loss"] is None:
-        return "it is called found, and has no loss" if row["status"] == Status.FOUND else ""
-    succeeded = row["status"] in (Status.FOUND, Status.BUDGET_EXHAUSTED)
-    return "" if succeeded else f"it has a loss, and is called {row['status']}"
+    cell: Cell, said: int, rows: list[Row], worker: Worker, registry: Registry, found: Verification
+) -> list[Row]:
+    """Note what is wrong with a cell's rows, and what cannot be told; return those that can be run again."""
+    try:
+        _check_versions(cell, registry, ("model", "objective"))
+        ground = worker.ground(cell)
+        if ground.dataset.digest != cell.content["dataset"]["digest"]:
+            raise DataError(f"data set {cell.dataset} has another table or annotation here: it was made with another")
+    except CfbenchError as error:
+        absent = isinstance(error, UnavailableError) and not may_be_passed_on(cell.dataset, registry)
+        (found.withheld if absent else found.unverified)[str(error)] += len(rows)
+        return []
+    known = [row for row in rows if row["model_fingerprint"] == ground.fingerprint]
+    if len(known) < len(rows):
+        other = f"{cell.info.model} on {cell.info.dataset}, fold {cell.fold}, is fitted differently here"
+        found.unverified[f"{other}; {_OTHER_MODEL}"] += len(rows) - len(known)
+    gaps = unasked(rows)
+    if gaps:
+        found.unverified[f"{_named(cell.info)}: {gaps}"] += len(rows)
+    eligible = eligible_points(ground.model, ground.dataset, ground.fold)
+    if known and said != len(eligible):
+        found.faults.append(f"{_named(cell.info)}: it says {said} eligible points, and the fold has {len(eligible)}")
+    bare = sum(row["loss"] is not None and row["z"] is None for row in known)
+    found.bare += bare
+    if bare and may_be_passed_on(cell.dataset, registry):
+        found.unverified[f"rows of {cell.dataset} are left out, which may be passed on: pack the record again"] += bare
+    found.judged += sum(map(has_result, known))
+    found.faults += [
+        f"{_where(cell, row)}: {fault}" for row, fault in wrong_rows(cell, ground, known, eligible, registry)
+    ]
+    return known
 
 
 def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: Verification) -> None:
@@ -173,7 +171,7 @@ def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: 
         _check_versions(cell, registry, ("searcher",))
         again = checked_row(worker.search(SearchTask(cell, row["point"], row["row_id"], row["repetition"])))
     except CfbenchError as error:
-        found.left_out[str(error)] += 1
+        found.unverified[str(error)] += 1
         return
     found.ran_again += 1
     unseen = {*TIME_COLUMNS, *(() if row["x"] else ROWS)}
@@ -192,6 +190,29 @@ def _check_versions(cell: Cell, registry: Registry, kinds: tuple[str, ...]) -> N
                 f"{kind} {said['name']} has version {here} here, and the record was made with version "
                 f"{said['version']}: install that one"
             )
+
+
+def _verified_cell(key: str, summary: CellSummary, registry: Registry) -> Cell:
+    """Return the cell that a record tells of.
+
+    Raises
+    ------
+    CfbenchError
+        If it is not the one that its key, its coordinates and its settings name.
+    """
+    objection = objection_to(key, summary.info, summary.content)
+    if objection:
+        raise RecordError(objection)
+    cell = _cell(summary)
+    objection = misnamed(cell, registry)
+    if objection:
+        raise RecordError(objection)
+    return cell
+
+
+def _stored(stored: StoredCell) -> dict[str, Any]:
+    """Return what a cell's table says of the cell, in place of what the index does."""
+    return {"info": stored.info, "content": stored.content, "eligible": stored.eligible}
 
 
 def _cell(summary: CellSummary) -> Cell:
@@ -220,11 +241,10 @@ def _cell(summary: CellSummary) -> Cell:
     )
 
 
-def _named(cell: Cell) -> str:
-    info = cell.info
-    constraints = ", constraints" if cell.constraints else ""
+def _named(info: CellInfo) -> str:
+    constraints = ", constraints" if info.constraints else ""
     return f"{info.searcher} on {info.dataset}, {info.model}, {info.objective}, fold {info.fold}{constraints}"
 
 
 def _where(cell: Cell, row: Row) -> str:
-    return f"{_named(cell)}, point {row['point']}, repetition {row['repetition']}"
+    return f"{_named(cell.info)}, point {row['point']}, repetition {row['repetition']}"

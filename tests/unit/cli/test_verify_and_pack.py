@@ -99,20 +99,22 @@ def test_a_cell_that_is_not_what_its_key_says_is_told(results: Path) -> None:
         record.adopt(summary.info, {**summary.content, "seed": 43}, summary.eligible, record.rows(key))
     result = invoke("verify", str(results))
     assert result.exit_code == 1
-    assert "its key is not the digest of what it says of itself" in result.stderr
+    assert "its key is not the digest of what it says was run" in result.stderr
 
 
-def test_what_cannot_be_looked_at_is_said_and_is_no_fault(results: Path) -> None:
+def test_what_cannot_be_told_is_not_verified(results: Path) -> None:
     change(results, lambda rows: rows[0].update(model_fingerprint="0" * 32))
     result = invoke("verify", str(results))
-    assert result.exit_code == 0
-    assert "1 searches could not be looked at: threshold on toy, fold 0, is fitted differently here" in result.stderr
+    assert result.exit_code == 1
+    assert "Not verified: 1 search: threshold on toy, fold 0, is fitted differently here" in result.stderr
+    assert "0 are not as the record says" in result.stdout
     with Record.open(results, write=True) as record:
         ((key, summary),) = record.summaries().items()
         content = {**summary.content, "model": {**summary.content["model"], "version": "99"}}
-        info = replace(summary.info, key=digest_of(content))
+        info = replace(summary.info, key=digest_of(content), versions={**summary.info.versions, "model": "99"})
         record.adopt(info, content, summary.eligible, [row | {"cell_key": info.key} for row in record.rows(key)])
     result = invoke("verify", str(results))
+    assert result.exit_code == 1
     assert "model threshold has version 1 here, and the record was made with version 99" in result.stderr
 
 
@@ -148,10 +150,13 @@ def test_rows_that_may_not_be_passed_on_are_not_packed(
     result = CliRunner().invoke(cli, arguments)
     assert result.stdout.rstrip().endswith("; without rows: toy")
     assert cfbench.load_record(packed)["z"].tolist() == [None] * 3
-    result = invoke("verify", str(packed))
+    result = CliRunner().invoke(cli, ["verify", str(packed), "--plugin", str(private)])
     assert result.exit_code == 0, result.stderr
     assert "3 counterfactuals are kept without their rows: only running them again can tell" in result.stdout
     assert "0 counterfactuals judged again, 3 searches run again" in result.stdout
+    result = invoke("verify", str(packed))
+    assert result.exit_code == 1
+    assert "3 searches: rows of toy are left out, which may be passed on: pack the record again" in result.stderr
 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
