@@ -70,7 +70,7 @@ def wrong_rows(
     objective = build_settings(registry.objective(cell.objective.name).entry.objective, cell.objective.settings)
     counterfactuals: list[Row] = []
     for row in rows:
-        objection = _objection(row, ground.dataset, eligible)
+        objection = _objection(row, cell, ground.dataset, eligible)
         if not objection and has_result(row):
             task = SearchTask(cell, row["point"], row["row_id"], row["repetition"])
             objection = _misjudged(row, judge_of(task, ground, objective))
@@ -89,12 +89,15 @@ def has_result(row: Row) -> bool:
     return row["z"] is not None and row["loss"] is not None
 
 
-def _objection(row: Row, dataset: Dataset, eligible: IntArray) -> str:
+def _objection(row: Row, cell: Cell, dataset: Dataset, eligible: IntArray) -> str:
     """Say what a row contradicts before its result is looked at; empty where nothing."""
     if not (row["point"] < len(eligible) and eligible[row["point"]] == row["row_id"]):
         return f"row {row['row_id']} of the data set is not that eligible point"
     if row["x"] and row["x"] != dataset.X[row["row_id"]].tolist():
         return f"x is not row {row['row_id']} of the data set"
+    if row["status"] == Status.TIMED_OUT and (cell.time_limit is None or row["wall_seconds"] < cell.time_limit):
+        limit = cell.time_limit or "none"
+        return f"it is called {row['status']} after {row['wall_seconds']:g} s, and its limit is {limit}"
     if row["loss"] is None:
         return "it is called found, and has no loss" if row["status"] == Status.FOUND else ""
     succeeded = row["status"] in (Status.FOUND, Status.BUDGET_EXHAUSTED)

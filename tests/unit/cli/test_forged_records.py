@@ -104,6 +104,10 @@ def test_rows_that_no_search_gives(results: Path, edit: Callable[[list[Row]], No
         ({"z": [1e308, 40.0, 0.0]}, "z is no counterfactual: size = "),
         ({"candidates": [[1.0, 2.0, 0.0]]}, "z is not the best of its candidates"),
         ({"candidates": []}, "z is not the best of its candidates"),
+        (
+            {"status": "timed_out", "z": None, "loss": None, "wall_seconds": 2.5},
+            "it is called timed_out after 2.5 s, and its limit is none",
+        ),
         ({"point": 2**62}, "is not that eligible point"),
         ({"row_id": 2**62}, "is not that eligible point"),
     ],
