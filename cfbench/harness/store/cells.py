@@ -19,6 +19,9 @@ from cfbench.harness.store.summarise import summarise
 if TYPE_CHECKING:
     from cfbench.harness.store.tables import StoredCell
 
+RUNS_AGAIN = "its cell runs again with the next `cfbench run` of its study"
+"""How a table that cannot be read is mended."""
+
 
 class Cells:
     """One parquet file a finished cell.
@@ -71,7 +74,7 @@ class Cells:
         data = self._bytes(key)
         if data is None:
             if line is not None and line.get("mark") and not os.path.lexists(self.path(key)):
-                self._report(f"{self.path(key)} is missing; its cell runs again")
+                self._report(f"{self.path(key)} is missing; {RUNS_AGAIN}")
             return {}
         if line is not None and line.get("mark") == mark_of(data):
             with contextlib.suppress(KeyError, TypeError, ValueError):  # it says what no cfbench writes
@@ -121,7 +124,7 @@ class Cells:
         try:
             return tables.decode_cell(data, key), mark_of(data)
         except tables.UnreadableTableError as error:
-            self._report(f"{self.path(key)} cannot be read ({error}); its cell runs again")
+            self._report(f"{self.path(key)} cannot be read ({error}); {RUNS_AGAIN}")
             return None
 
 

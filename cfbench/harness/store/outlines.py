@@ -10,7 +10,7 @@ from typing import Any
 
 from cfbench.events import CellInfo
 from cfbench.harness.store.cell_line import done_of, summary_of
-from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.cells import RUNS_AGAIN, Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.store.summary import CellSummary
@@ -70,7 +70,7 @@ def outlines(index: Index, cells: Cells, report: Callable[[str], None]) -> Itera
         stored = key in unread
         unread.discard(key)
         if line["mark"] and not stored and not cells.path(key).exists():
-            report(f"{cells.path(key)} is missing; its cell runs again")
+            report(f"{cells.path(key)} is missing; {RUNS_AGAIN}")
             continue
         yield found
     for key in sorted(unread):

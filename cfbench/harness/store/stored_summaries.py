@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfbench.harness.store.cell_line import is_outdated, summary_of
-from cfbench.harness.store.cells import Cells
+from cfbench.harness.store.cells import RUNS_AGAIN, Cells
 from cfbench.harness.store.index import Index
 from cfbench.harness.store.shared_tables import SharedTables
 from cfbench.harness.store.summary import CellSummary
@@ -49,7 +49,7 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
     stored = set(cells.keys())
     for key, mark in marks.items():
         if mark and key not in stored:
-            report(f"{cells.path(key)} is missing; its cell runs again")
+            report(f"{cells.path(key)} is missing; {RUNS_AGAIN}")
             del summaries[key]
         elif key in stored and not cells.fits(key, mark):
             del summaries[key]

@@ -83,7 +83,8 @@ def test_a_table_of_another_size_is_read_in_place_of_its_line(
     with Record.open(path) as record:
         assert record.summaries().keys() == {KEY}
         assert record.problems == [
-            f"{table} cannot be read (it is cut off, damaged, or not from a record); its cell runs again"
+            f"{table} cannot be read (it is cut off, damaged, or not from a record); its cell runs again with the next "
+            "`cfbench run` of its study"
         ]
 
 
