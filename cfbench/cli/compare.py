@@ -35,6 +35,7 @@ PIPED_WIDTH = 100
 @click.option("--model", "models", multiple=True, metavar="NAME", help="This model alone. May be repeated.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="This objective alone. May be repeated.")
 @click.option("--constraints", type=click.Choice(["on", "off"]), help="Plausibility constraints.  [default: both]")
+@click.option("--protocol", default="", metavar="VERSION", help="Cells of this version of the protocol alone.")
 @click.option(
     "--points",
     "shown",
@@ -62,6 +63,7 @@ def command(
     models: Sequence[str],
     objectives: Sequence[str],
     constraints: str | None,
+    protocol: str,
     shown: int,
     form: str,
 ) -> None:
@@ -74,13 +76,14 @@ def command(
     from cfbench.leaderboard import pairwise
 
     bound = None if constraints is None else constraints == "on"
-    selection = Selection(datasets, models, objectives, constraints=bound)
+    selection = Selection(datasets, models, objectives, bound, protocol)
     if _is_directory(first) and _is_directory(second):
         comparison = _records(Path(first), Path(second), selection, searchers, shown)
-    elif _is_path(first) or _is_path(second):
+    elif _is_directory(first) or _is_directory(second):
+        folder, other = (first, second) if _is_directory(first) else (second, first)
         raise StudyError(
-            f"{first!r} and {second!r} are not of one kind: name two searchers of the record at --results, or the "
-            "directories of two records"
+            f"{folder!r} and {other!r} are not of one kind: {folder} is a directory, and {other} is none. "
+            "Name two searchers of the record at --results, or the directories of two records"
         )
     elif searchers:
         raise StudyError("--searcher chooses among the searchers of two records; here A and B are searchers themselves")
