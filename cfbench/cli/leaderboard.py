@@ -10,6 +10,7 @@ import click
 from cfbench.cli.from_tracking import from_tracking_options, results_to_read
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option
 from cfbench.cli.telling import tell
+from cfbench.errors import StudyError
 
 DEFAULT_REFERENCE = "cogs"
 
@@ -103,8 +104,8 @@ def command(
     from cfbench.leaderboard.page.columns import PAGE_COLUMNS
     from cfbench.leaderboard.terminal import show
 
-    if output is not None:
-        check_output(output)
+    for file in files_of(output, form):
+        check_output(file)
     registry = open_registry(plugins, strict=strict)
     shown = open_leaderboard(
         results_to_read(results, from_tracking, study, registry),
@@ -122,7 +123,7 @@ def command(
     for problem in shown.problems:
         tell("Warning", problem)
     if output is not None and form == "html":
-        numbers = output.with_suffix(".csv")
+        _, numbers = files_of(output, form)
         write_output(shown.render("csv"), numbers)
         from cfbench.leaderboard.page.file import page_of
 
@@ -134,6 +135,22 @@ def command(
         show(shown)
     else:
         click.echo(shown.render(form), nl=False)
+
+
+def files_of(output: Path | None, form: str) -> tuple[Path, ...]:
+    """Return the files that are written: of a page, its own and that of its numbers.
+
+    Raises
+    ------
+    StudyError
+        If both would be one file.
+    """
+    if output is None or form != "html":
+        return () if output is None else (output,)
+    numbers = output.with_suffix(".csv")
+    if numbers == output:
+        raise StudyError(f"--output {output} is the file of the page's numbers; name a page, as in board.html")
+    return output, numbers
 
 
 def names_in(texts: Sequence[str]) -> list[str]:

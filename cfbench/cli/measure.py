@@ -19,7 +19,7 @@ from cfbench.cli.options import (
 )
 from cfbench.cli.telling import tell
 from cfbench.counts import plural
-from cfbench.errors import RecordError, StudyError
+from cfbench.errors import StudyError
 from cfbench.harness.sources import data_source
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def command(
             "name metrics with --metric NAME, take a preset's with --preset paper, or ask for --all of them; "
             "`cfbench plugins` lists them"
         )
-    if not results.is_dir():
-        raise RecordError(f"there is no record in {results}; `cfbench run --preset quick` makes one")
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.fitted import FittedModels
     from cfbench.harness.second_stage import measure_record
+    from cfbench.harness.store.layout import check_record
     from cfbench.harness.store.record import Record
 
+    check_record(results)
     registry = open_registry(plugins, folders, strict=strict)
     if preset is not None:
         from cfbench.harness.presets import preset as study_of

@@ -55,10 +55,13 @@ def command(
     What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
     options do not exclude; a data set whose table cannot be had is skipped unless it is asked for by name.
     """
+    from cfbench.harness.store.layout import refuse_inside_record
     from cfbench.harness.tuned import only_choice
     from cfbench.harness.tuning import tune
     from cfbench.harness.variants import build_settings, resolve_variant
 
+    if output is not None:
+        refuse_inside_record(output)
     registry = open_registry(plugins, folders_among(datasets), strict=strict)
     variants = [resolve_variant(registry, "model", text) for text in models or registry.models]
     find, keep = _table(output) if output is not None else _cache()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cfbench.errors import CfbenchError
 from cfbench.harness.store.disk import write_atomically
+from cfbench.harness.store.layout import refuse_inside_record
 
 
 def check_output(path: Path) -> None:
@@ -15,8 +16,9 @@ def check_output(path: Path) -> None:
     Raises
     ------
     CfbenchError
-        If its folder is missing or may not be written, or the file may not be replaced.
+        If its folder is missing or may not be written, the file may not be replaced, or it lies in a record.
     """
+    refuse_inside_record(path)
     if not path.parent.is_dir():
         raise CfbenchError(f"{path} cannot be written: {path.parent} is no folder; make it, or name another file")
     if path.is_dir():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cfbench.errors import CfbenchError
 from cfbench.harness.store.disk import write_atomically
+from cfbench.harness.store.layout import refuse_inside_record
 from cfbench.report.canvas import Figure
 from cfbench.report.page import render_page
 from cfbench.report.paper_report import Report
@@ -48,8 +49,9 @@ def check_output(output: Path) -> None:
     Raises
     ------
     CfbenchError
-        If it is a file, or lies where it cannot be made.
+        If it is a file, lies where it cannot be made, or is or lies in a record.
     """
+    refuse_inside_record(output / PAGE)
     nearest = output
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent

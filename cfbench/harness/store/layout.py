@@ -23,6 +23,8 @@ from cfbench.errors import RecordError
 from cfbench.harness.store.disk import explained, write_atomically
 from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 
+RECORD_NAME = "record.json"
+"""File by which a record is known."""
 PACKED_NAME = "packed.json"
 """File by which a packed record is known."""
 
@@ -63,6 +65,22 @@ def keys_of_tables(folder: Path) -> list[str]:
     return [key for shelf in shelves if shelf.is_dir() for key in keys_in(shelf, ".parquet") if key[:2] == shelf.name]
 
 
+def refuse_inside_record(path: Path) -> None:
+    """Refuse a path in which something is to be written, where it lies in a record, finished or packed.
+
+    Raises
+    ------
+    RecordError
+        If one of the folders above `path` is a record; links are followed.
+    """
+    for folder in path.resolve().parents:
+        if any((folder / name).is_file() for name in (RECORD_NAME, PACKED_NAME)):
+            raise RecordError(
+                f"{path} cannot be written: {folder} is a record, and nothing but the record is written there; name a "
+                "path outside of it"
+            )
+
+
 def check_directory(path: Path, *, write: bool) -> bool:
     """Say whether `path` is a record of this version (True) or may become one (False, for writing only).
 
@@ -77,7 +95,7 @@ def check_directory(path: Path, *, write: bool) -> bool:
         if path.exists() and not path.is_dir():
             raise RecordError(f"{path} is a file; a record is a directory: name another one with --results")
         names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-    if "record.json" in names:
+    if RECORD_NAME in names:
         _check_versions(path)
         return True
     if not write:
@@ -91,6 +109,18 @@ def check_directory(path: Path, *, write: bool) -> bool:
             "record.json: it is left untouched. Name an empty or a new directory with --results"
         )
     return False
+
+
+def check_record(path: Path) -> None:
+    """Refuse a directory that is no record that exists: what only adds to a record makes none.
+
+    Raises
+    ------
+    RecordError
+        As `check_directory` for reading.
+    """
+    if not (path / PACKED_NAME).is_file():
+        check_directory(path, write=False)
 
 
 def opened_path(path: Path, *, write: bool) -> Path:
@@ -116,11 +146,11 @@ def opened_path(path: Path, *, write: bool) -> Path:
 def create_record(path: Path) -> None:
     """Make `path`, a directory, a record."""
     content = {"format": "cfbench record", "protocol": PROTOCOL_VERSION, "schema": SCHEMA_VERSION}
-    write_atomically(path / "record.json", json.dumps(content, indent=2).encode("ascii") + b"\n")
+    write_atomically(path / RECORD_NAME, json.dumps(content, indent=2).encode("ascii") + b"\n")
 
 
 def _check_versions(path: Path) -> None:
-    file = path / "record.json"
+    file = path / RECORD_NAME
     with explained(file, "read"):
         data = file.read_bytes()
     try:

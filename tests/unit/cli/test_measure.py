@@ -122,7 +122,7 @@ def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
     assert isinstance(setting, StudyError)
     absent = CliRunner().invoke(cli, ["measure", "--all", "--results", str(tmp_path / "absent")]).exception
     assert isinstance(absent, RecordError)
-    assert "cfbench run --preset quick" in str(absent)
+    assert "`cfbench run` makes one" in str(absent)
 
 
 def test_a_metric_that_fails_is_told_with_the_others_kept(measure: Measure, tmp_path: Path) -> None:
