@@ -1,0 +1,78 @@
+"""What commands write never lies in a record, and commands that add to a record make none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfbench import CellFinished
+from cfbench.cli import cli
+from cfbench.errors import RecordError, StudyError
+from cfbench.harness.store.packed import pack_record
+from cfbench.harness.store.record import Record
+
+
+@pytest.fixture
+def results(
+    tmp_path: Path, finished_cell: Callable[..., CellFinished], put_cell: Callable[[Record, CellFinished], None]
+) -> Path:
+    """A record of one cell, and the same packed in the folder ``packed`` beside it."""
+    path = tmp_path / "results"
+    with Record.open(path, write=True) as record:
+        put_cell(record, finished_cell())
+        pack_record(record, tmp_path / "packed")
+    return path
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("command", [["leaderboard"], ["leaderboard", "--format", "html"], ["report", "paper"]])
+def test_nothing_is_written_into_a_record(results: Path, command: list[str]) -> None:
+    packed = results.with_name("packed")
+    (table,) = results.glob("cells/*/*.parquet")
+    before = contents(results), contents(packed)
+    inside = [table, results / "record.json", results / "index.log", results / "new", packed / "cells.parquet"]
+    for output in [*inside, results / "cells" / "new"]:
+        refused = invoke(*command, "--results", str(results), "--output", str(output)).exception
+        assert isinstance(refused, RecordError), output
+        assert "is a record, and nothing but the record is written there" in str(refused)
+    assert (contents(results), contents(packed)) == before
+
+
+def test_a_link_into_a_record_is_followed(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(results / "index.log")
+    before = contents(results)
+    arguments = ["--format", "csv", "--output", str(tmp_path / "link.csv")]
+    assert isinstance(invoke("leaderboard", "--results", str(results), *arguments).exception, RecordError)
+    assert contents(results) == before
+
+
+def test_the_models_table_stays_out_of_records(results: Path) -> None:
+    assert isinstance(invoke("tune", "--output", str(results / "tuned.json")).exception, RecordError)
+    assert not (results / "tuned.json").exists()
+
+
+def test_a_page_is_not_the_file_of_its_numbers(results: Path, tmp_path: Path) -> None:
+    arguments = ["--format", "html", "--output", str(tmp_path / "board.csv")]
+    with pytest.raises(StudyError, match="is the file of the page's numbers; name a page"):
+        raise invoke("leaderboard", "--results", str(results), *arguments).exception or AssertionError
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_measuring_makes_no_record(tmp_path: Path, *, there: bool) -> None:
+    folder = tmp_path / "empty"
+    if there:
+        folder.mkdir()
+    with pytest.raises(RecordError, match=r"there is no record in .*empty; `cfbench run` makes one"):
+        raise invoke("measure", "--all", "--results", str(folder)).exception or AssertionError
+    assert folder.exists() == there
+    assert not there or not list(folder.iterdir())
