@@ -33,8 +33,9 @@ def command(
 
     Every counterfactual is judged again: is it plausible, does the model put it into the target class, are its loss and
     its parts what the record says? What boards read is held against the cells' tables. Then a random sample of the
-    searches is run again, and must give the same rows. Exits with 1 where anything is not as the record says, or cannot
-    be told; results on data that may not be passed on, whose table is not at hand, are counted and excused.
+    searches is run again, and must give the same rows, and the metrics of their cells the same values. Exits with 1
+    where anything is not as the record says, or cannot be told; results on data that may not be passed on, whose table
+    is not at hand, are counted and excused.
     """
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.sources import data_source
@@ -50,7 +51,7 @@ def command(
         waiting = len(record.pending())
     click.echo(
         f"{found.searches:,} searches in {found.cells:,} cells: {found.judged:,} counterfactuals judged again, "
-        f"{found.ran_again:,} searches run again"
+        f"{found.ran_again:,} searches run again, {plural(found.measured_again, 'cell')} measured again"
     )
     if found.bare:
         click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")

@@ -7,7 +7,7 @@ searches are deterministic for one fitted model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, Una
 from cfbench.events import CellInfo
 from cfbench.harness.fitted import eligible_points
 from cfbench.harness.plan import Cell
+from cfbench.harness.remeasured import remeasured
 from cfbench.harness.search import SearchTask
 from cfbench.harness.sources import may_be_passed_on
 from cfbench.harness.store.coordinates import objection_to
@@ -57,6 +58,8 @@ class Verification:
         Results that the record holds without their rows: only running them again can tell.
     ran_again : int
         Searches that were run again.
+    measured_again : int
+        Cells whose metrics were measured again.
     faults : list of str
         What is not as the record says, a sentence each.
     withheld : Counter of str
@@ -70,6 +73,7 @@ class Verification:
     judged: int = 0
     bare: int = 0
     ran_again: int = 0
+    measured_again: int = 0
     faults: list[str] = field(default_factory=list)
     withheld: Counter[str] = field(default_factory=Counter)
     unverified: Counter[str] = field(default_factory=Counter)
@@ -98,7 +102,7 @@ def verify_record(
         It loads data and models, and runs searches.
     registry : Registry
     sample : int
-        Searches to run again, chosen at random among those that the clock did not end.
+        Searches to run again, chosen at random among those that the clock did not end; their cells are measured again.
     seed : int
         Of the choice.
     progress : callable
@@ -125,9 +129,10 @@ def verify_record(
             known = _judge(cell, summary.eligible, rows, worker, registry, found)
             repeatable += [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
     progress(len(summaries), len(summaries))
-    for place in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample]):
-        cell, row = repeatable[place]
+    chosen = [repeatable[i] for i in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample])]
+    for cell, row in chosen:
         _run_again(cell, row, worker, registry, found)
+    _measure_again({cell.info.key: cell for cell, row in chosen if row["x"]}, record, worker, registry, found)
     found.faults += record.problems
     return found
 
@@ -178,6 +183,20 @@ def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: 
     differing = [name for name in row if name not in unseen and row[name] != again[name]]
     if differing:
         found.faults.append(f"{_where(cell, row)}: run again, it gives other values of {', '.join(differing)}")
+
+
+def _measure_again(
+    cells: Mapping[str, Cell], record: Record, worker: Worker, registry: Registry, found: Verification
+) -> None:
+    measured = record.measured() if cells else {}
+    for key in sorted(cells.keys() & measured.keys() - record.pending()):
+        cell = cells[key]
+        differing, complaints = remeasured(cell, measured[key], record, worker, registry)
+        found.measured_again += 1
+        if differing:
+            found.faults.append(f"{_named(cell.info)}: measured again, it gives other values of {', '.join(differing)}")
+        for complaint in complaints:
+            found.unverified[complaint] += cell.searches
 
 
 def _check_versions(cell: Cell, registry: Registry, kinds: tuple[str, ...]) -> None:

@@ -41,8 +41,8 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def verify(path: Path) -> Result:
-    return CliRunner().invoke(cli, ["verify", str(path), "--plugin", str(TOY), "--sample", "0"])
+def verify(path: Path, *, sample: int = 0) -> Result:
+    return CliRunner().invoke(cli, ["verify", str(path), "--plugin", str(TOY), "--sample", str(sample)])
 
 
 def write_table(results: Path, edit: Callable[[list[Row]], None]) -> None:
@@ -149,6 +149,21 @@ def test_an_index_of_measures_with_other_values(results: Path) -> None:
     result = verify(results)
     assert result.exit_code == 1
     assert "fold 0: measured.log has another success than its measures" in result.stderr
+
+
+@pytest.mark.parametrize("values", [[0.5] * 6, [1.0] * 5 + [float("nan")], [1.0] * 5])
+def test_metrics_with_other_values(results: Path, values: list[float]) -> None:
+    honest = verify(results, sample=1)
+    assert honest.exit_code == 0
+    assert "1 searches run again, 1 cell measured again" in honest.stdout
+    with Record.open(results, write=True) as record:
+        (key,) = record.summaries()
+        frame = record.measures(key)
+        record.write_measures(key, frame[: len(values)].assign(value=values))
+    assert verify(results).exit_code == 0
+    result = verify(results, sample=1)
+    assert result.exit_code == 1
+    assert "fold 0: measured again, it gives other values of success" in result.stderr
 
 
 @pytest.mark.parametrize(
