@@ -139,8 +139,14 @@ class KBox:
         votes.least[target], votes.most[target] = np.inf, np.inf
         return votes, box._replace(entries=entries[:n_cut], settled=settled)
 
-    def cut(self, box: Box, votes: Votes) -> Iterator[tuple[Box, float]]:
+    def cut(self, box: Box, pull: FloatArray, place: FloatArray) -> Iterator[tuple[Box, float]]:
         """Cut a part in two where it pulls most: at a boundary, or one category off the others.
+
+        Parameters
+        ----------
+        box : Box
+        pull, place : ndarray of float64, shape (d,)
+            How much there is to gain at each feature, and where.
 
         Yields
         ------
@@ -148,13 +154,13 @@ class KBox:
         share : float
             Of the whole part's probability.
         """
-        i = int(np.argmax(votes.pull))
+        i = int(np.argmax(pull))
         own = slice(int(self.structure.first_cell[i]), int(self.structure.first_cell[i + 1]))
-        there, place = np.flatnonzero(box.allowed[own]), round(float(votes.place[i]))
+        there, cell = np.flatnonzero(box.allowed[own]), round(float(place[i]))
         if self.structure.is_coded[i]:
-            halves = [there[there == place], there[there != place]]
+            halves = [there[there == cell], there[there != cell]]
         else:
-            middle = min(max(place, int(box.low[i])), int(box.high[i]) - 1)
+            middle = min(max(cell, int(box.low[i])), int(box.high[i]) - 1)
             halves = [there[there <= middle], there[there > middle]]
         mass = [float(self.mass[own][half].sum()) for half in halves]
         for half, of_half in zip(halves, mass, strict=True):

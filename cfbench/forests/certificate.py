@@ -97,7 +97,7 @@ def k_certificate(
         if len(lost):
             return Certificate(Settled.REFUTED, box.point(cells[lost[0]]), boxes)
         if votes.pull.any():  # otherwise all its points have the leaves of the probes
-            waiting += [half for half, _ in box.cut(part, votes)]
+            waiting += [half for half, _ in box.cut(part, votes.pull, votes.place)]
     return Certificate(Settled.CERTIFIED, boxes=boxes)
 
 

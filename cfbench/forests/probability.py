@@ -6,8 +6,8 @@ import heapq
 import time
 from typing import NamedTuple
 
-from cfbench.forests.boxes import Box, KBox, Votes
-from cfbench.forests.counting import Counter
+from cfbench.forests.boxes import KBox
+from cfbench.forests.parting import Parting
 from cfbench.forests.rehearsal import rehearse
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FloatArray
@@ -47,10 +47,10 @@ def k_probability(
 ) -> Interval:
     """Enclose the probability that a uniform K-perturbation of `z` has the class `target`.
 
-    Best-first splitting: the likeliest part of the box that is not settled is bounded as for a certificate
-    (:func:`cfbench.forests.certificate.k_certificate`). Where the class leads on all of it, its probability is added
-    below; where another one does, taken off above. Else its cells are counted where they are few, or it is cut in two.
-    The K-robustness score is a sample of this.
+    Two features span a sheet, in whose cells votes are bounded all at once while the others are anywhere in a part of
+    the box (:mod:`cfbench.forests.sheets`). The probability of cells in which the class leads for certain is added
+    below; of those in which another one does, taken off above. The part with the largest probability in between is cut
+    in two, at a feature beyond the sheet, until the interval is narrow. The K-robustness score is a sample of this.
 
     Parameters
     ----------
@@ -68,36 +68,22 @@ def k_probability(
     if place is None:
         return Interval(0.0, 0.0)
     rehearse()
-    box = KBox.of(structure, space, x, z)
-    counter = Counter(box, place)
+    parting = Parting(KBox.of(structure, space, x, z), place)
     end = None if seconds is None else time.perf_counter() + seconds
-    kept, lost, made = 0.0, 0.0, 1
-    waiting = [(-1.0, 0, box.whole)]
+    found = parting.whole()
+    kept, lost, made = found.kept, found.lost, 1
+    waiting = [(0.0, 0, found)] if found.open_box is not None else []
     while waiting and 1 - kept - lost > width:
-        share, _, part = heapq.heappop(waiting)
-        votes, part = box.votes(part, place)
-        of_kept = _settled(votes, part, counter, -share, structure.rounding)
-        if of_kept is not None:
-            kept, lost = kept - share * of_kept, lost - share * (1 - of_kept)
-        else:
-            for half, of_part in box.cut(part, votes):
-                if of_part > 0:
-                    heapq.heappush(waiting, (share * of_part, made, half))
-                    made += 1
+        part = heapq.heappop(waiting)[-1]
+        kept, lost = kept - part.open_kept, lost - part.open_lost
+        for half in parting.halves(part):
+            kept, lost = kept + half.kept, lost + half.lost
+            if half.open_box is not None:
+                heapq.heappush(waiting, (half.kept + half.lost - half.size, made, half))
+                made += 1
         if end is not None and time.perf_counter() > end:
             break
     if not waiting:  # what is left between the sums is rounding
         middle = kept / (kept + lost)
         return Interval(middle, middle)
     return Interval(max(0.0, kept), min(1.0, 1 - lost))
-
-
-def _settled(votes: Votes, part: Box, counter: Counter, share: float, unclear: float) -> float | None:
-    """Return the share of a part that keeps the class; None where it has to be cut."""
-    if (votes.least > unclear).all():
-        return 1.0
-    if (votes.most < -unclear).any():
-        return 0.0
-    if not votes.pull.any():
-        return float(counter.holds(part.low))
-    return counter.kept(part) if counter.takes(part, share) else None

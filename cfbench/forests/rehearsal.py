@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from cfbench.forests.boxes import KBox
-from cfbench.forests.counting import Counter
+from cfbench.forests.parting import Parting
 from cfbench.forests.structure import ForestStructure
 from cfbench.space import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 
@@ -35,8 +35,8 @@ def rehearse() -> None:
     space = FeatureSpace((*numbers, FeatureSpec("c", Kind.CATEGORICAL, 0, 1, ("x", "y"))))
     z = np.zeros(3)
     box = KBox.of(structure, space, z, z)
-    votes, part = box.votes(box.whole, 0)
-    parts = list(box.cut(part, votes))
-    counter = Counter(box, 0)
-    counter.holds(part.low)
-    assert abs(counter.kept(part) - sum(share * counter.kept(half) for half, share in parts)) < 1e-12
+    votes, whole = box.votes(box.whole, 0)
+    assert len(list(box.cut(whole, votes.pull, votes.place))) == 2
+    structure.predict_cells(whole.low[np.newaxis])
+    part = Parting(box, 0).whole()
+    assert abs(part.kept + part.lost - 1) < 1e-12

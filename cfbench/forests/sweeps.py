@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfbench.forests.compiling import compiled_or_plain, inlined_or_plain
-from cfbench.forests.walks import class_of_cells, next_node, only_side
+from cfbench.forests.walks import next_node, only_side
 
 
 @compiled_or_plain
@@ -203,28 +203,3 @@ def entered(forest: Any, low: Any, high: Any, entries: Any, settled: Any) -> Any
 def put_aside(waiting: Any, i: Any, node: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     """Keep a node and the rectangle that reaches it for later."""
     waiting[i, 0], waiting[i, 1], waiting[i, 2], waiting[i, 3], waiting[i, 4] = node, a, b, c, d
-
-
-@compiled_or_plain
-def kept_of_pair(forest: Any, cells: Any, pair: Any, target: int, spans: Any, mass: Any, clear: Any, leads: Any) -> Any:
-    """Return the probability of the pairs of cells, of which :func:`leads_of_pair` found the leads, with the class.
-
-    Parameters
-    ----------
-    mass : (ndarray, ndarray)
-        Probability of the cells of each span.
-    clear : (float, float)
-        Leads from the first number on win, those below the second do not; in between they are looked at exactly.
-    """
-    moved, kept = cells.copy(), 0.0
-    for i in range(leads.shape[0]):
-        row = 0.0
-        for j in range(leads.shape[1]):
-            wins = leads[i, j] >= clear[0]
-            if not wins and leads[i, j] >= clear[1]:
-                moved[pair[0]], moved[pair[1]] = spans[0] + i, spans[2] + j
-                wins = class_of_cells(forest, moved) == target
-            if wins:
-                row += mass[1][j]
-        kept += row * mass[0][i]
-    return kept

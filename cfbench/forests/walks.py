@@ -33,6 +33,23 @@ def only_side(nodes: Any, node: Any, low: Any, high: Any) -> Any:
     return side
 
 
+@inlined_or_plain
+def side_within(nodes: Any, node: Any, box: Any, first: Any) -> Any:
+    """Return to which side a split sends all cells that a box allows, 0 or 1; -1 where it cuts it.
+
+    `box` and `first` are those of :func:`vote_range`.
+    """
+    f, cut = nodes[node, 0], nodes[node, 1]
+    low, high, allowed = box
+    if cut >= 0:
+        side = 0 if high[f] <= cut else 1 if low[f] > cut else -1
+    elif allowed[first[f] - 1 - cut]:
+        side = 1 if low[f] == high[f] else -1
+    else:
+        side = 0
+    return side
+
+
 @compiled_or_plain
 def class_of_cells(forest: Any, cells: Any) -> Any:
     """Return the place of the class with the largest vote of one point, shape (d,), given by its cells.
@@ -170,24 +187,19 @@ def tree_range(
     first_cut, leaf : int, int
         The node that cuts the box first, -1 where none does; the last leaf's row of shares.
     """
-    nodes, shares, (low, high, allowed) = forest.nodes, forest.shares, box
+    nodes, shares = forest.nodes, forest.shares
     lowest[:], highest[:] = np.inf, -np.inf
     waiting[0], count, first_cut, leaf = entry, 1, -1, 0
     while count > 0:
         count -= 1
         node = waiting[count]
         while nodes[node, 0] >= 0:
-            f, cut = nodes[node, 0], nodes[node, 1]
-            if cut >= 0:
-                left, right = low[f] <= cut, high[f] > cut
-            else:
-                right = allowed[first[f] - 1 - cut]
-                left = not (right and low[f] == high[f])
-            if left and right:
+            side = side_within(nodes, node, box, first)
+            if side < 0:
                 first_cut = node if first_cut < 0 else first_cut
                 waiting[count] = nodes[node, 3]
                 count += 1
-            node = nodes[node, 2] if left else nodes[node, 3]
+            node = nodes[node, 3] if side == 1 else nodes[node, 2]
         leaf = nodes[node, 2]
         for k in range(len(lowest)):
             lead = shares[leaf, target] - shares[leaf, k]

@@ -42,6 +42,7 @@ def entries() -> Iterable[MetricEntry]:
     )
     yield MetricEntry(
         name="k-probability",
+        version="2",
         metric=KProbability,
         direction=Direction.HIGHER,
         denominator=f"{FOUND}, on a forest, and were enclosed within the limit",

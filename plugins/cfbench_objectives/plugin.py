@@ -27,6 +27,7 @@ def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:
     yield ObjectiveEntry(name="ck", objective=BothAware, summary="the loss with the terms of both c and k")
     yield ObjectiveEntry(
         name="k-exact",
+        version="2",
         objective=ExactlyNeighbourAware,
         summary="as k, with the exact probability of keeping the class; on forests, looks into the model",
     )

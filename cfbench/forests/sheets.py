@@ -1,0 +1,230 @@
+"""Bounds on the votes in all cells of two features at once, while all others are anywhere in a box.
+
+A *sheet* is the grid of the cells of two features. In each of its cells a tree's lead lies between the least and the
+largest among the leaves that the box reaches there; both are piecewise constant, so they go into difference arrays. One
+walk through the trees so bounds as many boxes as the sheet has cells. Where no other feature matters, the bounds meet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfbench.forests.compiling import compiled_or_plain
+from cfbench.forests.walks import side_within
+
+
+@compiled_or_plain
+def reached_leaves(
+    forest: Any, entry: int, box: Any, first: Any, pair: Any, spread: Any, waiting: Any, leaves: Any, pull: Any
+) -> Any:
+    """Collect the leaves of a tree that a box reaches, each with its rectangle of the sheet.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    entry : int
+        The node where the box enters the tree.
+    box : (ndarray, ndarray, ndarray)
+        As in :func:`cfbench.forests.walks.vote_range`.
+    first : ndarray of int64, shape (d + 1,)
+    pair : (int, int)
+        The features of the sheet, in order; -1 for none.
+    spread : ndarray of float64, shape (N,)
+    waiting : ndarray of int64, shape (depth + 2, 6)
+        Where the walk keeps what it comes back to.
+    leaves : ndarray of int64, shape (leaves, 5)
+        Filled in its first places: row of `shares`, first and last cell of one feature, of the other.
+    pull : ndarray of float64, shape (cells,)
+        Added to: how much there is to gain from cutting the box at each cell of a feature beyond the sheet. A split
+        counts by the spread below it, half as much with each split above it.
+
+    Returns
+    -------
+    first_cut, count : int, int
+        The node that cuts the box or the sheet first, -1 where none does; how many leaves there are.
+    """
+    nodes, (low, high, _) = forest.nodes, box
+    a, b, c, d = 0, 0, 0, 0
+    if pair[0] >= 0:
+        a, b = low[pair[0]], high[pair[0]]
+    if pair[1] >= 0:
+        c, d = low[pair[1]], high[pair[1]]
+    waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3], waiting[0, 4], waiting[0, 5] = entry, a, b, c, d, 0
+    waits, count, first_cut = 1, 0, -1
+    while waits > 0:
+        waits -= 1
+        node, a, b = waiting[waits, 0], waiting[waits, 1], waiting[waits, 2]
+        c, d, level = waiting[waits, 3], waiting[waits, 4], waiting[waits, 5]
+        while nodes[node, 0] >= 0:
+            f, cut = nodes[node, 0], nodes[node, 1]
+            right_a, right_c = a, c
+            if f == pair[0]:
+                side = 0 if b <= cut else 1 if a > cut else -1
+            elif f == pair[1]:
+                side = 0 if d <= cut else 1 if c > cut else -1
+            else:
+                side = side_within(nodes, node, box, first)
+                if side < 0:
+                    pull[first[f] + (cut if cut >= 0 else -1 - cut)] += spread[node] * 0.5**level
+            if side < 0:
+                first_cut = node if first_cut < 0 else first_cut
+                level += 1
+                waiting[waits, 2], waiting[waits, 4], waiting[waits, 5] = b, d, level
+                if f == pair[0]:
+                    right_a, b = cut + 1, cut
+                elif f == pair[1]:
+                    right_c, d = cut + 1, cut
+                waiting[waits, 0], waiting[waits, 1], waiting[waits, 3] = nodes[node, 3], right_a, right_c
+                waits += 1
+            node = nodes[node, 3] if side == 1 else nodes[node, 2]
+        leaves[count, 0], leaves[count, 1], leaves[count, 2] = nodes[node, 2], a, b
+        leaves[count, 3], leaves[count, 4] = c, d
+        count += 1
+    return first_cut, count
+
+
+@compiled_or_plain
+def add_tree(shares: Any, target: int, leaves: Any, corner: Any, low_changes: Any, high_changes: Any) -> None:
+    """Add the bounds on a tree's leads to the difference arrays of a sheet, shape (K, n + 1, m + 1) each.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (L, K)
+    target : int
+    leaves : ndarray of int64, shape (count, 5)
+        As :func:`reached_leaves` left them; overwritten.
+    corner : (int, int)
+        The first cells of the sheet.
+    low_changes, high_changes : ndarray of float64
+    """
+    rows, columns = np.empty(len(leaves), dtype=np.int64), np.empty(len(leaves), dtype=np.int64)
+    n, m = numbered(leaves, 1, rows), numbered(leaves, 3, columns)
+    for k in range(shares.shape[1]):
+        if k == target:
+            continue
+        # A border above and to the left saves cases below.
+        lowest, highest = np.full((n + 1, m + 1), np.inf), np.full((n + 1, m + 1), -np.inf)
+        lowest[0], lowest[:, 0], highest[0], highest[:, 0] = 0.0, 0.0, 0.0, 0.0
+        for leaf in range(len(leaves)):
+            lead = shares[leaves[leaf, 0], target] - shares[leaves[leaf, 0], k]
+            for i in range(leaves[leaf, 1] + 1, leaves[leaf, 2] + 2):
+                for j in range(leaves[leaf, 3] + 1, leaves[leaf, 4] + 2):
+                    lowest[i, j], highest[i, j] = min(lowest[i, j], lead), max(highest[i, j], lead)
+        for i in range(n):
+            for j in range(m):
+                row, column = rows[i] - corner[0], columns[j] - corner[1]
+                low_changes[k, row, column] += lowest[i + 1, j + 1] - lowest[i, j + 1] - lowest[i + 1, j] + lowest[i, j]
+                high_changes[k, row, column] += (
+                    highest[i + 1, j + 1] - highest[i, j + 1] - highest[i + 1, j] + highest[i, j]
+                )
+
+
+@compiled_or_plain
+def numbered(leaves: Any, column: int, starts: Any) -> int:
+    """Number the pieces that leaves cut one feature of a sheet into; every piece starts where some leaf does.
+
+    Parameters
+    ----------
+    leaves : ndarray of int64, shape (count, 5)
+        The first and the last cell in this column and the next become the first and the last piece.
+    column : int
+    starts : ndarray of int64, shape (count,)
+        Filled in its first places with the first cells of the pieces, ascending.
+
+    Returns
+    -------
+    int
+        How many pieces there are.
+    """
+    count = 0
+    for leaf in range(len(leaves)):
+        start, place = leaves[leaf, column], count
+        while place > 0 and starts[place - 1] > start:
+            place -= 1
+        if place == 0 or starts[place - 1] != start:
+            for later in range(count, place, -1):
+                starts[later] = starts[later - 1]
+            starts[place] = start
+            count += 1
+    for leaf in range(len(leaves)):
+        start, end, piece = leaves[leaf, column], leaves[leaf, column + 1], 0
+        while starts[piece] < start:
+            piece += 1
+        leaves[leaf, column] = piece
+        while piece + 1 < count and starts[piece + 1] <= end:
+            piece += 1
+        leaves[leaf, column + 1] = piece
+    return count
+
+
+@compiled_or_plain
+def bound_sheet(
+    forest: Any,
+    target: int,
+    box: Any,
+    first: Any,
+    pair: Any,
+    entries: Any,
+    settled: Any,
+    spread: Any,
+    waiting: Any,
+    leaves: Any,
+    pull: Any,
+    least: Any,
+    most: Any,
+) -> Any:
+    """Bound the target's lead over its strongest rival in every cell of a sheet, all other features within a box.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    target : int
+        Place of a class.
+    box, first, pair, spread, waiting, leaves, pull
+        As in :func:`reached_leaves`; `pull` is all 0.
+    entries, settled
+        As in :func:`cfbench.forests.walks.vote_range`.
+    least, most : ndarray of float64, shape (n, m)
+        Filled with the bounds: right but for rounding.
+
+    Returns
+    -------
+    int
+        How many trees the box or the sheet cuts.
+    """
+    n_classes, (n, m), n_cut = forest.shares.shape[1], least.shape, 0
+    low_changes, high_changes = np.zeros((n_classes, n + 1, m + 1)), np.zeros((n_classes, n + 1, m + 1))
+    corner = (box[0][pair[0]] if pair[0] >= 0 else 0, box[0][pair[1]] if pair[1] >= 0 else 0)
+    for entry in entries:
+        first_cut, count = reached_leaves(forest, entry, box, first, pair, spread, waiting, leaves, pull)
+        if first_cut < 0:
+            settled += forest.shares[leaves[0, 0]]
+            continue
+        entries[n_cut] = first_cut
+        n_cut += 1
+        add_tree(forest.shares, target, leaves[:count], corner, low_changes, high_changes)
+    for k in range(n_classes):
+        low_changes[k, 0, 0] += settled[target] - settled[k]
+        high_changes[k, 0, 0] += settled[target] - settled[k]
+    add_up(low_changes, target, least)
+    add_up(high_changes, target, most)
+    return n_cut
+
+
+@compiled_or_plain
+def add_up(changes: Any, target: int, leads: Any) -> None:
+    """Add up changes along both axes; fill in the least over the rivals, shape (n, m)."""
+    n, m = leads.shape
+    leads[:] = np.inf
+    for k in range(len(changes)):
+        if k == target:
+            continue
+        above = np.zeros(m)
+        for i in range(n):
+            row = 0.0
+            for j in range(m):
+                row += changes[k, i, j]
+                above[j] += row
+                leads[i, j] = min(leads[i, j], above[j])
