@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -40,13 +41,20 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
     with Record.open(results) as record:
         remembered = remembered_tracking(results)
         study = study or (remembered.study if remembered else results.resolve().name)
+        packed = record.origin != record.path
+        if packed and tracking is None and not os.environ.get("MLFLOW_TRACKING_URI"):
+            raise TrackingError(
+                f"{results} is a packed record, which is read only and has no store of its own; name one with "
+                "--tracking, as in --tracking sqlite:///mlflow.db"
+            )
         address = tracking_address(tracking or (remembered.tracking if remembered else ""), results)
         if not address:
             raise TrackingError("--tracking none names no store to log to; leave it out, or name one")
         logged, cells = _replay(record, open_registry(), study, address, results)
     for problem in record.problems:
         tell("Warning", problem)
-    remember_tracking(results, study, address)
+    if not packed:
+        remember_tracking(results, study, address)
     same = f"; {cells - logged} were there already" if cells > logged else ""
     click.echo(f"{logged} of {cells} finished cells logged to {shown_address(address)}, experiment {study!r}{same}")
 

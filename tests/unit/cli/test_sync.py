@@ -12,6 +12,7 @@ import pytest
 from cfbench import CellFinished, RunReport
 from cfbench.cli import main
 from cfbench.cli.run import _epilogue
+from cfbench.harness.store.packed import pack_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import Remembered, remember_tracking, remembered_tracking
 
@@ -99,6 +100,20 @@ def test_a_store_that_is_down_is_an_error_and_nothing_is_remembered(
 def test_no_tracking_is_no_place_to_log_to(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _sync(results, "--tracking", "none") == 1
     assert "names no store" in capsys.readouterr().err
+
+
+def test_a_packed_record_stays_as_it_is(
+    results: Path, empty_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = tmp_path / "packed"
+    with Record.open(results) as record:
+        pack_record(record, packed)
+    names = sorted(file.name for file in packed.iterdir())
+    assert _sync(packed) == 1
+    assert "is a packed record, which is read only and has no store of its own; name one" in capsys.readouterr().err
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    assert _sync(packed, "--tracking", f"sqlite:///{tmp_path}/mlflow.db") == 0
+    assert sorted(file.name for file in packed.iterdir()) == names
 
 
 def test_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
