@@ -200,8 +200,10 @@ def read_study(path: Path) -> Study:
     StudyError
         If the file cannot be read, is not TOML, or is no study.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise StudyError(f"{path} is a pipe or a device; a study is read again when its run goes on: save it as a file")
     try:
-        keys = tomllib.loads(path.read_bytes().decode("utf-8"))
+        keys = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         reason = error.strerror or str(error)
         raise StudyError(f"study file {path}: {reason[:1].lower()}{reason[1:]}; give the path of a TOML file") from None
@@ -209,8 +211,10 @@ def read_study(path: Path) -> Study:
         raise StudyError(f"{path}: byte {error.start} is not UTF-8 text; save the study as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{path}: not TOML: {error}; docs/studies.md shows a whole study") from None
-    except (RecursionError, ValueError) as error:
-        raise StudyError(f"{path}: cannot be read as TOML: {error}") from None
+    except RecursionError:
+        raise StudyError(f"{path}: its tables or lists are nested too deeply; flatten them") from None
+    except ValueError:  # Python refuses to read them, since that takes time
+        raise StudyError(f"{path}: it has a number of thousands of digits; shorten it") from None
     return make_study({"name": path.stem, **keys}, str(path))
 
 

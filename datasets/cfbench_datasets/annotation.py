@@ -18,7 +18,7 @@ from cfbench import (
     NumericalPerturbation,
     UnknownNameError,
 )
-from cfbench_datasets.problems import refuse
+from cfbench_datasets.problems import refuse, refuse_device
 from cfbench_datasets.schema import AnnotationTable, FeatureTable, LabelTable, complaints
 
 FILE_NAME = "annotations.toml"
@@ -106,6 +106,7 @@ def read_annotation(path: Path) -> Annotation:
 
 
 def _parse(path: Path) -> AnnotationTable:
+    refuse_device(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -116,8 +117,10 @@ def _parse(path: Path) -> AnnotationTable:
         raise DataError(f"{path} cannot be read: {error}. It must be a readable text file in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is not valid TOML: {error}. Correct that place, see docs/add-a-dataset.md") from error
-    except (RecursionError, ValueError) as error:  # tables nested past Python's limit, numbers of thousands of digits
-        raise DataError(f"{path} cannot be read as TOML: {error}. Correct that, see docs/add-a-dataset.md") from None
+    except RecursionError:
+        raise DataError(f"{path} cannot be read: its tables or lists are nested too deeply; flatten them") from None
+    except ValueError:  # Python refuses to read them, since that takes time
+        raise DataError(f"{path} cannot be read: it has a number of thousands of digits; shorten it") from None
     try:
         return AnnotationTable.model_validate(content)
     except ValidationError as error:

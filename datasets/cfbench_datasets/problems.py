@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from cfbench import DataError
 
@@ -17,3 +18,15 @@ def refuse(where: str, problems: Sequence[str]) -> DataError:
     if len(problems) > MOST_SHOWN:
         lines.append(f"  and {len(problems) - MOST_SHOWN} more; mend these first")
     return DataError("\n".join(lines))
+
+
+def refuse_device(path: Path) -> None:
+    """Refuse a pipe or a device, which may never end, and which a run that goes on could not read again.
+
+    Raises
+    ------
+    DataError
+        If `path` exists and is neither a file nor a folder.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{path} is a pipe or a device; a data set's files are read again and again: save it as a file")

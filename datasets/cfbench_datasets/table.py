@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfbench import DataError
-from cfbench_datasets.problems import refuse
+from cfbench_datasets.problems import refuse, refuse_device
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,21 @@ def read_csv(path: Path) -> Table:
     DataError
         Where it is missing, empty, unreadable, has a ragged row, or has a column without a name of its own.
     """
+    refuse_device(path)
+    lines: list[tuple[int, list[str]]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+            lines.extend((reader.line_num, [cell.strip() for cell in row]) for row in reader)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; the data set's table is looked for there") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
+        begins = lines[-1][0] + 1 if lines else 1
+        raise DataError(
+            f"{path} cannot be read from line {begins} on, where a row begins: {error}. A cell that begins with a "
+            "double quote needs one at its end, and a quote inside of it is written twice"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}. It must be comma-separated text in UTF-8") from error
     filled = [(line, row) for line, row in lines if row not in ([], [""])]
     if not filled:

@@ -22,7 +22,7 @@ def swap(old: str, new: str) -> Edit:
 BAD_ANNOTATIONS: dict[str, tuple[Edit, list[str]]] = {
     "nested past Python's limit": (
         swap("user =", "user = " + "[" * 5000 + "]" * 5000 + " #"),
-        ["cannot be read as TOML", "recursion"],
+        ["cannot be read", "nested too deeply"],
     ),
     "nested": (
         swap("user =", "user = " + "[" * 200 + "]" * 200 + " #"),

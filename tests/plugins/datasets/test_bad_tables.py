@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -67,7 +68,7 @@ BAD_TABLES: dict[str, tuple[Edit, list[str]]] = {
     "empty file": (lambda _: "", ["data.csv is empty"]),
     "no rows": (lambda text: text.splitlines()[0], ["it has a header and no row"]),
     "semicolons": (lambda text: text.replace(",", ";"), ["separated by ';'", "commas"]),
-    "open quote": (swap("employed", '"employed'), ["cannot be read", "comma-separated"]),
+    "open quote": (swap("employed", '"employed'), ["cannot be read from line 2 on", "one at its end"]),
 }
 
 
@@ -96,6 +97,15 @@ def test_files_that_are_no_text_are_refused(write_folder: WriteFolder, name: str
     folder = write_folder()
     (folder / name).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match=f"{re.escape(name)} cannot be read.*UTF-8"):
+        load_folder(folder, "loans")
+
+
+@pytest.mark.parametrize("name", ["data.csv", "annotations.toml"])
+def test_pipes_and_devices_are_refused(write_folder: WriteFolder, name: str) -> None:
+    folder = write_folder()
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(DataError, match=f"{re.escape(name)} is a pipe or a device"):
         load_folder(folder, "loans")
 
 

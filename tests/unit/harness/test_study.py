@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from cfbench.errors import StudyError
 from cfbench.harness.study import DEFAULT_METRICS, Study, make_study, override, read_study
 
 SMALL: dict[str, Any] = {"datasets": ["credit"], "models": ["random-forest"], "searchers": ["cogs"]}
+TEXT = 'datasets = ["credit"]\nmodels = ["random-forest"]\nsearchers = ["cogs"]\n'
 DOCS = Path(__file__).parents[3] / "docs" / "studies.md"
 
 
@@ -31,7 +33,7 @@ def refusal(**keys: Any) -> str:
 
 
 def test_a_file_with_three_keys_is_a_study_by_the_papers_protocol(tmp_path: Path) -> None:
-    study = read_study(written(tmp_path, 'datasets = ["credit"]\nmodels = ["random-forest"]\nsearchers = ["cogs"]\n'))
+    study = read_study(written(tmp_path, TEXT))
     assert study == Study(
         name="mine",
         datasets=("credit",),
@@ -160,7 +162,8 @@ def test_a_long_value_is_shortened() -> None:
         ("datasets = [", r"mine\.toml: not TOML: .*end of document"),
         ('datasets = ["a"]\nname == 3\n', r"not TOML: .*\(at line 2, column 7\)"),
         ("points = 1\npoints = 2\n", r"not TOML: .*line 2"),
-        ("a = " + "[" * 5000, r"mine\.toml: cannot be read as TOML"),
+        ("a = " + "[" * 5000, r"mine\.toml: its tables or lists are nested too deeply"),
+        ("seed = " + "9" * 10_000, r"mine\.toml: it has a number of thousands of digits"),
         ("when = 2024-02-30", r"mine\.toml: "),
         ("[settings.cogs]\nsince = 2024-02-03\n", r"settings\.cogs = .*must be made of finite numbers.*'since' is not"),
     ],
@@ -179,6 +182,13 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     latin.write_bytes(b'name = "\xe9"')
     with pytest.raises(StudyError, match="byte 8 is not UTF-8"):
         read_study(latin)
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(StudyError, match=r"pipe\.toml is a pipe or a device"):
+        read_study(tmp_path / "pipe.toml")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_study(tmp_path: Path) -> None:
+    assert read_study(written(tmp_path, "\ufeffseed = 7\n" + TEXT)).seed == 7
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(name|points|folds|settings\.a) = [\[\{\"0-9a-z\]\}.,=-]{0,12}"))
