@@ -1,0 +1,30 @@
+"""Empty values are refused by every command, before anything is read."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from cfbench.cli import cli
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["leaderboard", "--by", ""], "--by has an empty value; give it one, or leave it out"),
+        (["leaderboard", "--columns="], "--columns has an empty value"),
+        (["run", "--preset", " "], "--preset has an empty value"),
+        (["plan", "--tracking", ""], "--tracking has an empty value"),
+        (["report", "paper", "--output", ""], "--output has an empty value"),
+        (["compare", "cogs", ""], "an argument is empty"),
+    ],
+)
+def test_empty_values_are_refused(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_text_that_merely_ends_in_an_equals_sign_is_a_value() -> None:
+    result = CliRunner().invoke(cli, ["plan", "--set", "cogs.population_size="])
+    assert "empty" not in result.output
