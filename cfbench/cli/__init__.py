@@ -51,8 +51,10 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest names where there is no such command."""
+        from cfbench.cli.empty import refuse_empty
         from cfbench.errors import UnknownNameError
 
+        refuse_empty(args)
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(str(UnknownNameError("command", args[0], COMMANDS)))
         return super().resolve_command(ctx, args)
