@@ -8,23 +8,25 @@ hundred are logged with them. Seconds are of CPU.
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from cfbench import CellFinished, digest_of
+from cfbench.cli.from_tracking import OpensReaders
+from cfbench.cli.sync import REPORTER
+from cfbench.harness.mirrored_record import rebuild_record
 from cfbench.harness.plan import Cell
 from cfbench.harness.store.record import Record
+from cfbench.registry import build_registry
 from cfbench_reporters import mirror
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import CELL_TAG, cell_run
@@ -110,8 +112,11 @@ def measure(runs: int, folder: Path) -> Iterator[Figure]:
     }
     for what, question in questions.items():
         yield Figure(what, size, 1e3 * cpu(client.search_runs, numbers, **question), "ms")
-    for what in ("leaderboard --from-tracking, nothing fetched", "the same, everything fetched"):
-        yield Figure(what, size, from_tracking(address, folder), "s")
+    reader = cast("OpensReaders", build_registry().reporters[REPORTER]).reader(address)
+    for what in ("a record rebuilt from there, a cell", "the same again, all known"):
+        start = time.process_time()
+        rebuild_record(reader, folder / "rebuilt")
+        yield Figure(what, size, 1e3 * (time.process_time() - start) / runs, "ms")
 
 
 def cpu(function: Callable[..., object], *arguments: Any, **named: Any) -> float:
@@ -120,20 +125,6 @@ def cpu(function: Callable[..., object], *arguments: Any, **named: Any) -> float
     start = time.process_time()
     function(*arguments, **named)
     return time.process_time() - start
-
-
-def from_tracking(address: str, folder: Path) -> float:
-    """Return the CPU seconds of a command that rebuilds the record, into a cache of its own."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", "from cfbench.cli import main; main()", "leaderboard", "--from-tracking", address],
-        env={**os.environ, "CFBENCH_CACHE_DIR": str(folder / "cache")},
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _no_figures(*_: object) -> dict[str, bytes]:
