@@ -160,6 +160,11 @@ def names_in(texts: Sequence[str]) -> list[str]:
     --------
     >>> names_in(["rank,loss", "invalidity[part=c,draws=10]"])
     ['rank', 'loss', 'invalidity[part=c,draws=10]']
+
+    Raises
+    ------
+    StudyError
+        If there are texts, and no name in them.
     """
     names: list[str] = []
     for text in texts:
@@ -170,4 +175,7 @@ def names_in(texts: Sequence[str]) -> list[str]:
                 names.append(f"{text},"[start:i].strip())
                 start = i + 1
         names.append(text[start:].strip())
-    return [name for name in names if name]
+    found = [name for name in names if name]
+    if texts and not found:
+        raise StudyError(f"--columns {', '.join(map(repr, texts))} names no column; write names, as in rank,loss")
+    return found

@@ -21,10 +21,20 @@ DATA_VARIABLE = "CFBENCH_DATA_DIR"
 
 
 def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
-    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache."""
+    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache.
+
+    Raises
+    ------
+    UnavailableError
+        If one of `data_dirs` is no folder. The variable, set once for all calls, may name one that is not there now.
+    """
     from cfbench.contracts import DataSource
+    from cfbench.errors import UnavailableError
     from cfbench.harness.caches import cache_dir
 
+    for path in data_dirs:
+        if not at_home(path).is_dir():
+            raise UnavailableError(f"there is no folder {path} to find tables in; name one that is there, or none")
     from_environment = os.environ.get(DATA_VARIABLE, "")
     named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
     return DataSource(

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from cfbench.cli import cli, main
 from cfbench.cli.leaderboard import command, names_in
 from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError
+from cfbench.errors import CfbenchError, StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard import print_leaderboard
@@ -173,6 +173,8 @@ def test_names_are_split_at_commas_outside_brackets() -> None:
         *("rank", "loss", "invalidity[part=c,draws=10]", "found")
     ]
     assert names_in(["odd[a"]) == ["odd[a"]
+    with pytest.raises(StudyError, match="--columns ',' names no column; write names, as in rank,loss"):
+        names_in([","])
 
 
 @pytest.mark.parametrize(
