@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import shlex
 import textwrap
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ from cfbench.leaderboard.text_table import text_table
 
 ABSENT = "-"
 HEADER = ("task", "points", "wins", "ties", "losses", "difference", "95 % interval", "on")
+ROUNDING = 1e-9
+"""What is smaller is written as nothing: it comes of rounding."""
 OUTCOMES = {1: "win", 0: "tie", -1: "loss"}
 
 
@@ -271,13 +274,19 @@ def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 
 def _decimal(loss: float | None) -> str:
-    return ABSENT if loss is None else f"{loss:.4f}"
+    return ABSENT if loss is None else f"{loss:.{_places(loss)}f}"
 
 
 def _signed(difference: float | None) -> str:
-    """Write a difference with its sign; what rounds to nothing has none."""
-    text = ABSENT if difference is None else f"{difference:+.4f}"
-    return "0.0000" if text in ("+0.0000", "-0.0000") else text
+    """Write a difference with its sign; none has none."""
+    if difference is None:
+        return ABSENT
+    return "0.0000" if abs(difference) < ROUNDING else f"{difference:+.{_places(difference)}f}"
+
+
+def _places(value: float) -> int:
+    """Return how many decimals show two digits of `value`: four, more where it is small."""
+    return 4 if abs(value) < ROUNDING else max(4, 1 - math.floor(math.log10(abs(value))))
 
 
 def _wrapped(text: str, width: int) -> list[str]:
