@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     "--mixed-models", is_flag=True, help="Merge searches that asked differently fitted models of one fold, too."
 )
 def command(directories: tuple[Path, ...], results: Path, *, mixed_models: bool) -> None:
-    """Merge the records in DIR... into --results. They are only read, also while a run writes them.
+    """Merge the records in DIR... into the one at --results, as in `cfbench merge part-1 part-2 --results whole`.
+
+    The records in DIR... are only read, also while a run writes them.
 
     A search that several of them hold must have the same result everywhere, times aside. A cell for which that is not
     so is named and left out, everything else is merged; the same command goes on after an interruption.

@@ -103,12 +103,16 @@ def _time(outlook: Outlook) -> str:
         return "Time: nothing is left to search"
     if outlook.unknown == outlook.missing:
         return (
-            "Time: the record holds no search of these searchers, so nothing is known; run a few points "
-            "(`--points 1 --repetitions 1`) and ask again"
+            "Time: the record holds no search of these searchers, so nothing is known (? in the table); run a few "
+            "points (`--points 1 --repetitions 1`) and ask again"
         )
     elapsed = max(outlook.seconds / workers, outlook.longest)
     spread = f", about {_duration(elapsed)} with {workers} workers" if workers > 1 else ""
-    unknown = f", and so do {outlook.unknown:,} searches of which nothing is known" if outlook.unknown else ""
+    unknown = (
+        f", and so do {outlook.unknown:,} searches of which nothing is known (? in the table)"
+        if outlook.unknown
+        else ""
+    )
     far = f"\n{outlook.far:,} searches are expected to take what other objectives took" if outlook.far else ""
     return (
         f"Time: about {_duration(outlook.seconds)} of searching{spread}, from what the record's searches took.\n"
