@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option
 from cfbench.cli.telling import tell
 from cfbench.harness.sources import data_source, folders_among
 from cfbench.paths import at_home
@@ -39,7 +39,7 @@ DEFAULT_RESULTS = Path("results")
     show_default=True,
     help="Plausibility constraints: whether the result keeps to what a person can do.",
 )
-@click.option("--fold", type=int, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
+@click.option("--fold", type=FOLD, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
 @click.option("--respect-steps", is_flag=True, help="Values off a feature's step are not valid.")
 @click.option("--query-budget", type=int, metavar="ROWS", help="Rows that the search may ask of the model.")
 @click.option("--seed", type=int, default=42, show_default=True, metavar="N", help="Seed of all random streams.")

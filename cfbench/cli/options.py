@@ -14,6 +14,9 @@ from cfbench.paths import at_home
 if TYPE_CHECKING:
     from cfbench.registry import Registry
 
+FOLD = click.IntRange(0, 4)
+"""A fold of the paper's five, as an option's type."""
+
 results_option = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cfbench.cli.options import open_registry
+from cfbench.cli.options import FOLD, open_registry
 from cfbench.errors import StudyError
 from cfbench.harness.sources import datasets_of, folders_among
 
@@ -42,7 +42,7 @@ _OPTIONS = [
     _several("--objective", "objectives", "NAME[SETTING=VALUE,...]", "Objective."),
     _several("--metric", "metrics", "NAME[SETTING=VALUE,...]", "Metric to measure."),
     click.option("--constraints", type=click.Choice([*_CONSTRAINTS]), help="Plausibility constraints."),
-    _several("--fold", "folds", "N", "Fold, from 0 to 4.", type=int),
+    _several("--fold", "folds", "N", "Fold, from 0 to 4.", type=FOLD),
     click.option("--points", metavar="N|all", help="The first N eligible points of a fold."),
     click.option("--repetitions", type=int, metavar="N", help="Searches a point."),
     _several("--set", "assignments", "ENTRY.SETTING=VALUE", "Setting of an entry, wherever the study uses it."),

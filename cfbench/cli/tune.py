@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
+from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option
 from cfbench.cli.telling import tell
 from cfbench.harness.sources import data_source, folders_among, load_dataset
 
@@ -31,7 +31,7 @@ Keep = Callable[["TunedRow"], None]
 @click.option(
     "--model", "models", multiple=True, metavar="NAME[SETTING=VALUE,...]", help="Only this model. May be repeated."
 )
-@click.option("--fold", "folds", multiple=True, type=int, help="Only this fold. May be repeated.")
+@click.option("--fold", "folds", multiple=True, type=FOLD, help="Only this fold. May be repeated.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -28,3 +28,11 @@ def test_empty_values_are_refused(arguments: list[str], said: str) -> None:
 def test_text_that_merely_ends_in_an_equals_sign_is_a_value() -> None:
     result = CliRunner().invoke(cli, ["plan", "--set", "cogs.population_size="])
     assert "empty" not in result.output
+
+
+def test_a_fold_that_is_none_is_refused_by_its_options_name() -> None:
+    explained = ["explain", "--dataset", "wine", "--model", "random-forest", "--point", "0"]
+    for command in (["run"], ["plan"], ["fit"], ["tune"], explained):
+        result = CliRunner().invoke(cli, [*command, "--fold", "5"])
+        assert result.exit_code == 2, command
+        assert "Invalid value for '--fold': 5 is not in the range 0<=x<=4" in result.output

@@ -117,7 +117,6 @@ def test_no_counterfactual_has_an_exit_code_of_its_own(cfbench: Command) -> None
         (["--point", "60"], StudyError, r"no point 60: fold 0 of toy has (\d+) eligible points.* numbered from 0 to "),
         (["--point", "-1"], StudyError, "there is no point -1"),
         (["--row", "60"], StudyError, "there is no row 60: toy has 60 rows, numbered from 0 to 59"),
-        (["--point", "0", "--fold", "7"], StudyError, r"folds\[0\] = 7: must be at most 4"),
         (["--point", "0", "--searcher", "kogs"], UnknownNameError, "Did you mean 'cogs'"),
         (["--point", "0", "--objective", "kk"], UnknownNameError, "unknown objective 'kk'"),
         (["--point", "0", "--dataset", "toys"], UnknownNameError, "Did you mean 'toy'"),

@@ -149,7 +149,6 @@ def test_a_path_is_told_from_a_name_by_its_separator() -> None:
     [
         (("study.toml", "--preset", "quick"), r"a study file \(study\.toml\) and --preset quick are two"),
         (("absent.toml",), "study file absent.toml: no such file or directory"),
-        (("--fold", "7"), r"command line: folds\[0\] = 7: must be at most 4"),
         (("--points", "0"), 'command line: points = 0: must be a whole number of at least 1, or "all"'),
         (("--points", "some"), 'command line: points = "some": must be a whole number of at least 1, or "all"'),
         (("--points", "2.5"), "command line: points = 2.5: must be a whole number"),

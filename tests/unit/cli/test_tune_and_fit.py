@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.errors import CfbenchError, StudyError, UnavailableError, UnknownNameError
+from cfbench.errors import CfbenchError, UnavailableError, UnknownNameError
 
 PLUGIN = """
 import numpy as np
@@ -139,10 +139,9 @@ def test_tune_keeps_what_it_has_when_the_table_cannot_be_written(plugin: Path, t
     assert "'threshold': 40.0" in str(error)
 
 
-def test_names_and_folds_are_checked(plugin: Path) -> None:
+def test_names_are_checked(plugin: Path) -> None:
     assert isinstance(error_of(plugin, "tune", "--model", "stepp"), UnknownNameError)
     assert isinstance(error_of(plugin, "tune", "--model", "step", "--dataset", "stepz"), UnknownNameError)
-    assert isinstance(error_of(plugin, "tune", "--model", "step", "--dataset", "steps", "--fold", "5"), StudyError)
 
 
 def test_fit_prints_a_fingerprint_a_model_and_keeps_the_models(plugin: Path, tmp_path: Path) -> None:
