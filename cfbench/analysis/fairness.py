@@ -29,7 +29,7 @@ def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[
     asked = [arena for arena in contest.arenas if arena.places]
     out = [arena.label for arena in asked if not arena.counted.any()]
     if out:
-        found.append(f"tasks in no rank, since half of the searchers or fewer were asked them: {_listing(out)}")
+        found.append(f"tasks in no rank, since half of the searchers or fewer were asked them: {listing(out)}")
     points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
     if points:
         found.append(f"points in no rank, since half of the searchers or fewer were asked them: {points:,}")
@@ -75,6 +75,7 @@ def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[
     return f"{name} {usual}" + (f" ({written_out})" if others else "")
 
 
-def _listing(cases: Sequence[str]) -> str:
+def listing(cases: Sequence[str]) -> str:
+    """Name the first few of several cases, and count the others."""
     rest = len(cases) - SHOWN
     return "; ".join(cases[:SHOWN]) + (f"; and {rest} more" if rest > 0 else "")

@@ -10,14 +10,14 @@ import numpy as np
 from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
-from cfbench.analysis.fairness import limits, unequal
+from cfbench.analysis.fairness import limits, listing, unequal
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.positions import ALPHA, FEWEST, Position, duels, least_p, plain_positions, positions
 from cfbench.analysis.ranks import rank_intervals, task_ranks, task_wins, unit_means
 from cfbench.analysis.scores import Losses, metric_scores
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
 from cfbench.harness.store.summary import CellSummary
-from cfbench.space import FloatArray
+from cfbench.space import BoolArray, FloatArray
 
 ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SKIPPED)
 
@@ -52,7 +52,7 @@ def make_standings(
     ]
     rows.sort(key=_order)
     # Duels name rows by their places.
-    assert desk.alone or [row.entrant for row in rows[: len(desk.ranked)]] == desk.ranked
+    assert desk.unranked or [row.entrant for row in rows[: len(desk.ranked)]] == desk.ranked
     cells = [cell for arena in contest.arenas for group in arena.groups.values() for cell in group.cells]
     return Standings(
         title=title,
@@ -62,7 +62,7 @@ def make_standings(
         unit=desk.unit,
         units=desk.unit_ranks.shape[1],
         verdict=desk.verdict(),
-        duels=() if desk.alone else tuple(duels(desk.ranks, desk.unit_ranks)),
+        duels=() if desk.unranked else tuple(duels(desk.ranks, desk.unit_ranks)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
         cells=len(cells) + sum(row.missing for row in rows),
@@ -70,7 +70,7 @@ def make_standings(
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
         limits=limits(cells),
-        notes=(*desk.powerless(), *unequal(contest, rows, desk.losses)),
+        notes=(*desk.powerless(), *desk.inseparable(), *unequal(contest, rows, desk.losses)),
     )
 
 
@@ -95,16 +95,23 @@ class _Desk:
         """Shape (ranked, tasks in play), in the order of the table."""
         self.unit_ranks = unit_means(self.ranks, units) if self.ranked else np.zeros((0, len(set(pairs))))
         self.enough = self.unit_ranks.shape[1] >= FEWEST
-        self.alone = len(self.ranked) < 2
-        self.intervals = rank_intervals(self.ranks, units) if self.enough and not self.alone else None
+        self.found: BoolArray = np.zeros(self.ranks.shape, dtype=np.bool_)
+        """Whether they found anything, of the same shape."""
+        for task, arena in enumerate(arenas):
+            for at, one in enumerate(self.ranked):
+                self.found[at, task] = np.isfinite(arena.losses[one][arena.counted]).any()
+        self.separating: BoolArray = np.logical_or.reduce(self.found)
+        """In which tasks in play anybody ranked found something."""
+        self.unranked = len(self.ranked) < 2 or not self.found.any()
+        self.intervals = rank_intervals(self.ranks, units) if self.enough and not self.unranked else None
         self.positions = self._positions()
-        self.wins = [] if self.alone else task_wins(self.ranks).tolist()
+        self.wins = [] if self.unranked else task_wins(self.ranks, self.separating).tolist()
 
     def _positions(self) -> list[Position]:
-        if self.alone:
+        if self.unranked:
             return []
         if self.enough:
-            return positions(self.unit_ranks)
+            return positions(self.unit_ranks, int(self.found.any(axis=1).sum()))
         return plain_positions(self.ranks.mean(axis=1).tolist())
 
     def verdict(self) -> str:
@@ -118,8 +125,12 @@ class _Desk:
             return "one searcher: nothing to rank it against" if black else "white boxes only: nothing to rank"
         if not contest.in_play:
             return "no point was asked of more than half of the searchers: nobody is ranked"
-        if self.alone:
-            return "fewer than two searchers were asked all points that count: nobody is ranked"
+        if self.unranked:
+            few, idle = (
+                "fewer than two searchers were asked all points that count",
+                "none of those who could be ranked found anything",
+            )
+            return f"{few if len(self.ranked) < 2 else idle}: nobody is ranked"
         if not self.enough:
             held = counted_units(self.unit_ranks.shape[1], self.unit)
             return f"too few tasks to compare: {held}, {FEWEST} are needed"
@@ -129,12 +140,20 @@ class _Desk:
         """Say where no result whatsoever could tell the first from anybody."""
         units = self.unit_ranks.shape[1]
         least = least_p(len(self.ranked), units)
-        if self.alone or not self.enough or least < ALPHA:
+        if self.unranked or not self.enough or least < ALPHA:
             return []
         return [
             f"{counted_units(units, self.unit)} cannot tell {len(self.ranked)} searchers apart, however clear their "
             f"ranks are: p is {least:.2f} at least"
         ]
+
+    def inseparable(self) -> list[str]:
+        """Say in which tasks no ranked searcher found anything."""
+        if self.unranked or self.separating.all():
+            return []
+        found = zip(self.contest.in_play, self.separating, strict=True)
+        listed = listing([arena.label for arena, anybody in found if not anybody])
+        return [f"tasks that tell nobody apart and nobody wins, since no ranked searcher found anything: {listed}"]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
@@ -182,7 +201,7 @@ class _Desk:
             return (State.FAILED, failure) if failure else (State.SKIPPED, skipped)
         if entrant.white_box:
             return State.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
-        if self.alone:
+        if self.unranked:
             return State.NOT_RANKED, self.verdict()
         if entrant in self.ranked:
             return State.RANKED, ""
@@ -208,7 +227,7 @@ class _Desk:
             return TaskResult(state, None, Count(0, 0), None, None)
         if not arena.counted.any():
             return TaskResult("ran", None, _searches(arena, entrant, counted=False), None, None)
-        ranked = entrant in self.ranked and not self.alone
+        ranked = entrant in self.ranked and not self.unranked
         at = self.contest.in_play.index(arena)
         return TaskResult(
             state="ran" if arena.asked_all_of(entrant) else "partly",

@@ -59,16 +59,19 @@ class Duel:
     p: float | None
 
 
-def positions(ranks: FloatArray) -> list[Position]:
+def positions(ranks: FloatArray, finders: int) -> list[Position]:
     """Place searchers in groups of those that are not told apart from their group's first.
 
     Each group's first is held against all who stand behind it (Wilcoxon's signed rank over tasks, Holm's correction
-    over these comparisons); the group ends before the first one that is told apart.
+    over these comparisons); the group ends before the first one that is told apart. Who found nothing at all is in no
+    group with those who found something: no test makes it lead.
 
     Parameters
     ----------
     ranks : ndarray of float64, shape (searchers, units)
         Sorted by their means; a column is an independent task, at least `FEWEST` of them.
+    finders : int
+        How many of them, the first ones, found anything.
     """
     placed: list[Position] = []
     while len(placed) < len(ranks):
@@ -77,6 +80,8 @@ def positions(ranks: FloatArray) -> list[Position]:
         corrected = holm(np.array([signed_rank_p(difference) for difference in behind]))
         apart = np.flatnonzero(corrected < ALPHA)
         size = 1 + (int(apart[0]) if len(apart) else len(behind))
+        if first < finders:
+            size = min(size, finders - first)
         placed += [Position(first + 1, shared=size > 1)] * size
     return placed
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cfbench.space import FloatArray, IntArray
+from cfbench.space import BoolArray, FloatArray, IntArray
 
 BOOTSTRAPS = 2000
 LEVEL = 0.95
@@ -67,7 +67,14 @@ def unit_means(ranks: FloatArray, units: Sequence[int] | IntArray) -> FloatArray
     return means
 
 
-def task_wins(ranks: FloatArray) -> IntArray:
-    """Count for each searcher the tasks in which no other has a smaller mean rank; ties count for each of them."""
-    wins: IntArray = (ranks <= ranks.min(axis=0) + 1e-9).sum(axis=1)
+def task_wins(ranks: FloatArray, separating: BoolArray) -> IntArray:
+    """Count for each searcher the tasks in which no other has a smaller mean rank; ties count for each of them.
+
+    Parameters
+    ----------
+    ranks : ndarray of float64, shape (searchers, tasks)
+    separating : ndarray of bool, shape (tasks,)
+        In which tasks anybody found something; nobody wins the others.
+    """
+    wins: IntArray = (separating & (ranks <= ranks.min(axis=0) + 1e-9)).sum(axis=1)
     return wins

@@ -111,7 +111,7 @@ class Standing:
     interval : (float, float) or None
         Of `rank`; None under six independent tasks.
     wins : int or None
-        Tasks in which no other ranked searcher has a smaller rank.
+        Tasks in which no other ranked searcher has a smaller rank, and somebody found something.
     found : Count
         Searches of the points that count; of a row that is not ranked, all its searches.
     loss : Score

@@ -118,6 +118,7 @@
 
   function recompute(tasks) {
     const counting = tasks.filter((i) => data.tasks[i].counts);
+    const anything = data.rows.some((row) => row.ranked && counting.some((i) => row.results[i] && row.results[i][1]));
     const rows = data.rows.map((row) => {
       const results = tasks.map((i) => row.results[i]).filter(Boolean);
       const ranks = counting.map((i) => row.results[i] && row.results[i][0]);
@@ -126,12 +127,13 @@
       return {
         found: results.reduce((sum, one) => sum + one[1], 0),
         asked: results.reduce((sum, one) => sum + one[2], 0),
-        rank: complete ? mean(ranks) : null,
+        rank: complete && anything ? mean(ranks) : null,
         loss: losses.length ? median(losses) : null,
-        wins: complete ? 0 : null,
+        wins: complete && anything ? 0 : null,
       };
     });
     for (const i of counting) {
+      if (!data.rows.some((row, r) => rows[r].rank !== null && row.results[i][1])) continue; // nobody wins it
       const ranks = data.rows.map((row, r) => (rows[r].rank === null ? Infinity : row.results[i][0]));
       const least = Math.min(...ranks);
       ranks.forEach((rank, r) => {

@@ -6,8 +6,9 @@ import pytest
 from cfbench.analysis.positions import FEWEST, Duel, duels, plain_positions, positions
 
 
-def shown(ranks: list[list[float]]) -> list[str]:
-    return [str(position).strip() for position in positions(np.array(ranks))]
+def shown(ranks: list[list[float]], finders: int | None = None) -> list[str]:
+    held = positions(np.array(ranks), len(ranks) if finders is None else finders)
+    return [str(position).strip() for position in held]
 
 
 def test_a_group_ends_before_the_first_row_that_is_told_apart() -> None:
@@ -29,6 +30,13 @@ def test_holms_correction_counts_the_comparisons_with_the_first_row() -> None:
 def test_with_fewer_units_nothing_could_be_told_apart() -> None:
     assert shown([[1.0] * (FEWEST - 1), [2.0] * (FEWEST - 1)]) == ["1=", "1="]
     assert shown([[1.0] * FEWEST, [2.0] * FEWEST]) == ["1", "2"]
+
+
+def test_who_found_nothing_shares_no_position_with_who_found_something() -> None:
+    near, last = [1.0] + [2.0] * (FEWEST - 1), [3.0] + [2.0] * (FEWEST - 1)  # told apart in one task of six
+    assert shown([near, last, last]) == ["1=", "1=", "1="]
+    assert shown([near, last, last], finders=1) == ["1", "2=", "2="]
+    assert shown([near, near, last], finders=2) == ["1=", "1=", "3"]
 
 
 def test_without_a_comparison_equal_means_share_a_number() -> None:

@@ -67,4 +67,10 @@ def test_units_are_means_of_their_tasks() -> None:
 
 
 def test_a_tie_for_the_best_rank_is_a_win_of_both() -> None:
-    assert task_wins(np.array([[1.5, 1.0, 2.0], [1.5, 2.0, 1.0], [3.0, 3.0, 3.0]])).tolist() == [2, 2, 0]
+    ranks = np.array([[1.5, 1.0, 2.0], [1.5, 2.0, 1.0], [3.0, 3.0, 3.0]])
+    assert task_wins(ranks, np.array([True] * 3)).tolist() == [2, 2, 0]
+
+
+def test_nobody_wins_where_nobody_found_anything() -> None:
+    ranks = np.array([[1.0, 1.5], [2.0, 1.5]])
+    assert task_wins(ranks, np.array([True, False])).tolist() == [1, 0]

@@ -184,6 +184,31 @@ def test_one_task_has_ranks_without_an_interval(cell: MakeCell, registry: Regist
     assert standings.verdict == "too few tasks to compare: 1 task, 6 are needed"
 
 
+def test_where_nobody_found_anything_nobody_is_ranked(cell: MakeCell, registry: Registry) -> None:
+    empty = [cell([None, None], dataset=name, searcher=one) for name in DATASETS for one in ("cogs", "lore")]
+    standings = make_board(empty, registry).standings
+    assert standings.verdict == "none of those who could be ranked found anything: nobody is ranked"
+    assert [(row.state, row.position, row.rank, row.wins) for row in standings.rows] == [
+        (State.NOT_RANKED, None, None, None)
+    ] * 2
+    assert [row.found for row in standings.rows] == [Count(0, 16)] * 2
+    assert standings.duels == ()
+
+
+def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, registry: Registry) -> None:
+    searchers = ("cogs", "lore", "grow")
+    empty = [cell([None], dataset=name, searcher=one) for name in DATASETS[:7] for one in searchers]
+    last = [cell([0.1 if one == "cogs" else None], dataset=DATASETS[7], searcher=one) for one in searchers]
+    standings = make_board([*empty, *last], registry).standings
+    assert [row.wins for row in standings.rows] == [1, 0, 0]
+    assert [str(row.position).strip() for row in standings.rows] == ["1", "2=", "2="]
+    assert standings.notes[0] == (
+        "tasks that tell nobody apart and nobody wins, since no ranked searcher found anything: "
+        + "; ".join(f"{name}, random-forest, objective none, constraints off" for name in DATASETS[:3])
+        + "; and 4 more"
+    )
+
+
 def test_nothing_in_common_says_so(cell: MakeCell, registry: Registry) -> None:
     standings = make_board([cell([0.1]), cell([0.2], dataset="wine", searcher="lore")], registry).standings
     assert standings.verdict == "no point was asked of more than half of the searchers: nobody is ranked"
