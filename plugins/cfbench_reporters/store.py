@@ -90,8 +90,8 @@ def open_client(address: str, *, make: bool = True) -> Any:
         )
     if address.startswith("file:") or ("://" not in address and not address.startswith("databricks")):
         raise TrackingError(
-            f"{address!r} is a folder, which MLflow 3 no longer tracks to; name an SQLite file "
-            "(--tracking sqlite:///mlflow.db) or a server (--tracking http://...)"
+            f"{address!r} is read as a folder, which MLflow 3 no longer tracks to; write the address of an SQLite "
+            "file, as in sqlite:///mlflow.db, or of a server, http://HOST:PORT"
         )
     if path is not None and not path.exists():
         if not make:
@@ -123,13 +123,36 @@ def _make_sqlite_store(path: Path) -> None:
 def _try_database(address: str) -> None:
     """Open the database once: MLflow by itself repeats what cannot succeed for two minutes."""
     from sqlalchemy import create_engine
+    from sqlalchemy.exc import NoSuchModuleError
 
-    engine = create_engine(address)
+    try:
+        engine = create_engine(address)
+    except NoSuchModuleError:
+        raise TrackingError(
+            f"{shown_address(address)} names no kind of store that MLflow tracks to; write http://HOST:PORT for a "
+            "server, or the address of a database, as in sqlite:///mlflow.db"
+        ) from None
     try:
         with engine.connect():
             pass
     finally:
         engine.dispose()
+
+
+def _no_address(address: str) -> str:
+    """Say what an address is that MLflow cannot track to, and which ones it can."""
+    path = Path(address.removeprefix("file://").removeprefix("file:"))
+    if "://" in address and not address.startswith("file:"):
+        what = f"is neither a server nor a database: nothing here speaks {address.partition(':')[0]}://"
+    elif path.is_file():
+        what = f"is a file; if it is an SQLite store, write sqlite:///{path}"
+    elif path.is_dir() or address.startswith("file:"):
+        what = "is a folder, which MLflow 3 no longer tracks to"
+    else:
+        what = "is no tracking address"
+    return (
+        f"{shown_address(address)!r} {what}. Name an SQLite file (sqlite:///mlflow.db) or a server (http://HOST:PORT)"
+    )
 
 
 @contextlib.contextmanager

@@ -87,7 +87,11 @@ def test_runs_whose_files_are_gone_are_named(
     [
         ("none", "names no server"),
         ("http://127.0.0.1:1", "refused"),
-        ("./mlruns", "is a folder"),
+        ("./mlruns", "is read as a folder"),
+        (
+            "ftp://somewhere/runs",
+            "ftp://somewhere/runs names no kind of store that MLflow tracks to; write http://HOST",
+        ),
         ("sqlite:////nowhere/mlflow.db", "no such file"),
     ],
 )
