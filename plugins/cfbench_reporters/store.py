@@ -139,22 +139,6 @@ def _try_database(address: str) -> None:
         engine.dispose()
 
 
-def _no_address(address: str) -> str:
-    """Say what an address is that MLflow cannot track to, and which ones it can."""
-    path = Path(address.removeprefix("file://").removeprefix("file:"))
-    if "://" in address and not address.startswith("file:"):
-        what = f"is neither a server nor a database: nothing here speaks {address.partition(':')[0]}://"
-    elif path.is_file():
-        what = f"is a file; if it is an SQLite store, write sqlite:///{path}"
-    elif path.is_dir() or address.startswith("file:"):
-        what = "is a folder, which MLflow 3 no longer tracks to"
-    else:
-        what = "is no tracking address"
-    return (
-        f"{shown_address(address)!r} {what}. Name an SQLite file (sqlite:///mlflow.db) or a server (http://HOST:PORT)"
-    )
-
-
 @contextlib.contextmanager
 def _silenced() -> Iterator[None]:
     levels = {name: logging.getLogger(name).level for name in _NOISY}
