@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import MetricColumn
-from cfbench.analysis.standings import Basis, Standings
+from cfbench.analysis.standings import Basis, Standing, Standings
 from cfbench.harness.variants import parse_variant
-from cfbench.leaderboard.numbers import ABSENT, decimals, score
+from cfbench.leaderboard.numbers import ABSENT, decimals, fine_change, score
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_column import OWN_SUCCESSES, StandingColumn, span
 
 SHORT = {"k-robustness": ("robust", "K-score")}
 """Headers of metrics that the default table shows."""
+IN_PERCENT = ("optimality-gap",)
+"""Metrics that are relative changes: people read them in the unit of the loss beside them."""
 
 
 def column_of_metric(metric: MetricColumn, standings: Standings) -> StandingColumn:
@@ -27,12 +29,19 @@ def column_of_metric(metric: MetricColumn, standings: Standings) -> StandingColu
     digits = decimals([one.value for one in scores])
     counted = f"{span(ks)} of {scores[0].n:,} points" if scores else "not measured"
     own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
+
+    def written(row: Standing) -> str:
+        if metric.label not in row.metrics:
+            return ABSENT
+        value = row.metrics[metric.label].value
+        return fine_change(value) if bare in IN_PERCENT else score(value, digits)
+
     summary = visible(metric.summary) or "described by no plugin here"
     return StandingColumn(
         metric.label,
         visible(title),
         visible(unit),
-        lambda row: score(row.metrics[metric.label].value, digits) if metric.label in row.metrics else ABSENT,
+        written,
         lambda row: row.metrics[metric.label].value if metric.label in row.metrics else None,
         metric.direction,
         f"{'' if title == bare else f'{bare}: '}{summary}; mean over tasks{own}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 
 ABSENT = "-"
 
@@ -18,6 +19,16 @@ def whole_change(ratio: float | None) -> str:
     if ratio is None:
         return ABSENT
     return f"{100 * ratio:+,.0f}%".replace("-0%", "+0%") if abs(ratio) < 0.005 else f"{100 * ratio:+,.0f}%"
+
+
+def fine_change(ratio: float | None) -> str:
+    """Write a relative change of which little matters with two digits: "+0.014%", "+1.4%", "+113%"."""
+    if ratio is None:
+        return ABSENT
+    percent = 100 * ratio
+    if abs(percent) < 0.0005:  # the rounding of sums
+        return "+0%"
+    return f"{percent:+,.{min(3, max(0, 1 - floor(log10(abs(percent)))))}f}%"
 
 
 def decimal(value: float | None) -> str:

@@ -99,6 +99,6 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         metric=OptimalityGap,
         direction=Direction.LOWER,
         denominator="points found for which the exact searcher has a lower bound",
-        summary="how far the objective value is above the proven optimum, as a share of it",
+        summary="how far the objective value is above the proven optimum, relative to it",
     )
     yield from robustness.entries()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfbench.leaderboard.numbers import change, decimals, score, share, short_seconds, whole_change
+from cfbench.leaderboard.numbers import change, decimals, fine_change, score, share, short_seconds, whole_change
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,18 @@ def test_a_change_has_a_sign_unless_it_rounds_to_nothing(ratio: float, text: str
 )
 def test_a_whole_change_always_has_a_sign(ratio: float | None, text: str) -> None:
     assert whole_change(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        *((None, "-"), (0.0, "+0%"), (0.000142, "+0.014%"), (0.0087, "+0.87%"), (0.014, "+1.4%")),
+        *((0.1, "+10%"), (1.13, "+113%"), (-0.002, "-0.20%"), (20.0, "+2,000%")),
+        *((1.4e-17, "+0%"), (-1.4e-17, "+0%"), (0.000006, "+0.001%")),
+    ],
+)
+def test_a_small_change_keeps_two_digits(ratio: float | None, text: str) -> None:
+    assert fine_change(ratio) == text
 
 
 @pytest.mark.parametrize(

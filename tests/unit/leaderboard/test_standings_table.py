@@ -20,7 +20,9 @@ from cfbench.entries import Direction
 from cfbench.errors import UnknownNameError
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
+from cfbench.leaderboard.metric_columns import column_of_metric
 from cfbench.leaderboard.shown import Leaderboard
+from cfbench.leaderboard.standing_columns import column_named, columns_of
 from cfbench.registry import build_registry
 
 ROBUST = MetricColumn(
@@ -110,6 +112,20 @@ def test_columns_of_least_use_are_left_out_from_the_right(sample: Leaderboard, w
 def test_what_had_no_room_is_named_as_columns_are_asked_for(sample: Leaderboard) -> None:
     (line,) = [line.text for line in sample.lines(80) if line.text.startswith("more")]
     assert line.split(maxsplit=1)[1] == "no room here for seconds, queries: `--columns` says what to show"
+
+
+def test_the_gap_to_the_optimum_has_the_unit_of_the_loss(sample: Leaderboard) -> None:
+    gap = MetricColumn("optimality-gap", ("optimality-gap", "1", "{}"), Direction.LOWER)
+    standings = sample.board.standings
+    rows = tuple(
+        replace(row, metrics={gap.label: Score(value, 15_204, 20_000, 20)})
+        for row, value in zip(standings.rows, (0.000142, 0.04, 1.13, None), strict=True)
+    )
+    standings = replace(standings, rows=rows, metrics=(gap,))
+    column = column_of_metric(gap, standings)
+    assert [column.text(row) for row in rows] == ["+0.014%", "+4.0%", "+113%", "-"]
+    assert [column.value(row) for row in rows] == [0.000142, 0.04, 1.13, None]  # files hold the plain number
+    assert column_named(columns_of(standings, ["loss"], ""), "loss").text(rows[1]) == "+4%"
 
 
 def test_sorting_renumbers_nothing(sample: Leaderboard) -> None:
