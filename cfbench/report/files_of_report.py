@@ -14,6 +14,7 @@ from cfbench.report.page import render_page
 from cfbench.report.paper_report import Report
 
 PAGE = "paper.html"
+TABLES, FIGURES = "tables", "figures"
 
 
 def write_report(report: Report, output: Path) -> list[Path]:
@@ -51,7 +52,8 @@ def check_output(output: Path) -> None:
     CfbenchError
         If it is a file, lies where it cannot be made, or is or lies in a record.
     """
-    refuse_inside_record(output / PAGE)
+    for name in (PAGE, f"{TABLES}/any", f"{FIGURES}/any"):
+        refuse_inside_record(output / name)
     nearest = output
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
@@ -69,9 +71,9 @@ def _contents(report: Report) -> Iterator[tuple[str, bytes]]:
     for section in report.sections:
         for item in section.items:
             if isinstance(item, Figure):
-                yield f"figures/{item.name}.svg", item.svg.encode()
-                yield f"figures/{item.name}.png", item.png
-                yield f"figures/{item.name}.csv", item.numbers.csv().encode()
+                yield f"{FIGURES}/{item.name}.svg", item.svg.encode()
+                yield f"{FIGURES}/{item.name}.png", item.png
+                yield f"{FIGURES}/{item.name}.csv", item.numbers.csv().encode()
             else:
-                yield f"tables/{item.name}.md", item.markdown().encode()
-                yield f"tables/{item.name}.csv", item.csv().encode()
+                yield f"{TABLES}/{item.name}.md", item.markdown().encode()
+                yield f"{TABLES}/{item.name}.csv", item.csv().encode()

@@ -16,6 +16,7 @@ Paths are made of checked keys only, never of names that a plugin or a file brin
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -27,6 +28,8 @@ RECORD_NAME = "record.json"
 """File by which a record is known."""
 PACKED_NAME = "packed.json"
 """File by which a packed record is known."""
+FOLDERS = ("journal", "cells", "measures")
+"""What else a record is made of."""
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")
@@ -65,6 +68,15 @@ def keys_of_tables(folder: Path) -> list[str]:
     return [key for shelf in shelves if shelf.is_dir() for key in keys_in(shelf, ".parquet") if key[:2] == shelf.name]
 
 
+def record_around(path: Path) -> Path | None:
+    """Return the record, finished or packed, that `path` lies in, as it is written or where its links lead."""
+    written, real = (Path(os.path.realpath(place)) for place in (path.parent, path))  # a link to itself is no error
+    for folder in (written, *written.parents, *real.parents):
+        if any((folder / name).is_file() for name in (RECORD_NAME, PACKED_NAME)):
+            return folder
+    return None
+
+
 def refuse_inside_record(path: Path) -> None:
     """Refuse a path in which something is to be written, where it lies in a record, finished or packed.
 
@@ -73,12 +85,12 @@ def refuse_inside_record(path: Path) -> None:
     RecordError
         If one of the folders above `path` is a record; links are followed.
     """
-    for folder in path.resolve().parents:
-        if any((folder / name).is_file() for name in (RECORD_NAME, PACKED_NAME)):
-            raise RecordError(
-                f"{path} cannot be written: {folder} is a record, and nothing but the record is written there; name a "
-                "path outside of it"
-            )
+    folder = record_around(path)
+    if folder is not None:
+        raise RecordError(
+            f"{path} cannot be written: {folder} is a record, and nothing but the record is written there; name a "
+            "path outside of it"
+        )
 
 
 def check_directory(path: Path, *, write: bool) -> bool:
@@ -108,6 +120,9 @@ def check_directory(path: Path, *, write: bool) -> bool:
             f"{path} holds other things ({', '.join(foreign[:3])}{', ...' if len(foreign) > 3 else ''}) and no "
             "record.json: it is left untouched. Name an empty or a new directory with --results"
         )
+    outer = record_around(path)
+    if outer is not None and any(path.resolve().is_relative_to(outer / name) for name in FOLDERS):
+        raise RecordError(f"{path} is a part of the record {outer}; name a directory outside of it with --results")
     return False
 
 

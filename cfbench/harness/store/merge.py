@@ -109,8 +109,8 @@ def merge_records(
     Raises
     ------
     RecordError
-        Before anything is written: if a source is no record of this version or is the target itself, or if models of
-        one fold differ and `mixed_models` is not set.
+        Before anything is written: if a source is no record of this version or is the target itself, if models of one
+        fold differ and `mixed_models` is not set, or if there is nothing in any source.
     """
     opened = {path.resolve(): Record.open(path) for path in sources}
     if target.resolve() in opened:
@@ -121,6 +121,11 @@ def merge_records(
         models.refuse_mixed()
     asked = [Source.of(record) for record in opened.values()]
     keys = sorted({key for source in asked for key in (*source.record.keys(), *source.pending)})
+    if not keys and not any(source.record.problems for source in asked):
+        held = ", ".join(str(source.record.origin) for source in asked)
+        raise RecordError(
+            f"there is nothing to merge in {held}: no search has ended there yet; `cfbench run` makes some"
+        )
     report = MergeReport(cells=len(keys))
     with Record.open(target, write=True) as record:
         before = record.summaries()

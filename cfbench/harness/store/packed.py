@@ -24,7 +24,7 @@ from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
 from cfbench.events import CellInfo
 from cfbench.harness.store.disk import explained, write_atomically
-from cfbench.harness.store.layout import PACKED_NAME
+from cfbench.harness.store.layout import PACKED_NAME, refuse_inside_record
 from cfbench.harness.store.machines import read_machines
 from cfbench.harness.store.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
 from cfbench.harness.store.record import Record
@@ -68,7 +68,8 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     Raises
     ------
     RecordError
-        If `folder` holds anything but a packed record, or cannot be written.
+        If `folder` holds anything but a packed record, lies in a record, is this very record or cannot be written; if
+        the record has no cell.
     """
     import pandas as pd
     import pyarrow as pa
@@ -76,9 +77,13 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     from cfbench.harness.store.schema import MEASURE_SCHEMA, SEARCH_SCHEMA
     from cfbench.harness.store.tables import rows_of, search_table
 
-    _check_target(folder)
+    _check_target(folder, record)
     cells, searches, measures = [], [SEARCH_SCHEMA.empty_table()], []
     summaries = record.summaries()
+    if not (summaries or record.problems):
+        raise RecordError(
+            f"there is nothing to pack in {record.origin}: no cell is finished; `cfbench run` finishes some"
+        )
     for key, summary in sorted(summaries.items()):
         stored = record.held(key).stored
         if stored is None and summary.searches:
@@ -117,8 +122,11 @@ def pack_record(record: Record, folder: Path, *, bare: Callable[[CellInfo], bool
     return Packed(len(cells), tuple(sorted(record.keys() - {cell["key"] for cell in cells})))
 
 
-def _check_target(folder: Path) -> None:
+def _check_target(folder: Path, record: Record) -> None:
     """Refuse a folder that is in use for something else: a record in it could not grow any more."""
+    refuse_inside_record(folder)
+    if record.is_packed and folder.resolve() == record.origin.resolve():
+        raise RecordError(f"{folder} is to be packed into itself; name another folder, or a new one")
     with explained(folder, "written"):
         strangers = sorted({file.name for file in folder.iterdir()} - {*TABLES, PACKED_NAME}) if folder.exists() else []
     if strangers:

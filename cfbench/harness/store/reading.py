@@ -51,6 +51,11 @@ class RecordReading:
         self._measures = Measures(path / "measures", measured, self._report, writing=writing)
         self._measured: dict[str, frozenset[MetricId]] | None = None  # kept by the writer alone
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether this is the copy of a packed record, which is to stay as it is."""
+        return self.origin != self.path
+
     def keys(self) -> set[str]:
         """Return the keys of all cells with a table or a line in the index, whether or not they can be read."""
         return {*self._cells.keys(), *(key for key, _ in self._index.contents())}
@@ -182,7 +187,7 @@ class RecordReading:
         return rows | dict(journal)
 
     def _report(self, problem: str) -> None:
-        if self.origin != self.path:  # the packed files were held against their digests when they were opened
+        if self.is_packed:  # the packed files were held against their digests when they were opened
             problem = f"{self.origin}: its copy in your cache is damaged; remove {self.path}, and it is made anew"
         if problem not in self.problems:
             self.problems.append(problem)

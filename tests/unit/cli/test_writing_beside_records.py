@@ -56,6 +56,63 @@ def test_a_link_into_a_record_is_followed(results: Path, tmp_path: Path) -> None
     assert contents(results) == before
 
 
+def test_a_link_to_itself_is_in_no_record(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    output = tmp_path / "link"
+    assert invoke("leaderboard", "--results", str(results), "--format", "csv", "--output", str(output)).exit_code == 0
+    assert output.read_text().startswith("table,")
+
+
+def test_a_link_in_a_record_is_a_part_of_it(results: Path, tmp_path: Path) -> None:
+    (table,) = results.glob("cells/*/*.parquet")
+    table.rename(tmp_path / "table")
+    table.symlink_to(tmp_path / "table")
+    assert isinstance(invoke("leaderboard", "--results", str(results), "--output", str(table)).exception, RecordError)
+    assert table.is_symlink()
+
+
+@pytest.mark.parametrize("folder", ["tables", "figures"])
+def test_a_report_keeps_out_of_a_record_that_bears_a_name_of_its_folders(results: Path, folder: str) -> None:
+    renamed = results.rename(results.with_name(folder))
+    before = contents(renamed)
+    arguments = ["--results", str(renamed), "--output", str(renamed.parent)]
+    with pytest.raises(RecordError, match=f"{folder} is a record"):
+        raise invoke("report", "paper", *arguments).exception or AssertionError
+    assert contents(renamed) == before
+
+
+def test_packing_keeps_out_of_records_and_of_what_it_reads(results: Path) -> None:
+    packed = results.with_name("packed")
+    before = contents(results), contents(packed)
+    for source, output, reason in (
+        (results, results / "journal", "is a record, and nothing but the record is written there"),
+        (results, packed / "new", "is a record, and nothing but the record is written there"),
+        (packed, packed, "is to be packed into itself"),
+    ):
+        with pytest.raises(RecordError, match=reason):
+            raise invoke("pack", "--results", str(source), "--output", str(output)).exception or AssertionError
+    assert (contents(results), contents(packed)) == before
+
+
+@pytest.mark.parametrize("name", ["journal", "cells/ab"])
+def test_no_record_is_made_of_a_part_of_another(results: Path, name: str) -> None:
+    before = contents(results)
+    with pytest.raises(RecordError, match=r"is a part of the record .*results; name a directory outside of it"):
+        raise invoke("merge", str(results), "--results", str(results / name)).exception or AssertionError
+    assert contents(results) == before
+
+
+@pytest.mark.parametrize(
+    "command", [["merge", "empty", "--results", "new"], ["pack", "--results", "empty", "--output", "new"]]
+)
+def test_of_nothing_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Record.open(tmp_path / "empty", write=True).close()
+    with pytest.raises(RecordError, match=r"there is nothing to (merge|pack) in empty: no .*; `cfbench run`"):
+        raise invoke(*command).exception or AssertionError
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_models_table_stays_out_of_records(results: Path) -> None:
     assert isinstance(invoke("tune", "--output", str(results / "tuned.json")).exception, RecordError)
     assert not (results / "tuned.json").exists()
