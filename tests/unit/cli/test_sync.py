@@ -111,9 +111,20 @@ def test_a_packed_record_stays_as_it_is(
     names = sorted(file.name for file in packed.iterdir())
     assert _sync(packed) == 1
     assert "is a packed record, which is read only and has no store of its own; name one" in capsys.readouterr().err
+    assert _sync(packed, "--tracking", f"sqlite:///{packed}/mlflow.db") == 1
+    assert f"{packed} is a record, and nothing but the record is written there" in capsys.readouterr().err
+    assert _sync(packed, "--tracking", "postgresql://127.0.0.1:1/mlflow") == 1
+    assert f"would be put into {packed}, a packed record; name a server" in capsys.readouterr().err
     shutil.copy(empty_store, tmp_path / "mlflow.db")
     assert _sync(packed, "--tracking", f"sqlite:///{tmp_path}/mlflow.db") == 0
     assert sorted(file.name for file in packed.iterdir()) == names
+
+
+def test_a_record_without_finished_cells_makes_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Record.open(tmp_path / "results", write=True).close()
+    assert _sync(tmp_path / "results") == 1
+    assert "there is nothing to log in" in capsys.readouterr().err
+    assert not (tmp_path / "results" / "mlflow.db").exists()
 
 
 def test_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
