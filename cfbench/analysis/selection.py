@@ -100,7 +100,8 @@ def _of_one_protocol(cells: list[CellSummary], wanted: str) -> list[CellSummary]
         one = next(version for version in sorted(versions, reverse=True) if version)
         raise RecordError(
             f"these cells were searched under several versions of the benchmark's protocol ({held}), and results of "
-            f"different versions are never compared. `--protocol {one}` shows those of one version"
+            f"different versions are never compared. With `--protocol {one}`, `cfbench leaderboard` and "
+            "`cfbench compare` show those of one version"
         )
     return cells
 

@@ -82,7 +82,7 @@ def command(
     elif _is_directory(first) or _is_directory(second):
         folder, other = (first, second) if _is_directory(first) else (second, first)
         raise StudyError(
-            f"{folder!r} and {other!r} are not of one kind: {folder} is a directory, and {other} is none. "
+            f"{first!r} and {second!r} are not of one kind: {folder} {_kind(folder)}, and {other} is none. "
             "Name two searchers of the record at --results, or the directories of two records"
         )
     elif searchers:
@@ -106,6 +106,11 @@ def _is_path(text: str) -> bool:
 
 def _is_directory(text: str) -> bool:
     return _is_path(text) or Path(text).is_dir()
+
+
+def _kind(side: str) -> str:
+    """Say why a side is taken for a record."""
+    return "is a directory" if Path(side).is_dir() else "is written as the path of one"
 
 
 def _searchers(results: Path, first: str, second: str, selection: Selection, shown: int) -> Comparison:

@@ -28,7 +28,8 @@ def test_several_protocols_are_refused_with_the_way_to_split_them(cell: MakeCell
         Selection().of(cells)
     assert str(refused.value) == (
         "these cells were searched under several versions of the benchmark's protocol (version 1: 2 cells, version 2: "
-        "1 cell), and results of different versions are never compared. `--protocol 2` shows those of one version"
+        "1 cell), and results of different versions are never compared. With `--protocol 2`, `cfbench leaderboard` "
+        "and `cfbench compare` show those of one version"
     )
     assert len(Selection(protocol="1").of(cells)) == 2
     with pytest.raises(UnknownNameError, match=r"unknown protocol version of these cells '3'\. Known: 1, 2\."):

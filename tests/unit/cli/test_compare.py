@@ -120,6 +120,11 @@ def test_two_records(compare: Compare) -> None:
         (["toy-dice", "toy-both", "--results", "one", "--constraints", "on"], UnknownNameError, "constraints"),
         (["toy-dice", "toy-both", "--results", "one", "--searcher", "x"], StudyError, "--searcher chooses among"),
         (["./one", "toy-dice"], StudyError, "are not of one kind: ./one is a directory, and toy-dice is none"),
+        (
+            ["toy-dice", "./absent"],
+            StudyError,
+            "one kind: ./absent is written as the path of one, and toy-dice is none",
+        ),
         (["nosuch", "one"], StudyError, "are not of one kind: one is a directory, and nosuch is none"),
         (["toy-dice", "toy-both", "--results", "one", "--protocol", "99"], UnknownNameError, "protocol version"),
         (["./one", "./one"], StudyError, "are one directory"),
