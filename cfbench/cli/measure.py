@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from cfbench.cli.counting import count_cells
 from cfbench.cli.options import (
@@ -20,10 +21,11 @@ from cfbench.cli.options import (
 from cfbench.cli.telling import tell
 from cfbench.counts import plural
 from cfbench.errors import StudyError
-from cfbench.harness.sources import data_source
+from cfbench.harness.sources import data_source, datasets_of, folders_among
 
 if TYPE_CHECKING:
     from cfbench.harness.second_stage import SecondStage, Tally
+    from cfbench.harness.study import Study
     from cfbench.harness.variants import Variant
     from cfbench.registry import Registry
 
@@ -31,6 +33,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 
 
 @click.command("measure", short_help="Add metrics to a record, without any search.")
+@click.argument("study_file", metavar="[STUDY]", required=False, type=click.Path(path_type=Path))
 @results_option
 @click.option(
     "--metric", "names", multiple=True, metavar="NAME[setting=value]", help="A metric to add. May be repeated."
@@ -49,6 +52,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 @strict_option
 def command(
     *,
+    study_file: Path | None,
     results: Path,
     names: Sequence[str],
     preset: str | None,
@@ -60,27 +64,34 @@ def command(
 ) -> None:
     """Add metrics to a record, without any search.
 
+    STUDY is a study file: its metrics are added, to its record where no other is named.
+
     Only what is missing is computed: a metric whose version and settings the record has is not measured again. The
     table's mean is over the searches in the denominator, of all cells together.
     """
-    if not names and preset is None and not everything:
+    if not names and preset is None and study_file is None and not everything:
         raise click.UsageError(
-            "name metrics with --metric NAME, take a preset's with --preset paper, or ask for --all of them; "
-            "`cfbench plugins` lists them"
+            "name metrics with --metric NAME, take those of a study (cfbench measure STUDY) or of a preset with "
+            "--preset paper, or ask for --all of them; `cfbench plugins` lists them"
         )
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.fitted import FittedModels
     from cfbench.harness.second_stage import measure_record
     from cfbench.harness.store.layout import check_record
     from cfbench.harness.store.record import Record
+    from cfbench.harness.study import read_study
 
+    study = None if study_file is None else read_study(study_file)
+    if study is not None and click.get_current_context().get_parameter_source("results") is ParameterSource.DEFAULT:
+        results = study.results
     check_record(results)
-    registry = open_registry(plugins, folders, strict=strict)
+    datasets = () if study is None else datasets_of(study)
+    registry = open_registry(plugins, [*folders, *folders_among(datasets)], strict=strict)
     if preset is not None:
         from cfbench.harness.presets import preset as study_of
 
         names = [*names, *study_of(preset, registry).metrics]
-    metrics, left_out = wanted_metrics(registry, names, everything=everything)
+    metrics, left_out = wanted_metrics(registry, names, study, everything=everything)
     with Record.open(results, write=True) as record:
         stage = measure_record(
             record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=count_cells
@@ -94,7 +105,7 @@ def command(
 
 
 def wanted_metrics(
-    registry: Registry, names: Sequence[str], *, everything: bool
+    registry: Registry, names: Sequence[str], study: Study | None = None, *, everything: bool = False
 ) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
     """Resolve the metrics asked for.
 
@@ -113,6 +124,7 @@ def wanted_metrics(
         If a setting is impossible, or one compares cells, which is nothing to be stored about a search.
     """
     from cfbench.harness.measure import cell_metrics
+    from cfbench.harness.resolution import metrics_of
     from cfbench.harness.variants import resolve_variant
 
     asked = [resolve_variant(registry, "metric", name) for name in names]
@@ -122,6 +134,8 @@ def wanted_metrics(
             f"metric {comparing[0]!r} compares results of several cells and is stored for none of them: it is computed "
             "where they are shown side by side; `cfbench leaderboard --reference NAME` does so for searchers"
         )
+    if study is not None:
+        asked += metrics_of(study, registry)[0]
     if everything:
         asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
     unique = {variant.label: variant for variant in asked}

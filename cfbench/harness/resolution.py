@@ -78,7 +78,9 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
         if name not in (*axes["datasets"], *study.datasets):
             hint = "Optional is what the study names among its datasets."
             raise UnknownNameError("optional data set", name, axes["datasets"], hint)
-    metrics = _metrics(study, registry, notes)
+    metrics, absent = metrics_of(study, registry)
+    if absent:
+        notes.append(f"not measured, since not registered: {', '.join(absent)}")
     names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
     return Resolution(names, datasets, variants, metrics, tuple(notes))
 
@@ -120,16 +122,25 @@ def _simplest(objective: Variant, registry: Registry) -> Variant:
     return resolve_variant(registry, "objective", other) if other else objective
 
 
-def _metrics(study: Study, registry: Registry, notes: list[str]) -> tuple[Variant, ...]:
-    """Resolve the metrics; of the default ones, those that are registered."""
+def metrics_of(study: Study, registry: Registry) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
+    """Resolve a study's metrics.
+
+    Returns
+    -------
+    metrics : tuple of Variant
+        Of the default ones, those that are registered.
+    absent : tuple of str
+        The default ones that are not.
+
+    Raises
+    ------
+    UnknownNameError, StudyError
+        If one is unknown, or has no such setting.
+    """
     wanted = study.metrics
-    if wanted == DEFAULT_METRICS:
-        absent = [name for name in wanted if name not in registry.metrics]
-        if absent:
-            notes.append(f"not measured, since not registered: {', '.join(absent)}")
-        wanted = tuple(name for name in wanted if name not in absent)
-    found = [resolve_variant(registry, "metric", text, study.settings) for text in wanted]
-    return tuple({metric.label: metric for metric in found}.values())
+    absent = tuple(name for name in wanted if name not in registry.metrics) if wanted == DEFAULT_METRICS else ()
+    found = [resolve_variant(registry, "metric", text, study.settings) for text in wanted if text not in absent]
+    return tuple({metric.label: metric for metric in found}.values()), absent
 
 
 def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], registry: Registry) -> None:

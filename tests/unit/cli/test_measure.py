@@ -109,6 +109,23 @@ def test_a_presets_metrics_and_what_its_comparisons_need(measure: Measure) -> No
     assert unknown.known[0] == "paper"
 
 
+def test_a_studys_metrics_and_its_record(measure: Measure, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    lists = 'datasets = ["toy"]\nmodels = ["threshold"]\nsearchers = ["toy-dice"]\n'
+    more = 'metrics = ["l0", "validity", "relative-loss"]\nsettings.validity.check = "class"\n'
+    study.write_text(f"{lists}{more}results = {str(tmp_path / 'results')!r}\n")
+    result = CliRunner().invoke(cli, ["measure", str(study), "--plugin", str(TOY)])
+    assert result.exit_code == 0, result.output
+    assert set(rows(result)) == {"l0", "validity[check=class]"}
+    assert "relative-loss" in result.stderr  # compares: left out, as in a run
+    assert set(rows(measure(str(study), "--metric", "cost"))) == {"cost", "l0", "validity[check=class]"}
+    elsewhere = measure(str(study), "--results", str(tmp_path / "other")).exception
+    assert isinstance(elsewhere, RecordError)
+    assert "other" in str(elsewhere)
+    study.write_text(f"{lists}metrics = ['sparseness']\n")
+    assert isinstance(measure(str(study)).exception, UnknownNameError)
+
+
 def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
     assert measure().exit_code == 2
     assert "name metrics with --metric NAME" in measure().output
