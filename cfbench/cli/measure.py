@@ -20,7 +20,7 @@ from cfbench.cli.options import (
 )
 from cfbench.cli.telling import tell
 from cfbench.counts import plural
-from cfbench.errors import StudyError
+from cfbench.errors import RecordError, StudyError
 from cfbench.harness.sources import data_source, datasets_of, folders_among
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ def command(
         )
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)
+        if not (stage.cells or stage.left_out or record.problems):
+            raise RecordError(
+                f"there is nothing to measure in {results}: no cell is finished; `cfbench run` finishes some"
+            )
     click.echo(table_of(stage, registry))
     _complain(stage, left_out)
     if stage.failures:

@@ -57,6 +57,12 @@ def _json_like(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _written(path: object) -> object:
+    if isinstance(path, str) and not path.strip():
+        raise ValueError('must not be empty; the directory that you are in is "."')
+    return path
+
+
 def _folder(path: Path) -> Path:
     if "\0" in str(path):
         raise ValueError("must hold no NUL character, which no path can have")
@@ -161,7 +167,7 @@ class Study(_Table):
     query_budget: Count | None = None
     respect_steps: Annotated[bool, Strict()] = False
     workers: Count = 1
-    results: Annotated[Path, AfterValidator(_folder)] = Path("results")
+    results: Annotated[Path, BeforeValidator(_written), AfterValidator(_folder)] = Path("results")
     tracking: Text = ""
     settings: dict[str, EntrySettings] = Field(default_factory=dict)
     parts: tuple[Part, ...] = ()

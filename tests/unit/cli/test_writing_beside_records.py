@@ -103,12 +103,17 @@ def test_no_record_is_made_of_a_part_of_another(results: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "command", [["merge", "empty", "--results", "new"], ["pack", "--results", "empty", "--output", "new"]]
+    "command",
+    [
+        ["merge", "empty", "--results", "new"],
+        ["pack", "--results", "empty", "--output", "new"],
+        ["measure", "--results", "empty", "--all"],
+    ],
 )
 def test_of_nothing_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     Record.open(tmp_path / "empty", write=True).close()
-    with pytest.raises(RecordError, match=r"there is nothing to (merge|pack) in empty: no .*; `cfbench run`"):
+    with pytest.raises(RecordError, match=r"there is nothing to (merge|pack|measure) in empty: no .*; `cfbench run`"):
         raise invoke(*command).exception or AssertionError
     assert not (tmp_path / "new").exists()
 

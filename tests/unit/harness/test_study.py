@@ -120,6 +120,7 @@ def test_the_documentation_names_the_default_metrics() -> None:
         ("respect_steps", 1, "respect_steps = 1: must be true or false"),
         ("workers", 0, "workers = 0: must be at least 1"),
         ("results", 3, "results = 3: must be a path"),
+        ("results", " ", 'results = " ": must not be empty; the directory that you are in is "."'),
         ("tracking", 3, "tracking = 3: must be a string"),
         ("settings", [], "settings = []: must be a table"),
         ("settings", {"cogs": 500}, "settings.cogs = 500: must be a table"),
