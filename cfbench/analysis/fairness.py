@@ -39,6 +39,9 @@ def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[
     if short and any(row.state is State.RANKED for row in rows):
         tasks = f"all {total:,} tasks" if total > 1 else "the task"
         found.append(f"not ranked, since they were not asked all points of {tasks}: {', '.join(short)}")
+    lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
+    if lacking:
+        found.append(f"cells that others have and that were not run: {', '.join(lacking)}")
     return found
 
 

@@ -162,7 +162,10 @@ def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: Ma
     assert (row.state, row.position, row.rank, row.complete, row.missing) == (State.NOT_RANKED, None, None, 3, 5)
     assert row.found == Count(6, 6)
     assert row.why == "it was asked all points that count in 3 of 8 tasks"
-    assert board.standings.notes == ("not ranked, since they were not asked all points of all 8 tasks: dice has 3",)
+    assert board.standings.notes == (
+        "not ranked, since they were not asked all points of all 8 tasks: dice has 3",
+        "cells that others have and that were not run: dice 5",
+    )
     assert (board.standings.cells, board.standings.ran, board.standings.not_run) == (32, 27, 5)
     assert [result is not None for result in row.results] == [True] * 3 + [False] * 5
 
