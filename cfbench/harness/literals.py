@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,7 +67,7 @@ def write_value(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(whole(value))
     if isinstance(value, str):
-        plain = _PLAIN_STRING.fullmatch(value) and _classified(value) == value
+        plain = _PLAIN_STRING.fullmatch(value) and not _FLOAT.fullmatch(value) and value not in _CONSTANTS
         return value if plain else json.dumps(value)
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{json.dumps(key)}={write_value(item)}" for key, item in value.items()) + "}"
@@ -128,8 +129,11 @@ class _Reader:
         match = _BARE.match(self._text, self._at)
         if match is None:
             raise self._complaint("expected a value: a number, true, false, null, a string, or a list in [ ]")
+        value = _classified(match.group())
+        if isinstance(value, str) and _FLOAT.fullmatch(value):
+            raise self._complaint(f"a number is too large: none is past {sys.float_info.max:.2g}")
         self._at = match.end()
-        return _classified(match.group())
+        return value
 
     def expect_end(self) -> None:
         """Complain about anything left."""
