@@ -78,6 +78,8 @@ def read_table(path: Path) -> dict[str, TunedRow]:
         If the file is no table of tuned hyper-parameters.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, list):
             raise ValueError(f"it holds a {type(content).__name__}, not a list of rows")

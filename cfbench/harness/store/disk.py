@@ -86,6 +86,7 @@ def read_stored(path: Path, report: Callable[[str], None], *, writing: bool) -> 
         If the system refuses, and the record is open for writing.
     """
     try:
+        _refuse_device(path)
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -127,7 +128,7 @@ def set_aside(path: Path) -> Path:
 
 @contextlib.contextmanager
 def explained(path: Path, action: str) -> Iterator[None]:
-    """Turn an OSError into a RecordError that says what is safe and how to go on.
+    """Turn an OSError into a RecordError that says what is safe and how to go on; no pipe is read, which may wait.
 
     Parameters
     ----------
@@ -137,9 +138,16 @@ def explained(path: Path, action: str) -> Iterator[None]:
         "read" or "written".
     """
     try:
+        if action == "read":
+            _refuse_device(path)
         yield
     except OSError as error:
         raise RecordError(_sentence(error, path, action)) from error
+
+
+def _refuse_device(path: Path) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is a pipe or a device, no file of a record")
 
 
 def _sentence(error: OSError, path: Path, action: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -59,3 +60,10 @@ def test_only_a_grid_of_one_point_leaves_no_choice() -> None:
     assert only_choice({"a": [None], "b": [2, 3]}) is None
     with pytest.raises(ModelError, match="gives hyper-parameter 'b' no value"):
         only_choice({"a": [1, 2], "b": []})
+
+
+def test_a_pipe_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    os.mkfifo(path)
+    with pytest.raises(ModelError, match=r"tuned.json is no table of tuned hyper-parameters \(it is no file\)"):
+        read_table(path)

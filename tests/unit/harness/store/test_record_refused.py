@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from cfbench.errors import RecordError
 from cfbench.events import CellInfo
+from cfbench.harness.store.machines import read_machines
 from cfbench.harness.store.record import Record
 
 MakeRow = Callable[..., dict[str, Any]]
@@ -77,3 +79,29 @@ def test_without_write_permission_the_message_says_so(open_folder: Path, start_w
         assert "Permission denied" in opening
         assert "--results" in opening
     results.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["record.json", "index.log", "machines.json", "cells"])
+def test_a_pipe_in_a_records_place_is_refused_where_reading_it_would_wait(
+    path: Path, small_row: MakeRow, info: CellInfo, name: str
+) -> None:
+    with Record.open(path, write=True) as record:
+        record.append(small_row(0, 0))
+        record.finish(info, CONTENT, 1)
+    pipe = path / "cells" / info.key[:2] / f"{info.key}.parquet" if name == "cells" else path / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    problems: list[str] = []
+    try:
+        with Record.open(path) as record:
+            record.summaries()
+            if name == "cells":
+                record.rows(info.key)
+            problems += record.problems
+            if name == "machines.json":
+                read_machines(path)
+    except RecordError as error:
+        problems.append(str(error))
+    (problem,) = problems
+    assert str(pipe) in problem
+    assert "it is a pipe or a device, no file of a record" in problem
