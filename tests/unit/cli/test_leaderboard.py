@@ -1,98 +1,30 @@
-"""``cfbench leaderboard`` on small records, written search by search as a run writes them."""
+"""``cfbench leaderboard`` on small records."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from cfbench.cli import cli, main
 from cfbench.cli.leaderboard import command, names_in
-from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.events import CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard import print_leaderboard
 from cfbench.leaderboard.formats import FORMATS
 from cfbench.registry import build_registry
+from tests.unit.cli.written_cells import write_cell
 
-
-def write_cell(
-    record: Record, searcher: str, losses: Sequence[float | None], *, finish: bool = True, **changes: Any
-) -> None:
-    """Write a cell of one search a point."""
-    coordinates: dict[str, Any] = {
-        "dataset": "wine",
-        "model": "random-forest",
-        "searcher": searcher,
-        "objective": "none",
-        "constraints": False,
-        "fold": 0,
-        **changes,
-    }
-    info = CellInfo(digest_of(coordinates), **coordinates)
-    for point, loss in enumerate(losses):
-        record.append(
-            {
-                "cell_key": info.key,
-                "point": point,
-                "row_id": 10 + point,
-                "repetition": 0,
-                "status": "not_found" if loss is None else "found",
-                "reason": "",
-                "x": [0.0, 1.0],
-                "z": None if loss is None else [0.5, 1.0],
-                "candidates": [] if loss is None else [[0.5, 1.0]],
-                "loss": loss,
-                "gower": loss,
-                "l0": None if loss is None else 1,
-                "cost": loss,
-                "objective_value": loss,
-                "search_queries": 100,
-                "robustness_queries": 0,
-                "wall_seconds": 0.5,
-                "cpu_seconds": 0.5,
-                "anytime": [],
-                "figures": {},
-                "model_fingerprint": "f" * 32,
-            }
-        )
-    if finish:
-        entries = {kind: {"name": coordinates[kind]} for kind in ("dataset", "model", "searcher", "objective")}
-        record.finish(info, {**coordinates, **entries}, eligible=len(losses))
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
-    path = tmp_path / "results"
-    with Record.open(path, write=True) as record:
-        write_cell(record, "cogs", [0.2, 0.4])
-        write_cell(record, "cogs", [0.2], fold=1)
-        write_cell(record, "lore", [0.3, None])
-        write_cell(record, "lore", [0.2], fold=1)
-        write_cell(record, "cogs", [0.1], dataset="credit")
-    return path
-
-
-Board = Callable[..., Result]
-
-
-@pytest.fixture
-def board(results: Path) -> Board:
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(cli, ["leaderboard", "--results", str(results), *arguments])
-
-    return invoke
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Board
 
 
 def test_the_overall_table(board: Board) -> None:
@@ -193,58 +125,6 @@ def test_unknown_names_list_those_of_the_record(board: Board, arguments: tuple[s
     result = board(*arguments)
     assert isinstance(result.exception, CfbenchError)
     assert str(result.exception).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("form", "start"),
-    [
-        ("table", "cfbench leaderboard"),
-        ("markdown", "**"),
-        ("csv", "table,position,"),
-        ("latex", "% cfbench"),
-        ("json", "{"),
-    ],
-)
-def test_a_file_gets_what_the_terminal_would(board: Board, tmp_path: Path, form: str, start: str) -> None:
-    output = tmp_path / "board"
-    written = board("--format", form, "--output", str(output))
-    assert (written.exit_code, written.stdout) == (0, "")
-    text = output.read_text("utf-8")
-    assert text == board("--format", form).stdout
-    assert text.startswith(start)
-
-
-def test_a_file_that_cannot_be_written(board: Board, tmp_path: Path) -> None:
-    result = board("--output", str(tmp_path / "absent" / "board.md"))
-    assert isinstance(result.exception, CfbenchError)
-    assert "board.md cannot be written" in str(result.exception)
-    assert "absent is no folder; make it, or name another file" in str(result.exception)
-
-
-def test_a_file_is_refused_before_the_record_is_read(tmp_path: Path) -> None:
-    for output, reason in ((tmp_path / "absent" / "b", "is no folder"), (tmp_path / "file" / "b", "is no folder")):
-        (tmp_path / "file").touch()
-        result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "none"), "--output", str(output)])
-        assert reason in str(result.exception)
-
-
-def test_a_file_keeps_what_it_held_where_the_board_cannot_be_made(board: Board, tmp_path: Path) -> None:
-    output = tmp_path / "board.csv"
-    output.write_text("precious")
-    assert board("--dataset", "vine", "--format", "csv", "--output", str(output)).exit_code != 0
-    assert output.read_text() == "precious"
-    assert board("--format", "csv", "--output", str(output)).exit_code == 0
-    assert output.read_text().startswith("table,")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["board.csv", "results"]  # no draft
-
-
-def test_a_pipe_takes_a_board(board: Board, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
-    assert board("--format", "csv", "--output", str(pipe)).exit_code == 0
-    said, _ = reader.communicate(timeout=60)
-    assert said.startswith("table,")
 
 
 def test_nothing_to_show_says_what_to_type(
