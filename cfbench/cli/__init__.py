@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -59,6 +60,17 @@ class LazyGroup(click.Group):
             ctx.fail(str(UnknownNameError("command", args[0], COMMANDS)))
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interruption says how to go on."""
+        from cfbench.cli.invocation import this_command
+        from cfbench.harness.interrupt import EXIT_CODE
+
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(f"interrupted; what was finished is kept; go on with: {this_command()}", err=True)
+            sys.exit(EXIT_CODE)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, importing none of them."""
         with formatter.section("Commands"):
@@ -76,12 +88,19 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
+    from cfbench.harness.interrupt import EXIT_CODE, interrupted_by_signals
+
     _open_what_is_closed()
-    try:
-        return _answered(arguments)
-    except SystemExit as end:
-        _leave_strays_behind(end)
-        raise
+    with interrupted_by_signals():
+        try:
+            return _answered(arguments)
+        except KeyboardInterrupt:  # a further one, while the first was answered
+            _end_interrupted(own_process=arguments is None)
+        except SystemExit as end:
+            if end.code == EXIT_CODE:
+                _end_interrupted(own_process=arguments is None)
+            _leave_strays_behind(end)
+            raise
 
 
 def _answered(arguments: list[str] | None) -> Any:
@@ -113,6 +132,18 @@ def _open_what_is_closed() -> None:
             mode = "r" if number == 0 else "w"
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process lives
             setattr(sys, name, stream)
+
+
+def _end_interrupted(*, own_process: bool) -> NoReturn:
+    """End an interrupted command; a process of its own without Python's end, which answers Ctrl-C with tracebacks."""
+    from cfbench.harness.interrupt import EXIT_CODE, SIGNALS
+    from cfbench.harness.strays import end_now
+
+    if not own_process:
+        sys.exit(EXIT_CODE)
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: os._exit(EXIT_CODE))
+    end_now(EXIT_CODE)
 
 
 def _leave_strays_behind(end: SystemExit) -> None:

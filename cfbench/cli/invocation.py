@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -21,3 +22,8 @@ def command_name() -> str:
     absolute = called.absolute()
     here = Path.cwd()
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
+
+
+def this_command() -> str:
+    """Return the command line that was given, as it may be given again."""
+    return shlex.join([command_name(), *sys.argv[1:]])

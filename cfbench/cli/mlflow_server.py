@@ -15,7 +15,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
 from cfbench.errors import TrackingError, UnavailableError
@@ -134,23 +133,6 @@ def answer(url: str, seconds: float = 2.0) -> bytes | None:
             return bytes(response.read())
     except (OSError, http.client.HTTPException):  # no connection, an error's status, a broken reply
         return None
-
-
-@contextlib.contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP of a terminal that closes, end the block as Ctrl-C does."""
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a handler
-        raise KeyboardInterrupt
-
-    # What is ignored stays ignored: nohup relies on that.
-    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.invocation import command_name
+from cfbench.cli.invocation import command_name, this_command
 from cfbench.cli.run_options import run_options, session_from_options
 from cfbench.cli.sync import REPORTER
 from cfbench.cli.telling import tell
@@ -27,21 +27,22 @@ def command(**options: Any) -> None:
     What the record already holds is not run again: the same command resumes an interrupted run, and more points or
     repetitions run only what is missing. `cfbench plan` with the same options shows what that is.
     """
+    from cfbench.harness.interrupt import EXIT_CODE
     from cfbench.harness.store.record import Record
     from cfbench.leaderboard import print_leaderboard
 
     session = session_from_options(options)
     results = session.plan.study.results
     with Record.open(results, write=True) as record:
-        resume = shlex.join([command_name(), *sys.argv[1:]])
-        report = session.run(record, retry=options["retry"], resume=resume)
+        resume = this_command()
+        report = session.run(record, retry=options["retry"], resume=resume, ends_process=True)
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)
         if not report.interrupted:
             print_leaderboard(record, session.registry)
     _epilogue(report, tracking=session.tracking, results=results, resume=resume, shard=options["shard"])
     if report.interrupted:
-        sys.exit(130)
+        sys.exit(EXIT_CODE)
     if report.failures:
         sys.exit(1)
 

@@ -22,7 +22,7 @@ def command(results: Path, port: int) -> None:
     The addresses are those of the study's summary, a searcher a line, as a table and as charts, and of its runs. For
     a study that was tracked to a server no other is started: the command prints the addresses there.
     """
-    from cfbench.cli.mlflow_server import MlflowServer, ended_by_signals
+    from cfbench.cli.mlflow_server import MlflowServer
     from cfbench.harness.moved_store import follow_moved_store
     from cfbench.harness.tracking import ARTIFACTS_NAME, shown_address
 
@@ -34,7 +34,7 @@ def command(results: Path, port: int) -> None:
     follow_moved_store(store)
     click.echo(f"Starting the MLflow UI on {shown_address(store)}", err=True)
     try:
-        with ended_by_signals(), MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:
+        with MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:
             running.wait_until_it_answers()
             click.echo("\n".join([f"{study} in the MLflow UI:", *_pages(running.address, study), "Ctrl-C stops it"]))
             running.wait_until_it_ends()

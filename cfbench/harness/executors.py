@@ -20,6 +20,7 @@ import pebble
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
+from cfbench.harness.children import unseen_by_children
 from cfbench.harness.crash import ran_out_of_memory
 from cfbench.harness.interrupt import was_asked_for
 from cfbench.harness.orphans import end_with_parent
@@ -156,7 +157,8 @@ class ProcessExecutor:
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
         """Start `job` on a slot's worker."""
-        inner = self._pools[slot].schedule(_perform, args=[job.method, job.arguments], timeout=job.time_limit)
+        with unseen_by_children():  # the first job starts the worker, and the thread that starts all later ones
+            inner = self._pools[slot].schedule(_perform, args=[job.method, job.arguments], timeout=job.time_limit)
         outer: Future[Any] = Future()
 
         def translate(ended: Future[Any]) -> None:

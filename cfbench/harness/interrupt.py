@@ -1,22 +1,40 @@
-"""Ctrl-C: the write in hand is finished, then the run stops; a second Ctrl-C stops it at once."""
+"""Ctrl-C and its like: what is in hand is finished, then the run stops; a second one ends the command at once.
+
+Handlers take note and wake; the run looks at the note where nothing is half done. An exception out of a handler would
+hit the middle of whatever holds a lock. What ends at once needs no such care: a record is whole wherever its writer
+dies.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from cfbench.harness.children import end_at_once
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, what a scheduler or ``kill`` sends, and what a terminal sends when it is closed."""
+
+EXIT_CODE = 130
+"""Of a command that a signal has ended, as shells have it of Ctrl-C."""
 
 
 class Interrupt:
-    """Holds interrupting signals back, except where the run is only waiting.
+    """Takes the signals of a run.
 
     Used as a context manager in the main thread; in any other thread, and for signals that the program ignores, it
-    changes nothing.
+    changes nothing. The second signal ends the process, or raises KeyboardInterrupt.
+
+    Parameters
+    ----------
+    wake : callable
+        Ends the run's waiting; it is called from the handler, so that it must be reentrant.
+    farewell : str
+        What the process says as it ends at the second signal; empty: it does not end, KeyboardInterrupt is raised.
 
     Attributes
     ----------
@@ -24,10 +42,13 @@ class Interrupt:
         Whether a signal came.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wake: Callable[[], None], farewell: str = "") -> None:
         self.requested = False
+        self._wake = wake
+        self._farewell = farewell
         self._open = False
-        self._before: dict[signal.Signals, Any] = {}
+        self._closing = False
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
@@ -42,22 +63,57 @@ class Interrupt:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    @contextmanager
-    def allowed(self) -> Iterator[None]:
-        """Mark a place where nothing is half done: a signal raises KeyboardInterrupt there."""
+    def check(self) -> None:
+        """Stop the run, where nothing is half done, if a signal came."""
         if self.requested:
             raise KeyboardInterrupt
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Mark a job in this very process, which nobody else can end: a signal raises KeyboardInterrupt in it."""
+        self.check()
         self._open = True
         try:
             yield
         finally:
             self._open = False
 
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Mark the end of the workers, which takes a moment and holds locks: no exception may come out of a signal."""
+        self._closing = True
+        try:
+            yield
+        finally:
+            self._closing = False
+
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the form of a signal handler
-        again = self.requested
-        self.requested = True
-        if self._open or again:
+        again, self.requested = self.requested, True
+        self._wake()
+        if again and self._farewell:
+            for further in SIGNALS:
+                signal.signal(further, signal.SIG_IGN)
+            end_at_once(self._farewell, EXIT_CODE)
+        if (again or self._open) and not self._closing:
+            self._open = False
             raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does; what is ignored stays so, on which nohup relies."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
+        raise KeyboardInterrupt
+
+    taken = [n for n in SIGNALS if n != signal.SIGINT and signal.getsignal(n) is not signal.SIG_IGN]
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, interrupt) for number in (taken if in_main else ())}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def was_asked_for() -> bool:

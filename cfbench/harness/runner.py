@@ -6,7 +6,10 @@ Only this process writes the record. Workers return rows; each row is safe in th
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
+from contextlib import nullcontext
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from cfbench.errors import CfbenchError
@@ -51,6 +54,8 @@ class Run:
         Statuses whose searches run again.
     resume : str
         The command that goes on after an interruption.
+    ends_process : bool
+        Whether a second interruption ends the process, as on the command line; otherwise it raises KeyboardInterrupt.
     """
 
     def __init__(
@@ -64,6 +69,7 @@ class Run:
         tracking: str = "",
         retry: Collection[str] = (),
         resume: str = "",
+        ends_process: bool = False,
     ) -> None:
         self._plan = plan
         self._record = record
@@ -71,6 +77,7 @@ class Run:
         self._executor = executor
         self._tracking = tracking
         self._resume = resume
+        self._ends_process = ends_process
         wanted = Metrics(metrics, registry)
         durations = Durations()
         self._agenda = open_agenda(plan, record, wanted, frozenset(retry), durations)
@@ -85,6 +92,7 @@ class Run:
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
+        self._ended: SimpleQueue[Future[Any] | None] = SimpleQueue()  # with None, somebody only wakes the run
 
     def go(self) -> RunReport:
         """Run what is missing and return what was done.
@@ -97,20 +105,22 @@ class Run:
             If the workers cannot be reached any more; every finished search is in the record then, too.
         """
         lost: ExecutorLost | None = None
-        self._notify(self._agenda.started(self._plan, tracking=self._tracking, workers=self._executor.slots))
-        with Interrupt() as interrupt:
+        farewell = f"ended at once; every finished search is in the record; go on with: {self._resume}"
+        with Interrupt(partial(self._ended.put, None), farewell if self._ends_process else "") as interrupt:
             try:
+                self._notify(self._agenda.started(self._plan, tracking=self._tracking, workers=self._executor.slots))
                 self._loop(interrupt)
             except KeyboardInterrupt:
                 self._report.interrupted = True
             except ExecutorLost as error:
                 lost = error
             finally:
-                self._executor.close()
-        stopped = self._report.interrupted or lost is not None
-        done, failed = self._report.cells_done, self._report.cells_failed
-        resume = self._resume if stopped else ""
-        self._notify(RunFinished(done, failed, self._report.searches_run, stopped, resume))
+                with interrupt.closing():
+                    self._executor.close()
+            stopped = self._report.interrupted or lost is not None
+            done, failed = self._report.cells_done, self._report.cells_failed
+            resume = self._resume if stopped else ""
+            self._notify(RunFinished(done, failed, self._report.searches_run, stopped, resume))
         if lost is not None:
             raise lost
         return self._report
@@ -125,18 +135,30 @@ class Run:
             if not self._executor.blocks:
                 self._fill(interrupt)
             self._write(ended)
+            interrupt.check()  # before a worker that died of the same signal is taken for a crash
             for _, assignment, future in ended:
                 self._receive(assignment, future)
             self._fill(interrupt)
             if not self._running:
                 return
-            with interrupt.allowed():
-                done, _ = wait(self._running, timeout=PATIENCE, return_when=FIRST_COMPLETED)
-            ended = [(*self._running.pop(future), future) for future in done]
-            for slot, _, future in ended:
-                if isinstance(future.exception(), (TimeoutError, WorkerDied)):
-                    self._schedule.forget_slot(slot)
-                self._idle.append(slot)
+            ended = self._next_ended()
+
+    def _next_ended(self) -> list[tuple[int, Assignment, Future[Any]]]:
+        """Wait until a job ends, a signal wakes the run, or its patience ends; return all jobs that have ended."""
+        ended = []
+        try:
+            futures = [self._ended.get(timeout=PATIENCE)]
+            while not self._ended.empty():
+                futures.append(self._ended.get())
+        except Empty:
+            return []
+        for future in filter(None, futures):
+            slot, assignment = self._running.pop(future)
+            if isinstance(future.exception(), (TimeoutError, WorkerDied)):
+                self._schedule.forget_slot(slot)
+            self._idle.append(slot)
+            ended.append((slot, assignment, future))
+        return ended
 
     def _fill(self, interrupt: Interrupt) -> None:
         """Give idle slots the next jobs."""
@@ -149,9 +171,10 @@ class Run:
             if assignment is None:
                 return
             slot = self._idle.pop()
-            with interrupt.allowed():
+            with interrupt.allowed() if self._executor.blocks else nullcontext():
                 future = self._executor.submit(slot, assignment.job())
             self._running[future] = (slot, assignment)
+            future.add_done_callback(self._ended.put)
             if self._executor.blocks:
                 return  # its result is taken before the next job
 

@@ -81,7 +81,9 @@ class Session:
         _refuse_plugins_of_this_process(plan, registry, cluster)
         return cls(plan, registry, source, tracking_address(study.tracking, study.results), cluster)
 
-    def run(self, record: Record, *, retry: Collection[str] = (), resume: str = "") -> RunReport:
+    def run(
+        self, record: Record, *, retry: Collection[str] = (), resume: str = "", ends_process: bool = False
+    ) -> RunReport:
         """Run what is missing in `record`, which is open for writing.
 
         Parameters
@@ -91,6 +93,8 @@ class Session:
             Statuses whose searches run again.
         resume : str
             How to go on after an interruption.
+        ends_process : bool
+            Whether a second interruption ends the process.
         """
         remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
         setup = WorkerSetup(self.registry.options, self.source, cache_dir())
@@ -103,6 +107,7 @@ class Session:
             tracking=self.tracking,
             retry=retry,
             resume=resume,
+            ends_process=ends_process,
         ).go()
         if report.searches_run:
             add_machines(record.path, [this_machine()])

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 from weakref import WeakSet
 
 _left: WeakSet[threading.Thread] = WeakSet()
@@ -28,7 +29,7 @@ def stray_threads() -> list[str]:
     return sorted(thread.name for thread in _left if thread.is_alive())
 
 
-def end_now(code: int) -> None:
+def end_now(code: int) -> NoReturn:
     """End this process without waiting for any thread; what is registered to run at its end does run."""
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

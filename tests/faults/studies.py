@@ -53,7 +53,7 @@ class Study:
     def begin(self, *more: str, results: Path | None = None, **limits: int) -> Command:
         """Start ``cfbench run``; limits are those of `resource`, by their names."""
         words = ["run", "--dataset", "toy", "--model", self.model, "--metric", "success"]
-        words += [word for path in PLUGINS for word in ("--plugin", str(path))]
+        words += plugins()
         words += [word for name in self.searchers for word in ("--searcher", name)]
         words += [word for fold in self.folds for word in ("--fold", str(fold))]
         words += ["--points", str(self.points), "--repetitions", str(self.repetitions)]
@@ -113,6 +113,11 @@ class Study:
         with Record.open(self.results) as record:
             keys = {*record.summaries(), *record.pending()}
             return {(key, *search): status for key in keys for search, status in record.done(key).items()}
+
+
+def plugins() -> list[str]:
+    """Return the options with which a command has the toys and the searchers that do harm."""
+    return [word for path in PLUGINS for word in ("--plugin", str(path))]
 
 
 def _said_in(results: Path) -> dict[str, str]:

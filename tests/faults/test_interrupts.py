@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.faults.studies import Study, plugins
+
 if TYPE_CHECKING:
     from tests.faults.gates import Gate
-    from tests.faults.studies import Study
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_once_ends_the_run_cleanly(study: Study, gate: Gate, number: signal.Signals) -> None:
     study.searchers = ("honest", "waits")
     whole = study.undisturbed()
@@ -51,3 +54,37 @@ def test_ctrl_c_is_held_back_while_a_reporter_works_and_a_second_one_ends_the_ru
     gate.open_for_the_next("report")
     assert study.run()[0] == 0
     assert study.digest() == whole
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("gaps", [(0.0,), (0.002, 0.002), (0.02, 0.02), (0.1, 0.1)])
+def test_ctrl_c_at_any_moment_and_number_ends_everybody_with_how_to_go_on(
+    study: Study, gate: Gate, workers: int, gaps: tuple[float, ...]
+) -> None:
+    study.searchers = ("honest", "waits")
+    whole = study.undisturbed()
+    gate.close_for("search")
+    command = study.begin("--workers", str(workers))
+    gate.arrival()
+    os.killpg(command.number, signal.SIGINT)  # as a terminal does: to workers as well
+    for gap in gaps:
+        time.sleep(gap)
+        os.killpg(command.number, signal.SIGINT)
+    assert command.wait() == 130
+    assert command.is_alone()
+    said = command.said()
+    assert "go on with: cfbench run --dataset toy" in said
+    assert "Traceback" not in said
+    assert "resource_tracker" not in said
+    gate.open_for_the_next("search")
+    assert study.run()[0] == 0
+    assert study.digest() == whole
+
+
+def test_ctrl_c_while_models_are_fitted_says_how_to_go_on(study: Study, gate: Gate) -> None:
+    gate.close_for("fit")
+    command = study.command("fit", "--dataset", "toy", "--model", "slow-to-fit", "--fold", "0", *plugins())
+    gate.arrival()
+    command.kill(signal.SIGINT)
+    assert command.wait() == 130
+    assert "interrupted; what was finished is kept; go on with: cfbench fit --dataset toy" in command.said()

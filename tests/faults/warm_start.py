@@ -48,7 +48,7 @@ def run(order: dict[str, Any]) -> int:
         sys.argv = ["cfbench", *order["run"]]
         from cfbench.cli import main
 
-        main(order["run"])
+        main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
