@@ -12,68 +12,15 @@ import pytest
 
 import cfbench
 from cfbench import (
-    Constraint,
     FeatureSpace,
     FeatureSpec,
     FloatArray,
-    Handles,
     Kind,
     Need,
     NumericalPerturbation,
     Problem,
-    SearcherEntry,
 )
-
-SPACE = FeatureSpace(
-    (
-        FeatureSpec("income", Kind.NUMERICAL, 0, 100, unit="k"),
-        FeatureSpec("age", Kind.NUMERICAL, 18, 98, constraint=Constraint.FIXED),
-        FeatureSpec("home", Kind.CATEGORICAL, 0, 2, categories=("rents", "owns", "neither")),
-    )
-)
-X = [20.0, 40.0, 0.0]
-
-
-def grant(rows: Any) -> Any:
-    """Grant a loan where income is at least 50, or at least 30 in a home of one's own."""
-    rows = np.asarray(rows)
-    return np.where(rows[:, 0] >= np.where(rows[:, 2] == 1, 30, 50), "granted", "refused")
-
-
-class Granting:
-    """The same as a model with probabilities."""
-
-    classes_ = np.array(["granted", "refused"])
-
-    def predict(self, rows: Any) -> Any:
-        return grant(rows)
-
-    def predict_proba(self, rows: Any) -> Any:
-        granted = (grant(rows) == "granted").astype(float)
-        return np.column_stack([granted, 1 - granted])
-
-
-def earn_fifty(problem: Problem, rng: np.random.Generator) -> FloatArray:
-    z = problem.x.copy()
-    z[0] = 50.0
-    problem.predict(z[np.newaxis])
-    return z
-
-
-def buy(problem: Problem, rng: np.random.Generator) -> FloatArray:
-    return np.array([30.0, problem.x[1], 1.0])
-
-
-ALL = [Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES]
-
-
-def entry(searcher: Any, **declared: Any) -> SearcherEntry:
-    return SearcherEntry(name="mine", searcher=searcher, **{"handles": ALL, **declared})
-
-
-def explained(searcher: Any, x: Any = X, **changes: Any) -> cfbench.Explanation:
-    asked: dict[str, Any] = {"model": grant, "space": SPACE, "target": "granted", **changes}
-    return cfbench.explain(x, searcher=searcher, **asked)
+from tests.unit.api.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
 
 
 def test_what_changes_is_told_in_the_users_terms() -> None:
@@ -124,24 +71,6 @@ def test_what_changes_is_told_in_the_users_terms() -> None:
 )
 def test_a_case_may_be_given_in_any_common_form(x: Any) -> None:
     assert explained(entry(buy), x).x.tolist() == X
-
-
-@pytest.mark.parametrize(
-    ("x", "words"),
-    [
-        ([20, 40], "x has 2 values, and the space has 3 features: income, age, home"),
-        ({"income": 20, "age": 40}, "x has no value for home"),
-        ({"income": 20, "age": 40, "hom": 1}, "unknown feature 'hom'. Did you mean 'home'?"),
-        ({"income": 20, "age": 40, "home": "ownz"}, "unknown category of home 'ownz'. Did you mean 'owns'?"),
-        ([20, "forty", 0], "age = 'forty' is not a number"),
-        ([200, 40, 0], r"income = 200\.0 is outside \[0, 100\]"),
-        ([20, 40, 0.5], r"home = 0\.5 is no category code"),
-        ([np.nan, 40, 0], "income = nan is not finite"),
-    ],
-)
-def test_a_case_that_does_not_fit_is_refused(x: Any, words: str) -> None:
-    with pytest.raises(cfbench.CfbenchError, match=words):
-        explained(entry(buy), x)
 
 
 def test_a_registered_searcher_beats_the_obvious_answers() -> None:
@@ -250,32 +179,6 @@ def test_a_model_that_was_fitted_on_a_frame_gets_frames() -> None:
 
     with pytest.raises(cfbench.ModelError, match="'home', 'house' are in one of them only"):
         explained(entry(buy), model=Other())
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"target": "refused"}, "x is of class 'refused' already"),
-        ({"model": Granting(), "target": "grantd"}, "unknown class of the model 'grantd'. Did you mean 'granted'?"),
-        ({"model": "a model"}, "'a model' cannot be asked: give a fitted model that has `predict`"),
-        ({"model": Granting}, "cannot be asked"),
-        ({"model": lambda rows: rows}, r"asked for 1 rows, the model answered with shape \(1, 3\)"),
-        ({"model": lambda rows: rows[:, 0] / 100}, r"the model answered np.float64\(0.2\), which is no class"),
-        ({"objective": "nne"}, "unknown objective 'nne'. Did you mean 'none'?"),
-        ({"searcher": buy}, "searcher is function; give a registered name, or SearcherEntry"),
-        ({"searcher": "cgs"}, "unknown searcher 'cgs'. Did you mean 'cogs'?"),
-        ({"searcher": "cogs[population=5]"}, "unknown setting of cogs 'population'. Did you mean 'population_size'?"),
-        ({"searcher": entry(buy, handles=[])}, "mine does not handle categorical features, and the space has them"),
-        ({"searcher": entry(buy, handles=["categorical features"]), "constraints": True}, "does not handle constr"),
-        ({"searcher": entry(buy, needs=[Need.TRAINING_DATA])}, r"mine needs training data: give training=\(X, y\)"),
-        ({"searcher": entry(buy, needs=[Need.PROBABILITIES])}, "mine needs probabilities: give a model that has"),
-        ({"searcher": entry(buy, needs=[Need.MODEL_STRUCTURE])}, "mine needs the model's structure, and your-model"),
-        ({"training": ([[1.0]], ["granted"])}, r"training is \(X, y\) with shapes \(n, 3\) and \(n,\), not \(1, 1\)"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(cfbench.CfbenchError, match=words):
-        explained(**{"searcher": entry(buy), **changes})
 
 
 def test_what_a_searcher_declares_is_what_it_gets() -> None:
