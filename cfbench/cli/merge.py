@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--results",
-    required=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="The record that they are merged into; made where there is none, and may hold something already.",
+    help="The record that they are merged into; made where there is none, and may hold something already.  [required]",
 )
 @click.option(
     "--mixed-models", is_flag=True, help="Merge searches that asked differently fitted models of one fold, too."
 )
-def command(directories: tuple[Path, ...], results: Path, *, mixed_models: bool) -> None:
+def command(directories: tuple[Path, ...], results: Path | None, *, mixed_models: bool) -> None:
     """Merge the records in DIR... into the one at --results, as in `cfbench merge part-1 part-2 --results whole`.
 
     The records in DIR... are only read, also while a run writes them.
@@ -36,6 +35,11 @@ def command(directories: tuple[Path, ...], results: Path, *, mixed_models: bool)
     A search that several of them hold must have the same result everywhere, times aside. A cell for which that is not
     so is named and left out, everything else is merged; the same command goes on after an interruption.
     """
+    if results is None:
+        raise click.UsageError(
+            "name the record that they are merged into, a new one or one that holds something: "
+            f"merge {shlex.join(map(str, directories))} --results DIR"
+        )
     from rich.console import Console
     from rich.progress import Progress
 

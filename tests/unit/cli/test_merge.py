@@ -62,4 +62,7 @@ def test_a_whole_study_is_not_told_to_merge() -> None:
 
 def test_directories_are_asked_for() -> None:
     assert "Missing argument" in call("merge", "--results", "all").output
-    assert "Missing option '--results'" in call("merge", "somewhere").output
+    refused = call("merge", "part 1", "part-2")
+    assert refused.exit_code == 2
+    assert "name the record that they are merged into" in refused.output
+    assert "merge 'part 1' part-2 --results DIR" in refused.output
