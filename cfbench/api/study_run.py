@@ -117,6 +117,7 @@ def run(
     whole = override(written or preset(chosen, registry), "cfbench.run", **changes)
     source = data_source([Path(folder) for folder in data_dirs])
     session = Session.prepare(whole, registry, source, cluster=cluster)
+    session.check_workers()
     with Record.open(whole.results, write=True) as record:
         for damage in record.problems:
             warnings.warn(damage, stacklevel=2)

@@ -32,6 +32,7 @@ def command(**options: Any) -> None:
     from cfbench.leaderboard import print_leaderboard
 
     session = session_from_options(options)
+    session.check_workers()
     results = session.plan.study.results
     with Record.open(results, write=True) as record:
         resume = this_command()

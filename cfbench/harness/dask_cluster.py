@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from cfbench.errors import StudyError, UnavailableError
@@ -11,8 +13,8 @@ from cfbench.harness.dask_host import Mission, inspect_host
 WAIT_FOR_WORKERS = 600.0
 """Seconds that a cluster may take to have its first worker: batch systems let jobs queue."""
 
-WAIT_FOR_SCHEDULER = 20.0
-"""Seconds that a scheduler may take to answer."""
+WAIT_FOR_SCHEDULER = 10.0
+"""Seconds that a scheduler may take to answer a greeting, and then a client."""
 
 
 def connect(cluster: object) -> tuple[Any, bool]:
@@ -37,6 +39,10 @@ def connect(cluster: object) -> tuple[Any, bool]:
     if isinstance(cluster, Client):
         return cluster, False
     try:
+        if isinstance(cluster, str):
+            # A client that cannot connect goes on trying in a thread of its own, and complains when it is thrown away.
+            with ThreadPoolExecutor(1) as other:  # this thread may be in the middle of a notebook's event loop
+                other.submit(asyncio.run, _greet(cluster)).result()
         client = Client(cluster, timeout=WAIT_FOR_SCHEDULER, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         raise UnavailableError(
@@ -44,6 +50,21 @@ def connect(cluster: object) -> tuple[Any, bool]:
             "`dask scheduler` prints, as in tcp://host:8786"
         ) from None
     return client, True
+
+
+async def _greet(address: str) -> None:
+    """Connect to what speaks Dask's protocol at an address, and part."""
+    from distributed import Security
+    from distributed.comm.core import connect as connected
+
+    arguments = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+    greeting = connected(address, timeout=WAIT_FOR_SCHEDULER, **arguments)  # type: ignore[no-untyped-call]
+    # Dask's own limit ends with the connection: a server of another kind would be listened to for ever.
+    try:
+        comm = await asyncio.wait_for(greeting, WAIT_FOR_SCHEDULER + 1)
+    except TimeoutError:
+        raise OSError("what listens there does not speak as a scheduler does") from None
+    await comm.close()
 
 
 def wait_for_workers(client: Any) -> None:

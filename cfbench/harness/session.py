@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import uuid4
 
 from cfbench.contracts import DataSource
+from cfbench.counts import plural
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
@@ -23,6 +25,10 @@ from cfbench.harness.tracking import remember_tracking, tracking_address
 from cfbench.harness.worker import Worker, WorkerSetup
 from cfbench.outcome import Status
 from cfbench.registry import Registry
+
+WORKERS_A_CORE = 4
+MOST_WORKERS = 16
+"""So many are started on any machine."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,22 @@ class Session:
             plan = shard_of(plan, shard)
         _refuse_plugins_of_this_process(plan, registry, cluster)
         return cls(plan, registry, source, tracking_address(study.tracking, study.results), cluster)
+
+    def check_workers(self) -> None:
+        """Refuse more workers than this machine can use: they would take its memory, and no search would ever end.
+
+        Raises
+        ------
+        StudyError
+        """
+        workers, cores = self.plan.study.workers, os.cpu_count() or 1
+        most = max(MOST_WORKERS, WORKERS_A_CORE * cores)
+        if self.cluster is None and workers > most:
+            raise StudyError(
+                f"{workers:,} workers are too many for this machine, which has {plural(cores, 'core')}: each is a "
+                f"process with libraries and a model of its own. At most {most:,} are started; {cores:,} keep all "
+                "cores busy"
+            )
 
     def run(
         self, record: Record, *, retry: Collection[str] = (), resume: str = "", ends_process: bool = False

@@ -75,6 +75,8 @@ def _folder(path: Path) -> Path:
 Text = Annotated[str, Strict(), AfterValidator(_printable)]
 Word = Annotated[Text, Field(min_length=1)]
 Count = Annotated[int, Strict(), Field(ge=1)]
+Repetitions = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
+Workers = Annotated[int, Strict(), Field(ge=1, le=4096)]
 Points = Annotated[int | None, BeforeValidator(_all_or_count)]
 Words = Annotated[tuple[Word, ...], AfterValidator(_once)]
 Names = Annotated[tuple[Word, ...], Field(min_length=1), AfterValidator(_once)]
@@ -105,7 +107,7 @@ class Cap(_Table):
     """At most so many points and repetitions for a searcher that is too slow for the study's."""
 
     points: Count | None = None
-    repetitions: Count | None = None
+    repetitions: Repetitions | None = None
 
 
 class Study(_Table):
@@ -161,12 +163,12 @@ class Study(_Table):
     constraints: Switches = (False,)
     folds: Folds = tuple(range(N_FOLDS))
     points: Points = None
-    repetitions: Count = 5
+    repetitions: Repetitions = 5
     seed: Annotated[int, Strict(), Field(ge=0)] = 42
     time_limit: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None = None
     query_budget: Count | None = None
     respect_steps: Annotated[bool, Strict()] = False
-    workers: Count = 1
+    workers: Workers = 1
     results: Annotated[Path, BeforeValidator(_written), AfterValidator(_folder)] = Path("results")
     tracking: Text = ""
     settings: dict[str, EntrySettings] = Field(default_factory=dict)

@@ -85,6 +85,7 @@ def test_a_study_may_be_a_file_or_an_object(results: Path) -> None:
         (STUDY, {"plugins": [eleven]}, "the function eleven is no plugin; give it with a name: SearcherEntry"),
         (STUDY, {"plugins": ["absent_module"]}, "there is no plugin module 'absent_module'"),
         (STUDY, {"plugins": []}, "unknown model 'threshold'"),
+        (STUDY, {"workers": 4096}, "4,096 workers are too many for this machine, which has"),
     ],
 )
 @pytest.mark.usefixtures("results")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -169,6 +170,14 @@ def test_a_scheduler_that_does_not_answer_is_named(toys: Toys, tmp_path: Path, m
         executor_on("tcp://127.0.0.1:1", toys, tmp_path / "r", **STUDY)
     with pytest.raises(UnavailableError, match="no Dask scheduler answers at nonsense"):
         executor_on("nonsense", toys, tmp_path / "r", **STUDY)
+
+
+def test_a_server_of_another_kind_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cfbench.harness.dask_cluster.WAIT_FOR_SCHEDULER", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(UnavailableError, match=f"{address}: what listens there does not speak as a scheduler does"):
+            connect(address)
 
 
 def test_a_scheduler_that_dies_ends_the_run_with_everything_in_the_record(

@@ -119,6 +119,8 @@ def test_the_documentation_names_the_default_metrics() -> None:
         ("query_budget", 0, "query_budget = 0: must be at least 1"),
         ("respect_steps", 1, "respect_steps = 1: must be true or false"),
         ("workers", 0, "workers = 0: must be at least 1"),
+        ("workers", 100_000, "workers = 100000: must be at most 4096"),
+        ("repetitions", 10**11, "repetitions = 100000000000: must be at most 1000000"),
         ("results", 3, "results = 3: must be a path"),
         ("results", " ", 'results = " ": must not be empty; the directory that you are in is "."'),
         ("tracking", 3, "tracking = 3: must be a string"),
