@@ -154,12 +154,15 @@ class ProcessExecutor:
         hold_limits_to_a_steady_clock()
         self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
         self._pools = [self._pool() for _ in range(slots)]
+        self._running: set[Future[Any]] = set()
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
         """Start `job` on a slot's worker."""
         with unseen_by_children():  # the first job starts the worker, and the thread that starts all later ones
             inner = self._pools[slot].schedule(_perform, args=[job.method, job.arguments], timeout=job.time_limit)
         outer: Future[Any] = Future()
+        self._running.add(outer)
+        outer.add_done_callback(self._running.discard)
 
         def translate(ended: Future[Any]) -> None:
             error = ended.exception()
@@ -181,6 +184,8 @@ class ProcessExecutor:
             pool.stop()
         for pool in self._pools:
             pool.join()
+        for future in list(self._running):  # of these the pools say nothing, and somebody may wait for them
+            future.set_exception(WorkerDied("its executor was closed"))
         _restore(self._environment)
 
     def _pool(self) -> Any:

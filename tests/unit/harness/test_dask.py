@@ -146,6 +146,17 @@ def test_from_python_a_search_past_its_limit_is_killed_on_its_worker_and_the_cli
     assert frame.loc["toy-segfault", "reason"] == "its process was killed by SIGSEGV"
 
 
+def test_an_interrupted_run_leaves_the_cluster_to_the_next(toys: Toys, tmp_path: Path, cluster: Cluster) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    endless = {**STUDY, "searchers": ["toy-hang"], "objectives": ["none"], "folds": [0]}
+    executor = executor_on(cluster.address, toys, tmp_path / "first", **endless)
+    assert toys.run(tmp_path / "first", Deadly(executor, interrupt), **endless).interrupted
+    executor = executor_on(cluster.address, toys, tmp_path / "second", **STUDY)
+    assert toys.run(tmp_path / "second", executor, **STUDY).searches_run == 32
+
+
 def test_workers_that_lack_something_are_named_before_the_run(toys: Toys, tmp_path: Path, cluster: Cluster) -> None:
     plan = toys.plan(tmp_path / "r", **STUDY)
     entries = entries_of(plan)
