@@ -13,7 +13,7 @@ from cfbench.harness.dask_host import Mission, inspect_host
 WAIT_FOR_WORKERS = 600.0
 """Seconds that a cluster may take to have its first worker: batch systems let jobs queue."""
 
-WAIT_FOR_SCHEDULER = 10.0
+WAIT_FOR_SCHEDULER = 20.0
 """Seconds that a scheduler may take to answer a greeting, and then a client."""
 
 
