@@ -1,8 +1,9 @@
 """What searchers are compared on: which tasks and points count, and who was asked all of them.
 
-Decision: a point of a task counts where more than half of the black-box searchers with results were asked it, and a
-searcher is ranked where it was asked every point that counts. So a searcher that was tried on little does not shrink
-the comparison of all others, and a few further points of one searcher do not end it.
+Decision: a point of a task counts where more than half of the black-box searchers were asked it that were asked half of
+all points at least; where that is true of one searcher or none, all have a say. A searcher is ranked where it was asked
+every point that counts. So a searcher that was tried on little does not shrink the comparison of all others, and a few
+further points of one searcher do not end it.
 """
 
 from __future__ import annotations
@@ -209,7 +210,16 @@ def _count_places(contest: Contest) -> None:
     black = [
         one for one in contest.entrants if not one.white_box and any(one in arena.losses for arena in contest.arenas)
     ]
+    places = sum(len(arena.places) for arena in contest.arenas)
+    voters = [one for one in black if 2 * _asked(one, contest) >= places]
+    if len(voters) < 2:
+        voters = black
     for arena in contest.arenas:
-        asked = [~np.isnan(arena.losses[one]) for one in black if one in arena.losses]
-        askers = np.sum(asked, axis=0) if asked else np.zeros(len(arena.places))
-        arena.counted = askers > len(black) / 2
+        votes = [~np.isnan(arena.losses[one]) for one in voters if one in arena.losses]
+        askers = np.sum(votes, axis=0) if votes else np.zeros(len(arena.places))
+        arena.counted = askers > len(voters) / 2
+
+
+def _asked(entrant: Entrant, contest: Contest) -> int:
+    """Return how many points an entrant was asked, of all tasks."""
+    return sum(len(arena.groups[entrant].points) for arena in contest.arenas if entrant in arena.losses)

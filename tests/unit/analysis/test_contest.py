@@ -41,6 +41,17 @@ def test_a_searcher_that_was_asked_little_is_not_ranked_and_shrinks_nothing(cell
     assert contest.complete_in(Entrant("dice")) == 0
 
 
+def test_searchers_that_were_asked_little_do_not_take_tasks_out_of_the_ranks(cell: MakeCell) -> None:
+    # Three of five searchers do both tasks; a sixth that was tried on one point of a task would make it three of six.
+    whole = [cell([0.1] * 4, searcher=name, objective=o) for name in ("cogs", "lore", "grow") for o in ("none", "ck")]
+    part = [cell([0.1] * 4, searcher=name, objective="none") for name in ("dice", "near")]
+    tried = cell([0.1], searcher="mine", objective="none")
+    contest = contest_of(*whole, *part, tried)
+    assert labels(contest) == ["cogs", "grow", "lore"]
+    assert [arena.task.objective for arena in contest.in_play] == ["ck", "none"]
+    assert all(arena.counted.all() for arena in contest.arenas)
+
+
 def test_a_fold_more_of_one_searcher_does_not_count(cell: MakeCell) -> None:
     contest = contest_of(cell([0.1]), cell([0.1], fold=1), cell([0.1], searcher="lore"))
     assert contest.in_play[0].places == [(0, 0), (1, 0)]
