@@ -22,6 +22,8 @@ __all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOpti
 
 E = TypeVar("E", bound=Entry)
 
+_OF_YOUR_OWN = "What a plugin of your own brings is known where it is named: --plugin FILE.py."
+
 
 @dataclass(frozen=True)
 class Registered(Generic[E]):
@@ -164,7 +166,7 @@ class Registry:
 
     def _find(self, kind: str, name: str, known: Mapping[str, Registered[E]]) -> Registered[E]:
         if name not in known:
-            raise UnknownNameError(kind, name, known, self._hint())
+            raise UnknownNameError(kind, name, known, self._hint() or ("" if kind == "data set" else _OF_YOUR_OWN))
         return known[name]
 
     def _hint(self) -> str:

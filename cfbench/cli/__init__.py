@@ -62,13 +62,12 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an interruption says how to go on."""
-        from cfbench.cli.invocation import this_command
         from cfbench.harness.interrupt import EXIT_CODE
 
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo(f"interrupted; what was finished is kept; go on with: {this_command()}", err=True)
+            click.echo(_how_to_go_on(), err=True)
             sys.exit(EXIT_CODE)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -88,17 +87,24 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
+    try:
+        return _until_interrupted(arguments)
+    except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
+        from cfbench.harness.interrupt import EXIT_CODE
+
+        sys.exit(EXIT_CODE)
+
+
+def _until_interrupted(arguments: list[str] | None) -> Any:
     from cfbench.harness.interrupt import EXIT_CODE, interrupted_by_signals
 
     _open_what_is_closed()
-    with interrupted_by_signals():
+    with interrupted_by_signals(_how_to_go_on):
         try:
             return _answered(arguments)
-        except KeyboardInterrupt:  # a further one, while the first was answered
-            _end_interrupted(own_process=arguments is None)
         except SystemExit as end:
-            if end.code == EXIT_CODE:
-                _end_interrupted(own_process=arguments is None)
+            if end.code == EXIT_CODE and arguments is None:
+                _end_interrupted()
             _leave_strays_behind(end)
             raise
 
@@ -134,13 +140,17 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, stream)
 
 
-def _end_interrupted(*, own_process: bool) -> NoReturn:
-    """End an interrupted command; a process of its own without Python's end, which answers Ctrl-C with tracebacks."""
+def _how_to_go_on() -> str:
+    from cfbench.cli.invocation import this_command
+
+    return f"interrupted; what was finished is kept; go on with: {this_command()}"
+
+
+def _end_interrupted() -> NoReturn:
+    """End this process after an interruption without Python's own end, which answers Ctrl-C with tracebacks."""
     from cfbench.harness.interrupt import EXIT_CODE, SIGNALS
     from cfbench.harness.strays import end_now
 
-    if not own_process:
-        sys.exit(EXIT_CODE)
     for number in SIGNALS:
         signal.signal(number, lambda *_: os._exit(EXIT_CODE))
     end_now(EXIT_CODE)

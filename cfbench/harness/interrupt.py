@@ -100,15 +100,28 @@ class Interrupt:
 
 
 @contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does; what is ignored stays so, on which nohup relies."""
+def interrupted_by_signals(farewell: Callable[[], str]) -> Iterator[None]:
+    """Let the first signal raise KeyboardInterrupt in the block, and the second end the process at once.
+
+    What is ignored stays ignored, on which nohup relies; outside of the main thread nothing changes.
+
+    Parameters
+    ----------
+    farewell : callable
+        Returns what is said at the second signal.
+    """
+    came = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
+        nonlocal came
+        if came:
+            end_at_once(farewell(), EXIT_CODE)
+        came = True
         raise KeyboardInterrupt
 
-    taken = [n for n in SIGNALS if n != signal.SIGINT and signal.getsignal(n) is not signal.SIG_IGN]
     in_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, interrupt) for number in (taken if in_main else ())}
+    taken = [number for number in SIGNALS if in_main and signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in taken}
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfbench.errors import RecordError, TrackingError
-from cfbench.harness.store.disk import explained, write_atomically
+from cfbench.harness.store.disk import explained, refuse_device, write_atomically
 
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""
@@ -118,6 +118,7 @@ def remembered_tracking(results: Path) -> Remembered | None:
     """
     source = results / REMEMBERED_NAME
     try:
+        refuse_device(source)
         content = json.loads(source.read_text(encoding="utf-8"))
         study, address = content["study"], content["tracking"]
         if not (isinstance(study, str) and isinstance(address, str)):

@@ -133,7 +133,7 @@ def verify_record(
     for cell, row in chosen:
         _run_again(cell, row, worker, registry, found)
     _measure_again({cell.info.key: cell for cell, row in chosen if row["x"]}, record, worker, registry, found)
-    found.faults += record.problems
+    found.faults += dict.fromkeys(record.problems)
     return found
 
 

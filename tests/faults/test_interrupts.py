@@ -81,6 +81,18 @@ def test_ctrl_c_at_any_moment_and_number_ends_everybody_with_how_to_go_on(
     assert study.digest() == whole
 
 
+@pytest.mark.parametrize("then", [signal.SIGHUP, signal.SIGINT])
+def test_two_signals_while_models_are_fitted_say_how_to_go_on(study: Study, gate: Gate, then: signal.Signals) -> None:
+    gate.close_for("fit")
+    command = study.command("fit", "--dataset", "toy", "--model", "slow-to-fit", "--fold", "0", *plugins())
+    gate.arrival()
+    command.kill(signal.SIGTERM)
+    command.kill(then)  # systemd sends both at once
+    assert command.wait() == 130
+    assert "go on with: cfbench fit --dataset toy" in command.said()
+    assert "Abort" not in command.said()
+
+
 def test_ctrl_c_while_models_are_fitted_says_how_to_go_on(study: Study, gate: Gate) -> None:
     gate.close_for("fit")
     command = study.command("fit", "--dataset", "toy", "--model", "slow-to-fit", "--fold", "0", *plugins())

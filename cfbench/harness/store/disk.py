@@ -86,7 +86,7 @@ def read_stored(path: Path, report: Callable[[str], None], *, writing: bool) -> 
         If the system refuses, and the record is open for writing.
     """
     try:
-        _refuse_device(path)
+        refuse_device(path)
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -139,13 +139,19 @@ def explained(path: Path, action: str) -> Iterator[None]:
     """
     try:
         if action == "read":
-            _refuse_device(path)
+            refuse_device(path)
         yield
     except OSError as error:
         raise RecordError(_sentence(error, path, action)) from error
 
 
-def _refuse_device(path: Path) -> None:
+def refuse_device(path: Path) -> None:
+    """Refuse what is neither a file nor a directory: reading a pipe would wait for whoever writes into it.
+
+    Raises
+    ------
+    OSError
+    """
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is a pipe or a device, no file of a record")
 

@@ -28,8 +28,6 @@ RECORD_NAME = "record.json"
 """File by which a record is known."""
 PACKED_NAME = "packed.json"
 """File by which a packed record is known."""
-FOLDERS = ("journal", "cells", "measures")
-"""What else a record is made of."""
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")
@@ -121,8 +119,8 @@ def check_directory(path: Path, *, write: bool) -> bool:
             "record.json: it is left untouched. Name an empty or a new directory with --results"
         )
     outer = record_around(path)
-    if outer is not None and any(path.resolve().is_relative_to(outer / name) for name in FOLDERS):
-        raise RecordError(f"{path} is a part of the record {outer}; name a directory outside of it with --results")
+    if outer is not None:
+        raise RecordError(f"{path} lies in the record {outer}; name a directory outside of it with --results")
     return False
 
 

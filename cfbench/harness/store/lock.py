@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cfbench.errors import RecordError
+from cfbench.harness.store.disk import refuse_device
 
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
@@ -132,6 +133,7 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 
 def _open_locked(path: Path) -> int:
     while True:
+        refuse_device(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             busy = not _kernel_lock(descriptor, path)

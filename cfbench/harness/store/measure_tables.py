@@ -128,8 +128,11 @@ class Measures:
 
     def _present(self, marks: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the lines of the cells that were measured as they are now, one at a time."""
-        unread = {key for key in keys_of_tables(self._folder) if not self._writing or self._is_whole(key)}
+        stored = set(keys_of_tables(self._folder))
+        unread = {key for key in stored if not self._writing or self._is_whole(key)}
         for key, line in self._index.contents():
+            if key not in stored and measured_in(line, marks.get(key, "")):
+                self._report_loss(key)
             if key in unread and is_understood(line) and self._fits(key, line.get("table")):
                 unread.discard(key)
                 if measured_in(line, marks.get(key, "")):
@@ -208,6 +211,8 @@ class Measures:
         line = self._index.get(key)
         found = self._read(key) if line is not None and measured_in(line, mark) else None
         if line is None or found is None:
+            if line is not None and measured_in(line, mark) and not table_path(self._folder, key).exists():
+                self._report_loss(key)
             return []
         return contradicted(line_of(found[1], values_of_results(found[0].to_pandas(), results), found[2]), line)
 
@@ -225,6 +230,9 @@ class Measures:
 
     def _report_damage(self, path: Path, why: str) -> None:
         self._report(f"{path} cannot be read ({why}); `cfbench measure` writes it anew")
+
+    def _report_loss(self, key: str) -> None:
+        self._report(f"{table_path(self._folder, key)} is gone; `cfbench measure` writes it anew")
 
     def _is_whole(self, key: str) -> bool:
         """Whether the table of a cell is there and undamaged, so that what the index says of it can be had."""

@@ -74,6 +74,16 @@ def change_all(**changes: Callable[[Row], Any]) -> Callable[[list[Row]], None]:
     return edit
 
 
+def test_measures_that_are_gone_are_told(results: Path) -> None:
+    (table,) = results.glob("measures/*/*.parquet")
+    table.unlink()
+    done = verify(results)
+    assert done.exit_code == 1
+    assert f"{table.name} is gone; `cfbench measure` writes it anew" in done.output
+    board = CliRunner().invoke(cli, ["leaderboard", "--results", str(results), "--plugin", str(TOY)])
+    assert f"{table.name} is gone" in board.output
+
+
 @pytest.mark.parametrize(
     ("edit", "fault"),
     [

@@ -94,10 +94,10 @@ def test_packing_keeps_out_of_records_and_of_what_it_reads(results: Path) -> Non
     assert (contents(results), contents(packed)) == before
 
 
-@pytest.mark.parametrize("name", ["journal", "cells/ab"])
-def test_no_record_is_made_of_a_part_of_another(results: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["journal", "cells/ab", "new", "new/deep"])
+def test_no_record_is_made_inside_another(results: Path, name: str) -> None:
     before = contents(results)
-    with pytest.raises(RecordError, match=r"is a part of the record .*results; name a directory outside of it"):
+    with pytest.raises(RecordError, match=r"lies in the record .*results; name a directory outside of it"):
         raise invoke("merge", str(results), "--results", str(results / name)).exception or AssertionError
     assert contents(results) == before
 
