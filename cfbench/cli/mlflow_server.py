@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from cfbench.errors import TrackingError, UnavailableError
+from cfbench.harness.interrupt import SIGNALS
 
 HOST = "127.0.0.1"
 START_SECONDS = 120.0
@@ -101,7 +102,10 @@ class MlflowServer:
 
     def stop(self) -> None:
         """End the server and every process that it started."""
-        with _ignored(signal.SIGINT), contextlib.suppress(ProcessLookupError):  # an impatient second Ctrl-C
+        with (
+            _signals_ignored(),
+            contextlib.suppress(ProcessLookupError),
+        ):  # a second one would spare it
             os.killpg(self._process.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_STOP_SECONDS)
@@ -136,12 +140,13 @@ def answer(url: str, seconds: float = 2.0) -> bytes | None:
 
 
 @contextlib.contextmanager
-def _ignored(number: signal.Signals) -> Iterator[None]:
-    before = signal.signal(number, signal.SIG_IGN)
+def _signals_ignored() -> Iterator[None]:
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
     try:
         yield
     finally:
-        signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _listen(port: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cfbench.forests.compiling import compiled_or_plain
+from cfbench.forests.sweeps import add_up
 from cfbench.forests.walks import side_within
 
 
@@ -211,20 +212,3 @@ def bound_sheet(
     add_up(low_changes, target, least)
     add_up(high_changes, target, most)
     return n_cut
-
-
-@compiled_or_plain
-def add_up(changes: Any, target: int, leads: Any) -> None:
-    """Add up changes along both axes; fill in the least over the rivals, shape (n, m)."""
-    n, m = leads.shape
-    leads[:] = np.inf
-    for k in range(len(changes)):
-        if k == target:
-            continue
-        above = np.zeros(m)
-        for i in range(n):
-            row = 0.0
-            for j in range(m):
-                row += changes[k, i, j]
-                above[j] += row
-                leads[i, j] = min(leads[i, j], above[j])

@@ -149,19 +149,26 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
 @compiled_or_plain
 def least_of_sums(change: Any, target: int) -> Any:
     """Add up changes, shape (K, n + 1, m + 1), along both axes; return the least over the rivals, shape (n, m)."""
-    n, m = change.shape[1] - 1, change.shape[2] - 1
-    least = np.full((n, m), np.inf)
-    for k in range(len(change)):
+    least = np.empty((change.shape[1] - 1, change.shape[2] - 1))
+    add_up(change, target, least)
+    return least
+
+
+@compiled_or_plain
+def add_up(changes: Any, target: int, leads: Any) -> None:
+    """Add up changes along both axes; fill in the least over the rivals, shape (n, m)."""
+    n, m = leads.shape
+    leads[:] = np.inf
+    for k in range(len(changes)):
         if k == target:
             continue
         above = np.zeros(m)
         for i in range(n):
             row = 0.0
             for j in range(m):
-                row += change[k, i, j]
+                row += changes[k, i, j]
                 above[j] += row
-                least[i, j] = min(least[i, j], above[j])
-    return least
+                leads[i, j] = min(leads[i, j], above[j])
 
 
 @compiled_or_plain

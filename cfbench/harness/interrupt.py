@@ -91,9 +91,7 @@ class Interrupt:
         again, self.requested = self.requested, True
         self._wake()
         if again and self._farewell:
-            for further in SIGNALS:
-                signal.signal(further, signal.SIG_IGN)
-            end_at_once(self._farewell, EXIT_CODE)
+            _end(self._farewell)
         if (again or self._open) and not self._closing:
             self._open = False
             raise KeyboardInterrupt
@@ -115,7 +113,7 @@ def interrupted_by_signals(farewell: Callable[[], str]) -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
         nonlocal came
         if came:
-            end_at_once(farewell(), EXIT_CODE)
+            _end(farewell())
         came = True
         raise KeyboardInterrupt
 
@@ -136,3 +134,10 @@ def was_asked_for() -> bool:
         return False
     holder = getattr(handler, "__self__", None)
     return holder.requested if isinstance(holder, Interrupt) else True
+
+
+def _end(farewell: str) -> None:
+    """End the process at once; further signals change nothing."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    end_at_once(farewell, EXIT_CODE)
