@@ -69,5 +69,5 @@ def _fit(cell: Cell, plan: Plan, registry: Registry, models: FittedModels) -> st
     right = model.predict(dataset.X[fold.test]) == dataset.y[fold.test]
     return (
         f"fingerprint {model.fingerprint()}, accuracy {right.mean():.3f}, "
-        f"{len(eligible_points(model, dataset, fold))} eligible points, {time.perf_counter() - started:.1f} s"
+        f"{len(eligible_points(model, dataset, fold.test))} eligible points, {time.perf_counter() - started:.1f} s"
     )

@@ -9,7 +9,7 @@ from cfbench.events import CellInfo, RunStarted
 from cfbench.harness.estimate import Durations
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.progress import CellProgress
-from cfbench.harness.standing import Metrics, standings
+from cfbench.harness.standing import Metrics, note_of_older_cells, standings
 from cfbench.harness.store.record import Record
 
 
@@ -30,6 +30,8 @@ class Agenda:
         Cells that no searcher can run; their reasons are in the record.
     searches, searches_done : int
         What the plan asks for, and what the record holds of it.
+    note : str
+        That the record holds cells of an earlier version which are not continued; empty if it holds none.
     """
 
     progress: dict[str, CellProgress] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Agenda:
     skipped: int = 0
     searches: int = 0
     searches_done: int = 0
+    note: str = ""
 
     @property
     def to_do(self) -> list[Cell]:
@@ -55,7 +58,7 @@ class Agenda:
             searches=self.searches,
             searches_done=self.searches_done,
             workers=workers,
-            notes=plan.notes,
+            notes=tuple(filter(None, (*plan.notes, self.note))),
         )
 
 
@@ -74,7 +77,7 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
     durations : Durations
         Told of all searches of finished cells.
     """
-    agenda = Agenda()
+    agenda = Agenda(note=note_of_older_cells(plan, record.keys()))
     for standing in standings(plan, record, metrics, retry, durations):
         cell, known = standing.cell, standing.known
         key = cell.info.key

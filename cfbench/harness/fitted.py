@@ -98,10 +98,18 @@ class FittedModels:
         return model
 
 
-def eligible_points(model: FittedModel, dataset: Dataset, fold: Fold) -> IntArray:
-    """Return the rows of the test fold that the model does not put into the target class, in the fold's order."""
-    rows: IntArray = fold.test[model.predict(dataset.X[fold.test]) != dataset.target]
-    return rows
+def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> IntArray:
+    """Return those of the `rows` that the model does not put into the target class, in the order given.
+
+    Parameters
+    ----------
+    model : FittedModel
+    dataset : Dataset
+    rows : ndarray of int64, shape (n,)
+        Rows of a test fold: as the fold lists them, or as `point_order` draws them.
+    """
+    eligible: IntArray = rows[model.predict(dataset.X[rows]) != dataset.target]
+    return eligible
 
 
 def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cfbench.harness.estimate import NEARNESS, Durations
 from cfbench.harness.plan import Cell, Plan
-from cfbench.harness.standing import Metrics, Standing, standings
+from cfbench.harness.standing import Metrics, Standing, note_of_older_cells, standings
 from cfbench.harness.store.layout import check_directory
 from cfbench.harness.store.record import Record
 from cfbench.registry import Registry
@@ -193,7 +193,8 @@ def look_ahead(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> O
         _add_waiting(durations, record, plan)
         found = standings(plan, record, metrics, retry, durations)
         cells = tuple(_outlook(standing, durations) for standing in found)
-        return Outlook(plan, cells, tuple(record.problems))
+        note = note_of_older_cells(plan, record.keys())
+        return Outlook(plan, cells, tuple(filter(None, (note, *record.problems))))
 
 
 def _record_at(results: Path) -> Record | None:

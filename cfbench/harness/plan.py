@@ -17,6 +17,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.folds import N_FOLDS
 from cfbench.harness.obstacles import Added, added_by, obstacle
 from cfbench.harness.resolution import Resolution, resolve
+from cfbench.harness.seeds import DRAWN
 from cfbench.harness.store.schema import PROTOCOL_VERSION
 from cfbench.harness.store.shared_tables import SharedTables
 from cfbench.harness.study import AXES, Part, Study
@@ -223,6 +224,7 @@ def _cell(
         "constraints": place.constraints,
         "respect_steps": study.respect_steps,
         "fold": place.fold,
+        "points": DRAWN,
         "query_budget": budget,
         "time_limit": study.time_limit,
         "seed": study.seed,

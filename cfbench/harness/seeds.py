@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfbench.digests import digest_of
+from cfbench.space import IntArray
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,34 @@ class SearchName:
     def _entropy(self, purpose: str) -> int:
         name = [purpose, self.seed, self.dataset, self.model, self.searcher, self.objective]
         return int(digest_of([*name, self.fold, self.row_id, self.repetition]), 16)
+
+
+DRAWN = "drawn"
+"""What a cell's content says of its points: they stand in the order that `point_order` draws."""
+
+
+def point_order(seed: int, dataset: str, fold: int, rows: IntArray) -> IntArray:
+    """Return the rows of a test fold in the order in which a study explains them.
+
+    Decision: the order is that of a digest of each row's name. So the points are a random sample of the fold, the same
+    one for every searcher; the first 5 of 20 points are the 5 points of a smaller study; and a model that decides
+    otherwise on one row shifts no other row.
+
+    Parameters
+    ----------
+    seed : int
+        The study's seed.
+    dataset : str
+        The registered name.
+    fold : int
+    rows : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
+    places = [digest_of(["point", seed, dataset, fold, int(row)]) for row in rows]
+    return rows[np.argsort(places, kind="stable")]
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cfbench.counts import plural
+from cfbench.digests import digest_of
 from cfbench.harness.estimate import Durations
 from cfbench.harness.measure import cell_metrics, identity
 from cfbench.harness.plan import Cell, Plan
@@ -97,6 +99,32 @@ class Metrics:
     def missing(self, have: Collection[MetricId]) -> tuple[Variant, ...]:
         """Return those whose present version and settings are not among `have`."""
         return tuple(metric for its_identity, metric in self._wanted if its_identity not in have)
+
+
+def note_of_older_cells(plan: Plan, keys: Collection[str]) -> str:
+    """Say how many cells of the plan are in a record with points in the order of the table; empty if none is.
+
+    Earlier versions of cfbench took the first rows of a table. Their cells are never continued: a cell would mix two
+    orders.
+
+    Parameters
+    ----------
+    plan : Plan
+    keys : collection of str
+        Of the record's cells.
+    """
+    older = sum(
+        digest_of({name: value for name, value in cell.content.items() if name != "points"}) in keys
+        for cell in plan.cells
+        if not cell.skipped
+    )
+    if not older:
+        return ""
+    whose = "has its" if older == 1 else "have their"
+    return (
+        f"{plural(older, 'cell')} of this record {whose} points in the order of the table, as earlier versions took "
+        "them; this study draws its points, so it searches again and leaves those cells as they are"
+    )
 
 
 def standings(

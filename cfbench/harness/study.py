@@ -127,7 +127,7 @@ class Study(_Table):
         Whether the plausibility constraints hold; both are allowed at once.
     folds : tuple of int
     points : int or None
-        The first so many eligible points of a fold; None: all.
+        Eligible points of each fold, drawn by the seed: the first 5 of 20 are the 5 of a smaller study. None: all.
     repetitions : int
         Searches a point.
     seed : int

@@ -15,7 +15,6 @@ import numpy as np
 
 from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
 from cfbench.events import CellInfo
-from cfbench.harness.fitted import eligible_points
 from cfbench.harness.plan import Cell
 from cfbench.harness.remeasured import remeasured
 from cfbench.harness.search import SearchTask
@@ -27,7 +26,7 @@ from cfbench.harness.store.schema import TIME_COLUMNS
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant
 from cfbench.harness.verified_cell import has_result, misnamed, unasked, wrong_rows
-from cfbench.harness.worker import Worker
+from cfbench.harness.worker import Worker, points_of
 from cfbench.outcome import Status
 from cfbench.registry import Registry
 
@@ -157,7 +156,7 @@ def _judge(
     gaps = unasked(rows)
     if gaps:
         found.unverified[f"{_named(cell.info)}: {gaps}"] += len(rows)
-    eligible = eligible_points(ground.model, ground.dataset, ground.fold)
+    eligible = points_of(cell, ground)
     if known and said != len(eligible):
         found.faults.append(f"{_named(cell.info)}: it says {said} eligible points, and the fold has {len(eligible)}")
     bare = sum(row["loss"] is not None and row["z"] is None for row in known)

@@ -27,6 +27,7 @@ from cfbench.harness.inventory import EntryName, Inventory, take_inventory
 from cfbench.harness.measure import Measured, measure_cell
 from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
+from cfbench.harness.seeds import DRAWN, point_order
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import CellContext
@@ -62,7 +63,7 @@ class Prepared:
     Parameters
     ----------
     row_ids : tuple of int
-        The fold's eligible points, in its order.
+        The fold's eligible points, in the order in which they are explained.
     fingerprint : str
         Of the fitted model.
     """
@@ -103,7 +104,7 @@ class Worker:
         """
         ground = self.ground(cell)
         reject_pointless(ground.model, ground.dataset, ground.fold)
-        rows = eligible_points(ground.model, ground.dataset, ground.fold)
+        rows = points_of(cell, ground)
         return Prepared(tuple(int(row) for row in rows), ground.fingerprint)
 
     def search(self, task: SearchTask) -> dict[str, Any]:
@@ -198,6 +199,17 @@ class Worker:
                 "its table or annotation changed under the run: start the run again"
             )
         return dataset
+
+
+def points_of(cell: Cell, ground: Ground) -> IntArray:
+    """Return the rows of a cell's eligible points, in the order that its point numbers count.
+
+    Cells of earlier versions have their points in the order of the table.
+    """
+    rows = ground.fold.test
+    if cell.content.get("points") == DRAWN:
+        rows = point_order(cell.seed, cell.dataset, cell.fold, rows)
+    return eligible_points(ground.model, ground.dataset, rows)
 
 
 def _ground_key(cell: Cell) -> GroundKey:

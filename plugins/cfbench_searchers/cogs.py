@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -47,6 +47,7 @@ class Cogs(Searcher):
     n_generations: int = Field(default=100, ge=1)
     tournament_size: int = Field(default=2, ge=1)
     mutation_extent: float = Field(default=0.25, gt=0, le=1)
+    final: Literal["re-evaluated", "authors"] = "re-evaluated"
 
     @field_validator("population_size")
     @classmethod

@@ -33,6 +33,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     """Yield the search algorithms."""
     yield SearcherEntry(
         name="cogs",
+        version="2",
         searcher=Cogs,
         summary="Counterfactual Genetic Search (Virgolin and Fracaros)",
         handles=_EVERYTHING,
@@ -87,12 +88,14 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     )
     yield SearcherEntry(
         name="nelder-mead",
+        version="2",
         searcher=NelderMead,
         summary="SciPy's simplex search from x, 100 iterations",
         handles=_EVERYTHING,
     )
     yield SearcherEntry(
         name="cma-es",
+        version="2",
         searcher=CmaEs,
         summary="covariance matrix adaptation, categories decoded by rounding (package cma)",
         handles=_EVERYTHING,
@@ -101,6 +104,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     )
     yield SearcherEntry(
         name="random-search",
+        version="2",
         searcher=RandomSearch,
         summary="the best of random candidates: a floor",
         handles=_EVERYTHING,
@@ -108,6 +112,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     )
     yield SearcherEntry(
         name="nearest-unlike",
+        version="2",
         searcher=NearestUnlike,
         summary="the closest training point that the model puts into the target class: a floor",
         handles=_EVERYTHING,

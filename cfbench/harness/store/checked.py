@@ -36,6 +36,7 @@ _CONTENT: dict[str, tuple[type, ...]] = {
     "constraints": (bool,),
     "respect_steps": (bool,),
     "fold": (int,),
+    "points": (str,),
     "seed": (int,),
     "query_budget": (int, type(None)),
     "time_limit": (int, float, type(None)),

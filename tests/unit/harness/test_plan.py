@@ -48,6 +48,7 @@ def test_a_key_is_the_digest_of_all_that_can_change_a_result_and_of_nothing_else
         "constraints": False,
         "respect_steps": False,
         "fold": 0,
+        "points": "drawn",
         "query_budget": None,
         "time_limit": 20.0,
         "seed": 42,
