@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,6 +107,7 @@ def make_board(
     remarks: Iterable[str] = (),
     basis: Basis = Basis.SOLVED_BY_ALL,
     group_by: GroupBy = GroupBy.NOTHING,
+    yours: Collection[str] = (),
 ) -> Board:
     """Compute the board of a record.
 
@@ -131,6 +132,8 @@ def make_board(
     basis : Basis
         What losses and metrics are averaged over.
     group_by : GroupBy
+    yours : collection of str
+        Keys of the cells that are the user's own, where these are shown next to published ones.
 
     Raises
     ------
@@ -160,7 +163,10 @@ def make_board(
     def standings_of(contest: Contest, title: str = "") -> Standings:
         return make_standings(contest, relatives, measurements, basis=basis, title=title)
 
-    contest = make_contest(groups, white_boxes)
+    def contest_of(members: Iterable[Group]) -> Contest:
+        return make_contest(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
+
+    contest = contest_of(groups)
     whole = standings_of(contest)
     parts: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
@@ -169,7 +175,7 @@ def make_board(
         standings=whole,
         parts=(whole,)
         if group_by is GroupBy.NOTHING
-        else tuple(standings_of(make_contest(members, white_boxes), title) for title, members in parts.items()),
+        else tuple(standings_of(contest_of(members), title) for title, members in parts.items()),
         group_by=group_by,
         relatives=relatives,
         white_boxes=white_boxes,

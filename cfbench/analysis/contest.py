@@ -37,17 +37,21 @@ class Entrant:
         What else (seed, budget, version) tells it from others of that label; mostly empty.
     white_box : bool
         Whether it uses the model's structure; such searchers are never ranked among black boxes.
+    yours : bool
+        Whether its results are the user's own, shown next to the published ones.
     """
 
     searcher: str
     setup: str = ""
     white_box: bool = False
+    yours: bool = False
 
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
         label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
-        return f"{label} [white-box]" if self.white_box else label
+        label = f"{label} [white-box]" if self.white_box else label
+        return f"{label} [yours]" if self.yours else label
 
 
 @dataclass(eq=False)
@@ -157,7 +161,9 @@ class Contest:
         return sum(arena.asked_all_of(entrant) for arena in self.in_play)
 
 
-def make_contest(groups: Iterable[Group], white_boxes: Collection[str]) -> Contest:
+def make_contest(
+    groups: Iterable[Group], white_boxes: Collection[str], *, yours: Collection[str] = (), own_points: bool = False
+) -> Contest:
     """Lay out groups by task and searcher, and decide which points count.
 
     Parameters
@@ -165,21 +171,29 @@ def make_contest(groups: Iterable[Group], white_boxes: Collection[str]) -> Conte
     groups : iterable of Group
     white_boxes : collection of str
         Names of the searchers that use the model's structure.
+    yours : collection of str
+        Keys of the cells that are the user's own, where these are shown next to published ones.
+    own_points : bool
+        Whether a point counts only if every searcher with a cell of `yours` has results for it; without `yours`, every
+        black box.
     """
     tasks: dict[tuple[Task, str], list[tuple[tuple[str, str], Group]]] = defaultdict(list)
     contents: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     peeking: set[str] = set()
+    own: set[tuple[str, str]] = set()
     for group in groups:
         peeking |= {group.searcher} if is_white_box(group, white_boxes) else set()
         content = group.cells[0].content
-        own = {key: value for key, value in content.items() if key in OWN}
+        setting = {key: value for key, value in content.items() if key in OWN}
         given = {key: value for key, value in content.items() if key not in (*OWN, "fold")}
-        contents[group.searcher][digest_of(own)] = own
-        tasks[group.task, digest_of(given)].append(((group.searcher, digest_of(own)), group))
+        identity = group.searcher, digest_of(setting)
+        contents[group.searcher][identity[1]] = setting
+        own |= {identity} if any(cell.info.key in yours for cell in group.cells) else set()
+        tasks[group.task, digest_of(given)].append((identity, group))
     entrants = {}
     for searcher, variants in sorted(contents.items()):
         for digest, setup in zip(variants, differences(list(variants.values())), strict=True):
-            entrants[searcher, digest] = Entrant(searcher, setup, searcher in peeking)
+            entrants[searcher, digest] = Entrant(searcher, setup, searcher in peeking, (searcher, digest) in own)
     arenas = []
     for (task, _), members in sorted(tasks.items(), key=lambda item: item[0]):
         arenas.append(Arena(task, groups={entrants[identity]: group for identity, group in members}))
@@ -188,6 +202,8 @@ def make_contest(groups: Iterable[Group], white_boxes: Collection[str]) -> Conte
     arenas.sort(key=lambda arena: (arena.task, arena.setup))
     contest = Contest(tuple(arenas), tuple(sorted(entrants.values())))
     _count_places(contest)
+    if own_points:
+        _count_own_places(contest)
     return contest
 
 
@@ -218,6 +234,14 @@ def _count_places(contest: Contest) -> None:
         votes = [~np.isnan(arena.losses[one]) for one in voters if one in arena.losses]
         askers = np.sum(votes, axis=0) if votes else np.zeros(len(arena.places))
         arena.counted = askers > len(voters) / 2
+
+
+def _count_own_places(contest: Contest) -> None:
+    """Let only those points count that every searcher of the user's own has; without one, every black box."""
+    own = [one for one in contest.entrants if one.yours] or [one for one in contest.entrants if not one.white_box]
+    for arena in contest.arenas:
+        for one in own:
+            arena.counted = arena.counted & (~np.isnan(arena.losses[one]) if one in arena.losses else np.False_)
 
 
 def _asked(entrant: Entrant, contest: Contest) -> int:

@@ -40,7 +40,7 @@ class Losses:
     def places(self, arena: Arena, entrant: Entrant) -> BoolArray:
         """Return the places of a task over which an entrant's results are averaged."""
         left_out = entrant in self._contest.ranked and entrant not in self.compared
-        if left_out and self.basis is Basis.SOLVED_BY_ALL:
+        if left_out and self.basis is not Basis.OWN_SUCCESSES:
             return np.zeros_like(arena.counted)
         return _places(arena, entrant, self.shared[arena], self.basis)
 
@@ -105,7 +105,7 @@ def metric_scores(
             if (arena, entrant) not in values:
                 continue
             places = losses.places(arena, entrant) & np.isfinite(values[arena, entrant])
-            if basis is Basis.SOLVED_BY_ALL:
+            if basis is not Basis.OWN_SUCCESSES:
                 for other in measured:
                     places &= np.isfinite(values[arena, other])
             if places.any():
@@ -137,7 +137,7 @@ def _solved_by_all(arena: Arena, ranked: Sequence[Entrant]) -> BoolArray:
 
 def _places(arena: Arena, entrant: Entrant, shared: BoolArray, basis: Basis) -> BoolArray:
     own = np.isfinite(arena.losses[entrant])
-    places: BoolArray = own & (shared if basis is Basis.SOLVED_BY_ALL else arena.counted)
+    places: BoolArray = own & (shared if basis is not Basis.OWN_SUCCESSES else arena.counted)
     return places
 
 

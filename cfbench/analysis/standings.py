@@ -23,6 +23,8 @@ class Basis(StrEnum):
 
     SOLVED_BY_ALL = "solved-by-all"
     OWN_SUCCESSES = "own-successes"
+    OWN_POINTS = "own-points"
+    """What all solved, of the points that the user's own searchers have; ranks are of these points alone, too."""
 
 
 class State(StrEnum):

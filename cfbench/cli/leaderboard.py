@@ -45,10 +45,11 @@ DEFAULT_REFERENCE = "cogs"
 @click.option(
     "--on",
     "basis",
-    type=click.Choice(["solved-by-all", "own-successes"]),
+    type=click.Choice(["solved-by-all", "own-successes", "own-points"]),
     default="solved-by-all",
     show_default=True,
-    help="Which points losses and metrics are averaged over.",
+    help="Which points losses and metrics are averaged over; `own-points` ranks, too, on those points alone that your "
+    "searchers have (with --with-published, else those of --searcher).",
 )
 @click.option(
     "--reference",

@@ -15,7 +15,7 @@ from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
 from cfbench.analysis.unfound import why_unfound
 from cfbench.counts import plural
-from cfbench.errors import RecordError
+from cfbench.errors import RecordError, StudyError
 from cfbench.harness.published import published_record
 from cfbench.harness.store.beside import Beside
 from cfbench.harness.store.reading import RecordReading
@@ -62,8 +62,9 @@ def leaderboard(
         The column to sort by.
     group_by : {"", "dataset", "model", "objective", "constraints", "task"}
         A table for each; ranks are computed anew.
-    on : {"solved-by-all", "own-successes"}
-        What losses and metrics are averaged over.
+    on : {"solved-by-all", "own-successes", "own-points"}
+        What losses and metrics are averaged over. With "own-points", ranks, too, are over the points alone that your
+        searchers have: those of the record next to the published one, or those that `searchers` names.
     with_published : bool
         Show the record beside the published one; what cannot be compared is left out with a warning.
     plugins : collection of str
@@ -158,8 +159,20 @@ def leaderboard_of(
     basis: Basis = Basis.SOLVED_BY_ALL,
     shown_as: str = "",
 ) -> Leaderboard:
-    """Make the leaderboard of an open record; `open_leaderboard` describes the rest."""
+    """Make the leaderboard of an open record; `open_leaderboard` describes the rest.
+
+    Raises
+    ------
+    StudyError
+        If ranks are to be of the points of the user's own searchers, and nothing says which these are.
+    """
     name = shown_as or str(record.origin)
+    yours = record.yours if isinstance(record, Beside) else frozenset()
+    if basis is Basis.OWN_POINTS and not yours and not (selection and selection.searchers):
+        raise StudyError(
+            f"--on {basis.value} ranks on the points that your searchers have, and nothing says which are yours: give "
+            "--with-published and a record with cells of your own, or name the searchers with --searcher"
+        )
     summaries = record.summaries()
     pending = record.pending()
     if not summaries:
@@ -181,6 +194,7 @@ def leaderboard_of(
         remarks=why_unfound(record, selected),
         basis=basis,
         group_by=group_by,
+        yours=yours,
     )
     if by:
         for part in board.parts:

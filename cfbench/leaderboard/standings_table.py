@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from cfbench.analysis.board import Board
-from cfbench.analysis.standings import Standing, Standings
+from cfbench.analysis.standings import Basis, Standing, Standings
 from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.safe import visible
@@ -204,6 +204,9 @@ def _legend(
                 said[column.title][f"{column.legend}{counted}{_better(column)}"].append(part.title)
             if column.name == "rank" and any(row.position and row.position.shared for row in part.rows):
                 said["n="][NOT_TOLD_APART].append(part.title)
+        if part.basis is Basis.OWN_POINTS:
+            on = f"ranks and losses are on those points alone that {_owners(part)}"
+            said["points"][on].append(part.title)
         if part.limits:
             said["limits"][part.limits].append(part.title)
     return [
@@ -211,6 +214,13 @@ def _legend(
         for term, meanings in said.items()
         for meaning, titles in meanings.items()
     ]
+
+
+def _owners(standings: Standings) -> str:
+    """Say which searchers decide what counts: the user's own, or all black boxes."""
+    labels = [visible(row.label) for row in standings.rows if row.entrant.yours]
+    verb = "have" if len(labels) > 1 else "has"
+    return f"{' and '.join(labels) or 'every black box'} {verb} results for"
 
 
 def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:

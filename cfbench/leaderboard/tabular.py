@@ -33,6 +33,7 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "searcher": row.entrant.searcher,
         "setup": row.entrant.setup,
         "white_box": row.entrant.white_box,
+        "yours": row.entrant.yours,
         "state": row.state.value,
         "why": row.why,
         "searches": row.found.n,

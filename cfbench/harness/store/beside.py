@@ -59,6 +59,8 @@ class Beside(RecordReading):
         mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}
         self._summaries = theirs | {key: fitting[key] for key in sorted(mine)}
         self._owner: dict[str, RecordReading] = {key: own if key in mine else published for key in self._summaries}
+        self.yours = frozenset(mine)
+        """Keys of the cells that are taken from `own`."""
         self.problems = [*published.problems, *own.problems]
         if left_out:
             self.problems.append(f"left out beside the published record: {told(left_out)}")

@@ -91,3 +91,23 @@ def test_a_cell_that_failed_later_keeps_its_results(cell: MakeCell) -> None:
     contest = contest_of(cell([0.1, 0.2], failure="the worker died"), cell([0.2, 0.1], searcher="lore"))
     assert labels(contest) == ["cogs", "lore"]
     assert contest.arenas[0].losses[Entrant("cogs")].tolist() == [0.1, 0.2]
+
+
+def test_on_own_points_everybody_is_ranked_on_what_your_searcher_has(cell: MakeCell) -> None:
+    # Three published searchers have four points of two tasks; yours has two points of one, lore lacks the second.
+    cells = [cell([0.1] * 4, searcher=name, dataset=d) for name in ("cogs", "grow") for d in ("credit", "wine")]
+    cells += [cell([0.1], searcher="lore"), cell([0.1], searcher="lore", dataset="wine")]
+    mine = cell([0.1] * 2, searcher="mine")
+    groups = group_cells([*cells, mine])
+    alone = make_contest(groups, (), yours={mine.info.key})
+    assert labels(alone) == ["cogs", "grow"]
+    contest = make_contest(groups, (), yours={mine.info.key}, own_points=True)
+    assert labels(contest) == ["cogs", "grow", "mine [yours]"]
+    assert [(arena.task.dataset, arena.counted.sum()) for arena in contest.in_play] == [("credit", 2)]
+
+
+def test_own_points_without_yours_are_those_that_every_black_box_has(cell: MakeCell) -> None:
+    cells = [cell([0.1] * 4), cell([0.1] * 4, searcher="lore"), cell([0.1] * 1, searcher="mine")]
+    contest = make_contest(group_cells([*cells, cell([], searcher="peek")]), {"peek"}, own_points=True)
+    assert labels(contest) == ["cogs", "lore", "mine"]
+    assert contest.in_play[0].counted.tolist() == [True, False, False, False]

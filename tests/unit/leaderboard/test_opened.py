@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cfbench
-from cfbench.errors import RecordError
+from cfbench.errors import RecordError, StudyError
 from cfbench.events import CellFinished, CellInfo
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.shown import Leaderboard
@@ -65,6 +65,22 @@ def test_a_record_is_opened_by_its_path(
     assert str(tmp_path / "r") in str(shown)
     with pytest.raises(cfbench.UnknownNameError, match="unknown data set of this record 'wine'"):
         cfbench.leaderboard(tmp_path / "r", datasets=["wine"])
+
+
+def test_own_points_need_to_know_whose(
+    tmp_path: Path, finished_cell: FinishedCell, put_cell: Callable[[Record, CellFinished], None]
+) -> None:
+    # toy has one of the two points of cogs: alone it decides nothing, and named with cogs it leaves one point.
+    with Record.open(tmp_path / "r", write=True) as record:
+        put_cell(record, finished_cell([0.25, 0.25]))
+        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
+        put_cell(record, finished_cell([0.5], info=other))
+    with pytest.raises(StudyError, match="name the searchers with --searcher"):
+        cfbench.leaderboard(tmp_path / "r", on="own-points")
+    shown = cfbench.leaderboard(tmp_path / "r", on="own-points", searchers=["toy", "cogs"])
+    assert [(row.label, row.rank) for row in shown.board.standings.rows] == [("cogs", 1.0), ("toy", 2.0)]
+    assert shown.board.standings.tasks[0].points == 1
+    assert "points  ranks and losses are on those points alone that every black box has results for" in str(shown)
 
 
 def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -> None:

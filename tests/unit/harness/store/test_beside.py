@@ -69,6 +69,7 @@ def test_what_fits_stands_beside_what_is_published(tmp_path: Path, put: Callable
         assert both.measured()[mine] == {("k-robustness", "1", "{}")}
         (metric,) = both.point_values().metrics
         assert both.point_values().of(metric)[published].tolist() == [0.25] * 5
+        assert both.yours == {published, mine}
         assert both.problems == []
 
 
@@ -117,8 +118,9 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     alone, both = (CliRunner().invoke(cli, [*arguments, *more]).stdout for more in ((), ("--with-published",)))
     assert "toy-both" in alone
     assert "toy-dice" not in alone
-    assert "toy-both" in both
+    assert "toy-both [yours]" in both
     assert "toy-dice" in both
+    assert "toy-dice [yours]" not in both
     page = CliRunner().invoke(cli, [*arguments, "--with-published", "--format", "html"]).stdout
     assert "toy-dice" in page
 
