@@ -6,7 +6,7 @@ import random
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -21,17 +21,22 @@ if TYPE_CHECKING:
 class DiceA(Searcher):
     """Diverse Counterfactual Explanations, the paper's configuration "a": the library's weights, more iterations.
 
-    The library itself (dice-ml 0.12) searches, with its method "genetic", and what it answers is returned as it is. It
-    draws points, a row at a time, until it has ten of the target class for each counterfactual asked for, lets them
-    evolve, and stops once the best of the target class have not got better for five generations.
+    The library itself (dice-ml 0.12) searches, with its method "genetic", and what it answers is returned as it is. Its
+    population is ten times as large as the set. It starts from the rows of the training fold that the model puts into
+    the target class, those nearest to `x` in a k-d tree. It stops when the best loss has not improved for five
+    generations.
 
-    Decisions: the population starts at random, since the start from a k-d tree may never end. The library goes on
-    drawing for ever where the model does not say the target class; the search gives up (`None`) when `patience` random
-    points in a row are not of it. Of the training fold the library uses how far the values are spread. A search that
-    uses up its query budget lets that pass: what it has asked until then is judged.
+    Decisions: the start is the library's default, the k-d tree, as in the published experiments. Both starts draw
+    random points, one row at a time, until they have enough of the target class. The k-d tree does so where the fold
+    has too few different rows of that class. The library would draw forever where the model never says the target
+    class, so the search gives up (`None`, with the reason) after `patience` drawn points in a row of other classes. A
+    search that exhausts its query budget lets that pass: what it has queried until then is judged.
 
-    Known of this version: a number that mutates takes the lower end of its interval; parents are not chosen by their
-    loss; numbers of `x` get into the population by chance alone. So most features are changed.
+    Known of this version: a numerical feature that mutates takes the lower end of its interval, so its other values
+    come from the first population alone. Parents are not chosen by their loss. Values of `x` get into the population by
+    chance, or where a row of the fold has them. So most features are changed. The k-d tree compares the one-hot columns
+    of `x` with those of the fold in another order, and numerical features in raw units. Where the fold has fewer rows
+    of the target class than the population has places, a row of zeros joins the population.
 
     Parameters
     ----------
@@ -44,6 +49,9 @@ class DiceA(Searcher):
     diversity_weight : float
         Passed on, but the genetic method of this version does not use it.
     patience : int
+        Random points in a row that may be of other classes.
+    initialization : {"kdtree", "random"}
+        Where the population starts: from rows of the training fold, or from random points.
 
     References
     ----------
@@ -58,11 +66,13 @@ class DiceA(Searcher):
     sparsity_weight: float = Field(default=0.2, ge=0)
     diversity_weight: float = Field(default=5.0, ge=0)
     patience: int = Field(default=10_000, ge=1)
+    initialization: Literal["kdtree", "random"] = "kdtree"
 
     def search(self, problem: Problem, rng: np.random.Generator) -> CounterfactualSet | None:
         """Return the library's set; None where it finds nothing or nothing may change."""
         table = DiceTable(problem)
         if not table.free:
+            problem.give_reason("no feature may change")
             return None
         with _generators_kept(), _quiet():
             explainer = _explainer(table, MeteredModel(problem, table, self.patience))
@@ -72,8 +82,12 @@ class DiceA(Searcher):
             try:
                 found = self._explain(explainer, table, problem.target)
             except NoTargetInSightError:
+                problem.give_reason("the random points of the start, `patience` of them in a row, are of other classes")
                 return None
-        return None if found is None else CounterfactualSet(table.points(found))
+        if found is None:
+            problem.give_reason("the best of the library's last generation are of other classes")
+            return None
+        return CounterfactualSet(table.points(found))
 
     def _explain(self, explainer: Any, table: DiceTable, target: int) -> pd.DataFrame | None:
         """Let the library search; return its set as a frame, None where it found nothing."""
@@ -85,7 +99,7 @@ class DiceA(Searcher):
                 table.factual(),
                 total_CFs=self.n_counterfactuals,
                 desired_class=target,
-                initialization="random",
+                initialization=self.initialization,
                 features_to_vary=table.free,
                 permitted_range=table.permitted_range,
                 # The library's distance over no features breaks off; without a weight it is left out.
@@ -149,9 +163,9 @@ def _generators_kept() -> Iterator[None]:
 def _quiet() -> Iterator[None]:
     """Keep the library's progress bar and warnings to itself.
 
-    Its bar runs over the one point that is asked for; beside, it starts a thread, and a lock between processes that is
-    left behind where a worker is killed. Its warnings are of divisions by zero, for features without a spread and where
-    all weights of a distance round to zero: its answer is judged as it is, and there is nothing for users to mend.
+    Its bar runs over one point. It also starts a thread and creates a lock between processes, which a killed worker
+    leaves behind; no argument of the library turns it off. Its warnings are of divisions by zero, for features without
+    a spread and where all weights of a distance round to zero: its answer is judged as it is.
     """
     from dice_ml.explainer_interfaces import explainer_base
 

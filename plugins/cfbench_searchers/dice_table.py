@@ -47,26 +47,29 @@ class DiceTable:
         box = PlausibleBox(problem)
         is_numerical = ~problem.space.is_categorical
         stepped = is_numerical & (box.spacing > 0)
-        self._x, self._fold = problem.x, problem.training
+        self._x, self._classes = problem.x, problem.training.y
         self._is_numerical = is_numerical
         self._is_fixed = box.upper <= box.lower
         self._units = np.where(stepped, box.spacing, 1.0)
+        # The library starts from rows of the fold: where steps must be kept, those have to keep them.
+        fold = problem.training.X
+        self._X = np.where(stepped, np.rint(fold / self._units) * self._units, fold)
         self.names = [f"f{i}" for i in range(problem.space.d)]
         self.numerical = self._columns(is_numerical)
         self.free = self._columns(~self._is_fixed)
 
         ends = np.stack([box.lower, box.upper])
-        known = np.concatenate([self._fold.X, ends, self._x[np.newaxis]]) / self._units
+        known = np.concatenate([self._X, ends, self._x[np.newaxis]]) / self._units
         places = [0 if whole else decimal_places(column) for whole, column in zip(stepped, known.T, strict=True)]
         self.precisions = {self.names[i]: places[i] for i in np.flatnonzero(is_numerical)}
         sides = ends / self._units
         self.permitted_range = {self.names[i]: sides[:, i].tolist() for i in np.flatnonzero(is_numerical)}
-        # What the library's rounding makes of the ends of the intervals: perhaps outside, by a last digit.
-        self._ends = [(end, np.array(list(map(np.round, side, places)))) for end, side in zip(ends, sides, strict=True)]
+        exact = np.concatenate([self._x[np.newaxis], ends, self._X])
+        self._known = {i: known_values(exact[:, i], self._units[i], places[i]) for i in np.flatnonzero(is_numerical)}
 
     def training(self) -> pd.DataFrame:
         """Return the training fold, with `x` where that has a category that the fold lacks: DiCE refuses such a one."""
-        X, y = self._fold.X, self._fold.y
+        X, y = self._X, self._classes
         if not np.all((X == self._x).any(axis=0) | self._is_numerical):
             X, y = np.vstack([X, self._x]), np.append(y, y[:1])  # the class is not used
         frame = self._frame(X)
@@ -80,13 +83,11 @@ class DiceTable:
     def points(self, frame: pd.DataFrame) -> FloatArray:
         """Return the points, shape (n, d), that the rows of a frame of the library's stand for."""
         values = frame[self.names].to_numpy(dtype=object).astype(np.float64)
-        # The library keeps x, and the features that may not change, as float32.
-        is_x = np.all(values == (self._x / self._units).astype(np.float32), axis=1)
         Z: FloatArray = values * self._units
-        for end, rounded in self._ends:
-            Z = np.where(values == rounded, end, Z)
+        for i, (keys, exact) in self._known.items():
+            nearest = np.minimum(np.searchsorted(keys, values[:, i]), len(keys) - 1)
+            Z[:, i] = np.where(keys[nearest] == values[:, i], exact[nearest], Z[:, i])
         Z[:, self._is_fixed] = self._x[self._is_fixed]
-        Z[is_x] = self._x
         return Z
 
     def _columns(self, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[str]:
@@ -102,18 +103,19 @@ class DiceTable:
 
 
 class NoTargetInSightError(Exception):
-    """The model has not said the target class for as long as the search has patience."""
+    """The library has drawn as many points in a row that are not of the target class as the search has patience for."""
 
 
 class MeteredModel:
-    """The model as DiCE asks it: by frames, and for probabilities.
+    """The model as DiCE queries it: by frames, and for probabilities.
 
     Parameters
     ----------
     problem : Problem
     table : DiceTable
     patience : int
-        Rows in a row that may be of other classes.
+        Queries of a single row, one directly after the other, that may be of other classes. The library queries single
+        rows where it draws points until it has enough of the target class, which is its only unbounded loop.
     """
 
     def __init__(self, problem: Problem, table: DiceTable, patience: int) -> None:
@@ -130,14 +132,35 @@ class MeteredModel:
         NoTargetInSightError
             If patience has run out.
         BudgetExhausted
-            If the question would pass the query budget.
+            If the query would pass the query budget.
         """
         probabilities = self._problem.predict_proba(self._table.points(frame))
-        is_hit = np.argmax(probabilities, axis=1) == self._problem.target
-        self._misses = 0 if is_hit.any() else self._misses + len(is_hit)
+        is_miss = len(probabilities) == 1 and int(np.argmax(probabilities[0])) != self._problem.target
+        self._misses = self._misses + 1 if is_miss else 0
         if self._misses >= self._patience:
             raise NoTargetInSightError
         return probabilities
+
+
+def known_values(exact: FloatArray, unit: float, places: int) -> tuple[FloatArray, FloatArray]:
+    """Return what the library makes of values that it was given, sorted, and the value that each stands for.
+
+    The library keeps the training fold and `x` as float32, and rounds what it returns to `places` decimals: a value of
+    the table would come back as another one, a value of `x` as a change, and an end of an interval as one outside.
+
+    Parameters
+    ----------
+    exact : ndarray of float64, shape (n,)
+        Where two come back as the same value, that stands for the first of them.
+    unit : float
+        The library is given ``exact / unit``.
+    places : int
+    """
+    given = exact / unit
+    single = given.astype(np.float32).astype(np.float64)
+    seen = np.stack([given, np.round(given, places), single, np.round(single, places)], axis=1)
+    keys, first = np.unique(seen, return_index=True)
+    return keys, exact[first // seen.shape[1]]
 
 
 def decimal_places(values: FloatArray) -> int:

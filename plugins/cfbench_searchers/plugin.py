@@ -53,6 +53,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     ):
         yield SearcherEntry(
             name=name,
+            version="2",
             searcher=searcher,
             summary=summary,
             handles=_LOSS_ALONE,

@@ -11,6 +11,7 @@ import pytest
 
 from cfbench import (
     BudgetExhausted,
+    Constraint,
     CounterfactualSet,
     FeatureSpace,
     FeatureSpec,
@@ -26,7 +27,15 @@ from cfbench_searchers.dice import DiceA, DiceB
 
 SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}
 
+PATIENCE_RAN_OUT = "the random points of the start, `patience` of them in a row, are of other classes"
+
 pytestmark = pytest.mark.skipif(find_spec("dice_ml") is None, reason='needs the library: pip install "dice-ml>=0.12"')
+
+
+@pytest.fixture(params=["kdtree", "random"])
+def start(request: pytest.FixtureRequest) -> str:
+    """A setting of `initialization`."""
+    return str(request.param)
 
 
 class Rule:
@@ -72,16 +81,24 @@ class Task:
         self.problem = Problem(np.asarray(x, dtype=np.float64), target, space, self.meter, **options)
 
     def search(self, seed: int = 0, **settings: Any) -> FloatArray | None:
-        """Return the rows of the set that DiCE finds, all of them plausible and of the target class."""
+        """Return the rows of the set that DiCE finds, all of them of the target class.
+
+        From a random start, whatever it queries and finds is feasible. The k-d tree queries the whole fold, and may add
+        a row of zeros.
+        """
+        is_random = settings.get("initialization", "kdtree") == "random"
         before = generators()
         found = DiceA(**{**SMALL, **settings}).search(self.problem, np.random.default_rng(seed))
         assert generators() == before
-        assert self.problem.is_plausible(np.concatenate(self.rule.asked)).all()
+        if is_random:
+            assert self.problem.is_plausible(np.concatenate(self.rule.asked)).all()
         assert self.meter.search_queries == sum(map(len, self.rule.asked))
+        assert (found is None) == bool(trace_of(self.problem).reason)
         if found is None:
             return None
         assert isinstance(found, CounterfactualSet)
-        assert self.problem.is_plausible(found.Z).all()
+        if is_random:
+            assert self.problem.is_plausible(found.Z).all()
         assert (self.rule.predict(found.Z) == self.problem.target).all()
         return found.Z
 
@@ -92,7 +109,13 @@ def test_the_settings_are_the_papers_where_it_names_them_and_the_librarys_where_
     own = inspect.signature(DiceGenetic._generate_counterfactuals).parameters
     weights = {name: own[name].default for name in ("proximity_weight", "sparsity_weight", "diversity_weight")}
     a, b = DiceA().model_dump(), DiceB().model_dump()
-    assert a == {"n_counterfactuals": 20, "n_iterations": 500, **weights, "patience": 10_000}
+    assert a == {
+        "n_counterfactuals": 20,
+        "n_iterations": 500,
+        **weights,
+        "patience": 10_000,
+        "initialization": "kdtree",
+    }
     assert b == {
         "n_counterfactuals": 100,
         "n_iterations": 100,
@@ -100,25 +123,66 @@ def test_the_settings_are_the_papers_where_it_names_them_and_the_librarys_where_
         "sparsity_weight": 0.5,
         "diversity_weight": 0,
         "patience": 10_000,
+        "initialization": "kdtree",
     }
+    assert own["initialization"].default == "kdtree"
 
 
 @pytest.mark.parametrize("constraints", [False, True])
-def test_every_row_asked_and_every_row_found_is_plausible(
+def test_from_a_random_start_every_row_asked_and_every_row_found_is_plausible(
     mixed: FeatureSpace, mixed_x: FloatArray, constraints: bool
 ) -> None:
     mixed_x[3] = 1.7512345678912  # a fixed feature, not to be had as float32
-    Z = Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3, constraints=constraints).search()
+    Z = Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3, constraints=constraints).search(initialization="random")
     assert Z is not None
     assert Z.shape == (4, 8)
     if constraints:
         assert set(Z[:, 3]) == {1.7512345678912}
 
 
-def test_same_generator_same_set_and_not_a_word(
-    mixed: FeatureSpace, mixed_x: FloatArray, capfd: pytest.CaptureFixture[str]
+def test_the_k_d_tree_start_takes_the_rows_of_the_target_class_nearest_to_x(
+    numbers: Callable[..., FeatureSpace],
 ) -> None:
-    found = [Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3).search(seed) for seed in (3, 3, 4)]
+    X = np.column_stack([np.arange(1, 101) / 10, np.linspace(0.015, 0.985, 100)])
+    task = Task(
+        numbers((0, 10), (0, 1)),
+        [2.05, 0.5],
+        lambda Z: Z[:, 0] > 3.05,
+        training=TrainingFold(X, np.zeros(100, dtype=np.int64)),
+    )
+    Z = task.search(n_counterfactuals=2)
+    # x twice, the fold, and the first generation: the 20 nearest rows of the target class, none of them drawn.
+    assert [len(rows) for rows in task.rule.asked[:4]] == [1, 1, 100, 20]
+    assert task.rule.asked[2].tolist() == X.tolist()
+    assert task.rule.asked[3].tolist() == X[30:50].tolist()
+    # Whatever is found has the values of those rows, or the lower end, which is what mutation gives.
+    assert Z is not None
+    assert set(Z[:, 0]) <= {0, *X[30:50, 0]}
+    assert set(Z[:, 1]) <= {0, *X[30:50, 1]}
+
+
+def test_values_outside_the_bounds_are_not_taken_from_the_fold() -> None:
+    space = FeatureSpace(
+        (
+            FeatureSpec("up", Kind.NUMERICAL, 0, 10, constraint=Constraint.ONLY_UP),
+            FeatureSpec("free", Kind.NUMERICAL, 0, 1),
+        )
+    )
+    X = np.column_stack([np.arange(100) / 10, np.linspace(0.015, 0.985, 100)])
+    fold = TrainingFold(X, np.zeros(100, dtype=np.int64))
+    task = Task(space, [2.05, 0.5], lambda Z: Z[:, 1] > 0.1, training=fold, constraints=True)
+    Z = task.search(n_counterfactuals=2)
+    assert task.problem.is_plausible(np.concatenate(task.rule.asked[3:])).all()
+    assert Z is not None
+
+
+def test_same_generator_same_set_and_not_a_word(
+    mixed: FeatureSpace, mixed_x: FloatArray, start: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tasks = [Task(mixed, mixed_x, lambda Z: Z[:, 4] == 3) for _ in range(3)]
+    found = [task.search(seed, initialization=start) for task, seed in zip(tasks, (3, 3, 4), strict=True)]
+    asked = [np.concatenate(task.rule.asked).tolist() for task in tasks]
+    assert asked[0] == asked[1] != asked[2]
     sets = [Z.tolist() for Z in found if Z is not None]
     assert len(sets) == 3
     assert sets[0] == sets[1] != sets[2]
@@ -153,7 +217,7 @@ def test_tiny_and_far_intervals_keep_their_digits(numbers: Callable[..., Feature
     assert len(np.unique(np.concatenate(task.rule.asked)[:, 1] % 1)) > 10
 
 
-def test_steps_are_kept_where_they_must_be() -> None:
+def test_steps_are_kept_where_they_must_be(start: str) -> None:
     space = FeatureSpace(
         (
             FeatureSpec("n", Kind.NUMERICAL, 0.5, 8.5, step=1.0),
@@ -161,7 +225,7 @@ def test_steps_are_kept_where_they_must_be() -> None:
             FeatureSpec("k", Kind.NUMERICAL, 0, 1, step=0.1),
         )
     )
-    assert Task(space, [1, -9, 0.2], lambda Z: Z[:, 0] > 3, respect_steps=True).search() is not None
+    assert Task(space, [1, -9, 0.2], lambda Z: Z[:, 0] > 3, respect_steps=True).search(initialization=start) is not None
 
 
 def test_a_category_that_the_training_fold_lacks_is_no_obstacle(categories: Callable[..., FeatureSpace]) -> None:
@@ -172,23 +236,48 @@ def test_a_category_that_the_training_fold_lacks_is_no_obstacle(categories: Call
     assert set(Z[:, 1]) <= {0, 1, 2}
 
 
-def test_nothing_is_found_where_the_model_never_says_the_target_class(numbers: Callable[..., FeatureSpace]) -> None:
+def test_nothing_is_found_where_the_model_never_says_the_target_class(
+    numbers: Callable[..., FeatureSpace], start: str
+) -> None:
     task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: np.zeros(len(Z)), max_queries=None)
-    assert task.search() is None
-    assert task.meter.search_queries == SMALL["patience"]
+    assert task.search(initialization=start) is None
+    assert trace_of(task.problem).reason == PATIENCE_RAN_OUT
+    # The library queries x twice first; the k-d tree queries the fold of 60 rows, after which patience starts anew.
+    assert task.meter.search_queries == SMALL["patience"] + (62 if start == "kdtree" else 0)
+
+
+def test_a_k_d_tree_start_that_does_not_end_is_bounded_by_patience(numbers: Callable[..., FeatureSpace]) -> None:
+    # Nothing but one row of the fold is of the target class: no random point ever joins it.
+    X = np.linspace(0.05, 0.95, 10)[:, np.newaxis]
+    fold = TrainingFold(X, np.zeros(10, dtype=np.int64))
+    for patience in (50, 70):
+        task = Task(numbers((0, 1)), [0.2], lambda Z: Z[:, 0] == X[7, 0], training=fold, max_queries=None)
+        assert task.search(patience=patience) is None
+        assert trace_of(task.problem).reason == PATIENCE_RAN_OUT
+        assert task.meter.search_queries == 2 + 10 + patience
+        best = trace_of(task.problem).best_asked
+        assert best is not None
+        assert best.tolist() == X[7].tolist()
 
 
 def test_nothing_is_asked_where_nothing_may_change(categories: Callable[..., FeatureSpace]) -> None:
     task = Task(categories(1, 1), [0, 0], lambda Z: np.zeros(len(Z)))
     assert DiceA().search(task.problem, np.random.default_rng(0)) is None
+    assert trace_of(task.problem).reason == "no feature may change"
     assert task.rule.asked == []
 
 
-def test_nothing_is_found_where_the_librarys_distance_is_no_number(numbers: Callable[..., FeatureSpace]) -> None:
+def test_nothing_is_found_where_the_librarys_distance_is_no_number(
+    numbers: Callable[..., FeatureSpace], start: str
+) -> None:
     # All features are so widely spread that their weights round to zero: the library divides by their sum.
-    task = Task(numbers((-1e9, 1e9), (0, 1e9)), [0, 0], lambda Z: Z[:, 0] > 5)
-    assert task.search() is None
-    assert task.search(proximity_weight=0) is not None
+    def task() -> Task:
+        return Task(numbers((-1e9, 1e9), (0, 1e9)), [0, 0], lambda Z: Z[:, 0] > 5)
+
+    without = task()
+    assert without.search(initialization=start) is None
+    assert trace_of(without.problem).reason == "the best of the library's last generation are of other classes"
+    assert task().search(initialization=start, proximity_weight=0) is not None
 
 
 def test_a_population_of_a_single_point_is_the_answer(categories: Callable[..., FeatureSpace]) -> None:
@@ -198,7 +287,7 @@ def test_a_population_of_a_single_point_is_the_answer(categories: Callable[..., 
 
 
 def test_an_exhausted_budget_leaves_the_best_row_that_was_asked(numbers: Callable[..., FeatureSpace]) -> None:
-    task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: Z[:, 0] > 0.5, max_queries=30)
+    task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: Z[:, 0] > 0.5, max_queries=80)
     with pytest.raises(BudgetExhausted):
         task.search()
     asked = np.concatenate(task.rule.asked)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
-from cfbench_searchers.dice_table import DiceTable, MeteredModel, NoTargetInSightError, decimal_places
+from cfbench_searchers.dice_table import DiceTable, MeteredModel, NoTargetInSightError, decimal_places, known_values
 
 SPACE = FeatureSpace(
     (
@@ -69,8 +69,29 @@ def test_points_are_what_the_librarys_rows_stand_for(make_table: Callable[..., D
     x = np.array([2, 2, 100 / 3])
     table = make_table(x)
     single = float(np.float32(100 / 3))
-    frame = pd.DataFrame({"f1": ["2", "0", "2"], "f0": [2.0, 2.5, 1.0], "f2": [single, 0.125, single], "more": 0})
-    assert table.points(frame).tolist() == [x.tolist(), [2.5, 0, 0.125], [1, 2, single]]
+    frame = pd.DataFrame({"f1": ["2", "0", "2"], "f0": [2.0, 2.5, 1.0], "f2": [single, 0.125, 7.25], "more": 0})
+    assert table.points(frame).tolist() == [x.tolist(), [2.5, 0, 0.125], [1, 2, 7.25]]
+
+
+def test_values_of_the_fold_survive_the_librarys_single_precision(make_table: Callable[..., DiceTable]) -> None:
+    import pandas as pd
+
+    table = make_table([2, 2, 100 / 3])
+    single = np.array([273.15, 100 / 3], dtype=np.float32).astype(np.float64)
+    assert single.tolist() != [273.15, 100 / 3]
+    seen = [*single, *np.round(single, table.precisions["f2"])]
+    frame = pd.DataFrame({"f0": 1.0, "f1": "0", "f2": seen})
+    assert table.points(frame)[:, 2].tolist() == [273.15, 100 / 3] * 2
+    assert table.points(table.training())[:, 2].tolist() == [273.15, 300]
+
+
+def test_of_values_that_come_back_as_one_the_first_is_meant() -> None:
+    near = np.nextafter(0.3, 1)
+    keys, exact = known_values(np.array([0.3, near, 7]), 1.0, 1)
+    single = float(np.float32(0.3))
+    assert dict(zip(keys.tolist(), exact.tolist(), strict=True)) == {0.3: 0.3, near: near, single: 0.3, 7: 7}
+    keys, exact = known_values(np.array([near, 0.3]), 1.0, 1)
+    assert dict(zip(keys.tolist(), exact.tolist(), strict=True)) == {near: near, 0.3: near, single: near}
 
 
 def test_an_end_of_an_interval_survives_rounding(make_problem: Callable[..., Problem]) -> None:
@@ -83,6 +104,14 @@ def test_an_end_of_an_interval_survives_rounding(make_problem: Callable[..., Pro
     rounded = [np.round(-1 / 3, places), np.round(200 / 3, places)]
     assert rounded != [-1 / 3, 200 / 3]
     assert table.points(pd.DataFrame({"f0": rounded}))[:, 0].tolist() == [-1 / 3, 200 / 3]
+
+
+def test_where_steps_must_be_kept_the_fold_keeps_them(make_problem: Callable[..., Problem]) -> None:
+    fold = TrainingFold(np.array([[0.6, 0, 273.15], [1.2, 2, 300.0]]), np.array([1, 0]))
+    problem = make_problem(SPACE, [2, 0, 5], lambda Z: Z[:, 0] > 1, training=fold, respect_steps=True)
+    table = DiceTable(problem)
+    assert table.training()["f0"].tolist() == [1, 2]
+    assert table.points(table.training())[:, 0].tolist() == [0.5, 1]
 
 
 def test_where_steps_must_be_kept_numbers_are_counted_in_steps(make_table: Callable[..., DiceTable]) -> None:
@@ -115,5 +144,15 @@ def test_patience_starts_anew_with_every_row_of_the_target_class(make_table: Cal
     model = MeteredModel(_Script([0, 0.5, 0.9, 0.1, 0.1, 0.2]), table, patience=3)  # type: ignore[arg-type]
     for _ in range(5):
         model.predict_proba(table.factual())
+    with pytest.raises(NoTargetInSightError):
+        model.predict_proba(table.factual())
+
+
+def test_patience_is_for_rows_drawn_one_at_a_time_and_not_for_generations(make_table: Callable[..., DiceTable]) -> None:
+    table = make_table([2, 0, 5])
+    model = MeteredModel(_Script([0.1] * 10), table, patience=3)  # type: ignore[arg-type]
+    for frame in (table.factual(), table.factual(), table.training(), table.training(), table.factual()):
+        model.predict_proba(frame)
+    model.predict_proba(table.factual())
     with pytest.raises(NoTargetInSightError):
         model.predict_proba(table.factual())
