@@ -236,12 +236,16 @@ class MetricEntry(Entry):
         Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
     denominator : str
         What the values are counted over, in words ("searches that found a counterfactual").
+    shown_with : str
+        A metric without which this one misleads. A leaderboard that shows this one has it in the next column, with the
+        settings that both share.
     """
 
     metric: MetricClass
     direction: Direction = Direction.NEUTRAL
     unit: str = ""
     denominator: str = ""
+    shown_with: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -181,7 +181,7 @@ def leaderboard_of(
         raise RecordError("\n".join([str(reason), *record.problems]))
     selected = (selection or Selection()).of(summaries.values())
     shown = {cell.info.key for cell in selected}
-    names = expanded([*columns, *([by] if by and by not in columns and columns else [])])
+    names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)
     measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries)
     board = make_board(
         summaries.values(),

@@ -8,10 +8,12 @@ from cfbench.analysis.positions import ALPHA
 from cfbench.analysis.standings import Standing, Standings, State
 from cfbench.entries import Direction
 from cfbench.errors import UnknownNameError
+from cfbench.harness.variants import make_variant, parse_variant, resolve_variant
 from cfbench.leaderboard.compared_columns import compared_columns
 from cfbench.leaderboard.metric_columns import column_of_metric
 from cfbench.leaderboard.spent_columns import FAILURES, spent_columns
 from cfbench.leaderboard.standing_column import StandingColumn
+from cfbench.registry import Registry
 
 __all__ = [
     "NOT_TOLD_APART",
@@ -54,12 +56,15 @@ def builtin_names() -> tuple[str, ...]:
     )
 
 
-def expanded(names: Sequence[str]) -> list[str]:
-    """Replace the names of bundles by their columns, each column once."""
+def expanded(names: Sequence[str], registry: Registry) -> list[str]:
+    """Replace the names of bundles by their columns, each column once.
+
+    A metric that is to be shown with another is followed by it, with the settings that both share.
+    """
     found: dict[str, None] = {}
     for name in names:
         for one in BUNDLES.get(name, (name,)):
-            found[one] = None
+            found |= dict.fromkeys((one, *_shown_with(one, registry)))
     return list(found)
 
 
@@ -124,6 +129,17 @@ def state_text(row: Standing, standings: Standings) -> str:
     if row.state is State.NOT_RANKED:
         return f"not ranked (of {row.found.n:,} asked)" if standings.ranked else ""
     return {State.WHITE_BOX: "white box", State.FAILED: "failed", State.SKIPPED: "skipped"}.get(row.state, "")
+
+
+def _shown_with(name: str, registry: Registry) -> tuple[str, ...]:
+    metric = parse_variant(name)[0]
+    other = registry.metrics[metric].entry.shown_with if metric in registry.metrics else ""
+    if other not in registry.metrics:
+        return ()
+    settings = resolve_variant(registry, "metric", name).settings
+    entry = registry.metric(other).entry
+    shared = settings.keys() & make_variant(entry, {}).settings.keys()
+    return (make_variant(entry, {key: settings[key] for key in shared}).label,)
 
 
 def _blank(row: Standing, column: StandingColumn, standings: Standings) -> bool:

@@ -1,4 +1,4 @@
-"""What accounting for robustness costs where nothing is perturbed: dearer results, longer searches."""
+"""What accounting for robustness costs where nothing is perturbed: more expensive results, longer searches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CostOfRobustness(ObjectiveComparison):
     """
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return the ratio a point; NaN where either side found nothing."""
+        """Return the ratio per point; NaN where either side found nothing."""
         ratio: pd.Series[float] = points["loss"].where(points["found"]) / ideal_cost(reference)
         return ratio
 

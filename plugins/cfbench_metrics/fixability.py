@@ -21,3 +21,15 @@ class Fixability(AfterPerturbation):
         """Return the share of each result, shape (n,)."""
         share: FloatArray = aftermath.fixable.mean(axis=1)
         return share
+
+
+class Unfixable(AfterPerturbation):
+    """The share of draws that lose the target class and cannot be walked back to the result: 1 - fixability.
+
+    Costs count such draws as if the way back were allowed. So this share is shown next to each cost.
+    """
+
+    def summarise(self, aftermath: Aftermath, space: FeatureSpace) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return the share of each result, shape (n,)."""
+        share: FloatArray = (~aftermath.fixable).mean(axis=1)
+        return share

@@ -19,7 +19,9 @@ _SUMMARY_TABLE = (
     *("metrics.`loss_against_best`", "metrics.`relative_loss_median`", "metrics.`wins`"),
     *("metrics.`k-robustness`", "metrics.`invalidity_part_c`", "metrics.`invalidity`", "metrics.`invalidity_part_ck`"),
     *("metrics.`fixability_part_c`", "metrics.`fixability`", "metrics.`fixability_part_ck`"),
-    *("metrics.`relative-cost_part_c`", "metrics.`relative-cost`", "metrics.`relative-cost_part_ck`"),
+    *("metrics.`relative-cost_part_c`", "metrics.`unfixable_part_c`"),
+    *("metrics.`relative-cost`", "metrics.`unfixable`"),
+    *("metrics.`relative-cost_part_ck`", "metrics.`unfixable_part_ck`"),
     *("metrics.`redundancy`", "metrics.`knn-distance`", "metrics.`lof-inlier`"),
     *("metrics.`seconds_mean`", "metrics.`queries`", "metrics.`failures`", "metrics.`n_cells`", "metrics.`searches`"),
 )
@@ -37,9 +39,10 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
         "relative_loss_median",
     ),
     "4 Robust, higher is better": (*("k-robustness", "fixability_part_c", "fixability", "fixability_part_ck"),),
-    "5 Fragile, lower is better (invalidity, relative cost)": (
+    "5 Fragile, lower is better (invalidity, relative cost, what cannot be fixed)": (
         *("invalidity_part_c", "invalidity", "invalidity_part_ck"),
-        *("relative-cost_part_c", "relative-cost", "relative-cost_part_ck"),
+        *("relative-cost_part_c", "unfixable_part_c", "relative-cost", "unfixable"),
+        *("relative-cost_part_ck", "unfixable_part_ck"),
     ),
     "6 Implausible, lower is better": ("redundancy", "knn-distance"),
     "7 Plausible, higher is better": ("lof-inlier",),

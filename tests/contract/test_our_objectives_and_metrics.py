@@ -16,7 +16,12 @@ OBJECTIVES = {entry.name: entry for entry in cfbench_register_objectives()}
 METRICS = {entry.name: entry for entry in cfbench_register_metrics()}
 OTHER_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "validity": [{"check": "inside"}],
-    "additional-cost": [{"part": "c", "setbacks": "raw"}, {"over": "invalidated", "distribution": "normal"}],
+    "additional-cost": [
+        {"part": "c", "setbacks": "raw", "l0": True},
+        {"over": "invalidated", "distribution": "normal"},
+        {"over": "fixable"},
+    ],
+    "relative-cost-published": [{"part": "c"}, {"part": "ck", "distribution": "normal"}],
     "invalidity": [{"part": "ck", "distribution": "normal", "draws": 7}],
     "accidental-robustness": [{"same_changes": False, "tolerance": 0.1}],
     "k-robustness": [{"m": 10}],

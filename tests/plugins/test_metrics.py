@@ -90,11 +90,12 @@ NOTHING = {"status": "not_found", "search_queries": 50, "wall_seconds": 0.25}
 def test_every_metric_says_what_it_is() -> None:
     comparing = {
         *("relative-loss", "relative-cost", "relative-cost-raw", "accidental-robustness"),
+        "relative-cost-published",
         *("cost-of-robustness", "time-of-robustness", "optimality-gap"),
     }
     assert set(ENTRIES) == {
         *("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"),
-        *("k-robustness", "invalidity", "fixability", "additional-cost", "actual-cost"),
+        *("k-robustness", "invalidity", "fixability", "unfixable", "additional-cost", "actual-cost"),
         *("redundancy", "knn-distance", "lof-inlier", "k-certified", "k-probability"),
         *comparing,
     }

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cfbench import (
+    CategoricalPerturbation,
     CellContext,
     Constraint,
     Dataset,
@@ -27,14 +28,14 @@ from cfbench import (
 )
 from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
 from cfbench_metrics.aftermath import Aftermath, AfterPerturbation, can_walk_back
-from cfbench_metrics.fixability import Fixability
+from cfbench_metrics.fixability import Fixability, Unfixable
 from cfbench_metrics.invalidity import Invalidity
 
 MakeContext = Callable[..., CellContext]
 MakeSearches = Callable[..., pd.DataFrame]
 Values = Callable[..., list[float]]
 
-EVERY = (Invalidity, Fixability, AdditionalCost, ActualCost)
+EVERY = (Invalidity, Fixability, Unfixable, AdditionalCost, ActualCost)
 PARTS = ("c", "k", "ck")
 DISTRIBUTIONS = ("uniform", "normal")
 X = (2, 1, 0)
@@ -94,17 +95,18 @@ def aftermath(x: Sequence[float], z: Sequence[float], *draws: Draw) -> Aftermath
     )
 
 
-# wage and job are changed, debt is kept; ranges 10 and 4
+# wage and job are changed, debt is kept; ranges 10 and 4. A draw costs half of Gower's distance back, plus half of the
+# share of changes for debt.
 Z = (8, 1, 1)
 DRAWS: tuple[Draw, ...] = (
     ((7, 1, 1), 1, 1),  # still valid: costs nothing
-    ((6, 1, 1), 0, 1),  # wage set back by 2 of 10
-    ((6, 1, 2), 0, 1),  # and another job: a mismatch
-    ((8, 3, 1), 0, 1),  # debt moved by 2 of 4, which is a new change
-    ((6, 3, 2), 0, 1),  # all of them
-    ((8, 0, 1), 0, 0),  # cannot be fixed: no cost
+    ((6, 1, 1), 0, 1),  # wage set back by 2 of 10: 0.2/6
+    ((6, 1, 2), 0, 1),  # and another job, a mismatch: 1.2/6
+    ((8, 3, 1), 0, 1),  # debt moved by 2 of 4, which is a new change: (0.5 + 1)/6
+    ((6, 3, 2), 0, 1),  # all of them: (1.7 + 1)/6
+    ((8, 0, 1), 0, 0),  # debt moved by 1 of 4, for good; the way back would cost (0.25 + 1)/6
 )
-COSTS = [0.0, 0.5 * 0.2 / 3, 0.5 * 1.2 / 3, 0.5 * 0.5 / 3 + 0.5 / 3, 0.5 * 1.7 / 3 + 0.5 / 3]
+COSTS = [0.0, 0.2 / 6, 1.2 / 6, 1.5 / 6, 2.7 / 6, 1.25 / 6]
 
 
 def summary(metric: AfterPerturbation, space: FeatureSpace, *draws: Draw) -> float:
@@ -116,27 +118,42 @@ def summary(metric: AfterPerturbation, space: FeatureSpace, *draws: Draw) -> flo
 def test_shares_of_draws(space: FeatureSpace) -> None:
     assert summary(made(Invalidity), space, *DRAWS) == pytest.approx(5 / 6)
     assert summary(made(Fixability), space, *DRAWS) == pytest.approx(5 / 6)
+    assert summary(made(Unfixable), space, *DRAWS) == pytest.approx(1 / 6)
 
 
-@pytest.mark.parametrize(("draw", "cost"), list(zip(DRAWS[:5], COSTS, strict=True)))
+@pytest.mark.parametrize(("draw", "cost"), list(zip(DRAWS, COSTS, strict=True)))
 def test_the_additional_cost_of_each_kind_of_draw(space: FeatureSpace, draw: Draw, cost: float) -> None:
     assert summary(made(AdditionalCost), space, draw) == pytest.approx(cost)
 
 
-def test_the_mean_is_over_draws_that_can_be_fixed(space: FeatureSpace) -> None:
-    assert summary(made(AdditionalCost), space, *DRAWS) == pytest.approx(sum(COSTS) / 5)
-    assert summary(made(AdditionalCost, over="invalidated"), space, *DRAWS) == pytest.approx(sum(COSTS) / 4)
+@pytest.mark.parametrize(
+    ("over", "l0", "setbacks", "expected"),
+    [
+        # The ways back sum up to 0.2 + 1.2 + 1.5 + 2.7 = 5.6 sixths, and 1.25 more for the permanent draw.
+        ("all", False, "normalised", 6.85 / 6 / 6),
+        ("fixable", False, "normalised", 5.6 / 6 / 5),
+        ("invalidated", False, "normalised", 6.85 / 6 / 5),
+        # Changed features are walked back 1, 2, 0, 2 and 0 times: 5 sixths more.
+        ("all", True, "normalised", 11.85 / 6 / 6),
+        ("fixable", True, "normalised", 10.6 / 6 / 5),
+        ("invalidated", True, "normalised", 11.85 / 6 / 5),
+        # Wage is set back by 2 instead of 0.2 three times: 5.4 sixths more.
+        ("all", False, "raw", 12.25 / 6 / 6),
+        ("fixable", False, "raw", 11 / 6 / 5),
+        ("invalidated", True, "raw", 17.25 / 6 / 5),
+    ],
+)
+def test_every_variant_of_the_mean_with_a_permanent_draw(
+    space: FeatureSpace, over: str, l0: bool, setbacks: str, expected: float
+) -> None:
+    metric = made(AdditionalCost, over=over, l0=l0, setbacks=setbacks)
+    assert summary(metric, space, *DRAWS) == pytest.approx(expected)
 
 
-def test_without_a_draw_that_counts_there_is_no_cost(space: FeatureSpace) -> None:
-    assert math.isnan(summary(made(AdditionalCost), space, DRAWS[5]))
-    assert math.isnan(summary(made(AdditionalCost, over="invalidated"), space, DRAWS[0], DRAWS[5]))
-
-
-def test_raw_setbacks_are_not_divided_by_the_range_and_new_changes_are(space: FeatureSpace) -> None:
-    raw = made(AdditionalCost, setbacks="raw")
-    assert summary(raw, space, DRAWS[1]) == pytest.approx(0.5 * 2 / 3)
-    assert summary(raw, space, DRAWS[4]) == pytest.approx(0.5 * (2 + 1) / 3 + 0.5 * 0.5 / 3 + 0.5 / 3)
+def test_a_mean_over_no_draw_is_absent_and_one_over_all_never_is(space: FeatureSpace) -> None:
+    assert math.isnan(summary(made(AdditionalCost, over="fixable"), space, DRAWS[5]))
+    assert math.isnan(summary(made(AdditionalCost, over="invalidated"), space, DRAWS[0]))
+    assert summary(made(AdditionalCost), space, DRAWS[0]) == 0.0
 
 
 # ------------------------------------------------------------------ whole cells
@@ -169,6 +186,28 @@ def test_k_perturbations_against_their_probabilities(
     cost = 0.5 * 0.375 / 4 / 3 + 0.5 / 3
     (additional,) = values(made(AdditionalCost, draws=4000, over="invalidated"), table, context())
     assert additional == pytest.approx(cost, rel=0.01)
+
+
+def test_what_cannot_be_repaired_costs_as_if_it_could(
+    context: MakeContext, searches: MakeSearches, values: Values
+) -> None:
+    """Who needs the job `b` and may not change it: a draw of job `a` is permanent, one of `c` keeps the class."""
+    wage = FeatureSpec("wage", Kind.NUMERICAL, 0, 10)
+    debt = FeatureSpec("debt", Kind.NUMERICAL, 0, 4)
+    job = FeatureSpec(
+        "job", Kind.CATEGORICAL, 0, 2, ("a", "b", "c"), Constraint.FIXED, perturbation=CategoricalPerturbation((0, 2))
+    )
+    table = searches(((2, 1, 1), (6, 1, 1)))
+    where = context(space=FeatureSpace((wage, debt, job)))
+    (lost,) = values(made(Invalidity), table, where)
+    assert 0 < lost < 1
+    assert values(made(Unfixable), table, where) == [lost]
+    # The way back is one mismatch and one new change of three features: (1 + 1)/6.
+    assert values(made(AdditionalCost), table, where) == pytest.approx([lost / 3])
+    assert values(made(AdditionalCost, over="fixable"), table, where) == [0.0]
+    assert values(made(AdditionalCost, over="invalidated"), table, where) == pytest.approx([1 / 3])
+    (cost,) = table["cost"]
+    assert values(made(ActualCost), table, where) == pytest.approx([cost + lost / 3])
 
 
 def test_c_perturbations_against_their_probabilities(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ import pytest
 from cfbench import FeatureSpace
 from cfbench_metrics.accidental_robustness import AccidentalRobustness
 from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
+from cfbench_metrics.published_cost import PublishedRelativeCost
 from cfbench_metrics.relative_cost import RawRelativeCost, RelativeCost
 
 X = (2.0, 1.0, 0.0)
@@ -72,7 +73,7 @@ def test_a_point_that_either_side_did_not_solve_is_no_match_and_no_mismatch(spac
 def test_relative_cost_is_the_actual_cost_over_the_ideal_one(space: FeatureSpace) -> None:
     z = (6, 1, 1)
     for metric in (RelativeCost(), RawRelativeCost()):
-        (needed,) = metric.measures()
+        needed, _ = metric.measures()
         mine = points(z, None, z, z, z, **{needed: [0.6, math.nan, math.nan, 0.6, 0.6]})
         ideal = points(z, z, z, None, z, loss=[0.3, 0.3, 0.3, math.nan, 0.0])
         found = metric.compare(mine, ideal, space).tolist()
@@ -81,9 +82,39 @@ def test_relative_cost_is_the_actual_cost_over_the_ideal_one(space: FeatureSpace
 
 def test_relative_costs_name_the_actual_cost_that_they_need() -> None:
     assert RelativeCost(part="ck", draws=10).measures() == (
-        "actual-cost[part=ck,distribution=uniform,draws=10,over=fixable,setbacks=normalised]",
+        "actual-cost[part=ck,distribution=uniform,draws=10,over=all,l0=false,setbacks=normalised]",
+        "unfixable[part=ck,distribution=uniform,draws=10]",
     )
-    assert "setbacks=raw" in RawRelativeCost().measures()[0]
+    assert "over=fixable,l0=true,setbacks=raw" in RawRelativeCost(over="fixable", l0=True).measures()[0]
+
+
+@pytest.mark.parametrize(("part", "expected"), [("c", 1 + 30 / 0.6), ("k", 1 + 0.2 / 0.6), ("ck", 1 + 30.2 / 0.6)])
+def test_the_published_cost_is_a_sum_of_means_over_the_own_loss(
+    part: Literal["c", "k", "ck"], expected: float, space: FeatureSpace
+) -> None:
+    z = (6, 1, 1)
+    metric = PublishedRelativeCost(part=part)
+    of_c, of_k, lost = (text for one in ("c", "k") for text in PublishedRelativeCost(part=one).measures()[:-1])
+    assert set(metric.measures()[:-1]) == {
+        text for text in (of_c, of_k, lost) if part == "ck" or f"part={part}" in text
+    }
+    # The last point but one: no draw of K invalidates the result. The last one: nothing was measured.
+    absent = math.nan
+    mine = points(
+        *(z, None, z, z),
+        loss=[0.6, absent, 0.6, 0.6],
+        **{of_c: [30, absent, 30, absent], of_k: [0.2, absent, absent, absent], lost: [0.5, absent, 0, absent]},
+    )
+    none = points(z, z, z, z, loss=[0.3] * 4)
+    without = 1 if part == "k" else 1 + 30 / 0.6
+    found = metric.compare(mine, none, space).tolist()
+    assert found == pytest.approx([expected, absent, without, absent], nan_ok=True)
+
+
+def test_where_only_invalidity_was_measured_the_published_cost_is_absent(space: FeatureSpace) -> None:
+    over_invalidated, lost, _ = PublishedRelativeCost().measures()
+    mine = points((6, 1, 1), loss=[0.6], **{over_invalidated: [math.nan], lost: [0.5]})
+    assert math.isnan(PublishedRelativeCost().compare(mine, mine, space).iloc[0])
 
 
 def test_what_accounting_for_robustness_costs(space: FeatureSpace) -> None:

@@ -94,13 +94,14 @@ def put(
         )
     record.finish(CellInfo(key=key, objective=objective, **place), content, eligible=len(ids))
     if actual is not None:
-        settings = {"part": "k", "distribution": "uniform", "draws": 100, "over": "fixable", "setbacks": "normalised"}
+        settings = {"part": "k", "distribution": "uniform", "draws": 100}
+        settings |= {"over": "all", "l0": False, "setbacks": "normalised"}
         table = pd.DataFrame(
             [
                 {
                     "cell_key": key,
                     "metric": "actual-cost",
-                    "version": "1",
+                    "version": "2",
                     "settings": json.dumps(settings, sort_keys=True, separators=(",", ":")),
                     "point": point,
                     "repetition": repetition,
@@ -154,8 +155,9 @@ def test_relative_cost_needs_the_actual_cost(record: Record, registry: Registry)
     assert values(found, "relative-cost", "none") == pytest.approx({7: 1.5, 8: np.nan}, nan_ok=True)
     assert values(found, "relative-cost", "c") == pytest.approx({7: 2.5})
     assert np.isnan(values(found, "relative-cost", "k")[7])
-    (complaint,) = found.complaints
+    complaint, share = sorted(found.complaints)
     assert complaint.startswith("not measured: actual-cost[part=k,")
+    assert share.startswith("not measured: unfixable[part=k,")
     assert "`cfbench measure --metric 'actual-cost[" in complaint
 
 

@@ -22,7 +22,7 @@ from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
 from cfbench.leaderboard.metric_columns import column_of_metric
 from cfbench.leaderboard.shown import Leaderboard
-from cfbench.leaderboard.standing_columns import column_named, columns_of
+from cfbench.leaderboard.standing_columns import column_named, columns_of, expanded
 from cfbench.registry import build_registry
 
 ROBUST = MetricColumn(
@@ -199,3 +199,19 @@ def test_parts_say_what_their_numbers_are_counted_over() -> None:
     assert text.count("    searcher") == 3
     assert text.count("loss on 2 of 2 points") == 2
     assert "Note: data set housing: one searcher: nothing to rank it against" in text
+
+
+def test_a_cost_is_followed_by_the_share_that_cannot_be_walked_back() -> None:
+    registry = build_registry()
+    asked = ["loss", "relative-cost[part=ck,over=fixable]", "actual-cost[draws=20]", "k-robustness", "no-such-metric"]
+    assert expanded(asked, registry) == [
+        "loss",
+        *("relative-cost[part=ck,over=fixable]", "unfixable[part=ck]"),
+        *("actual-cost[draws=20]", "unfixable[draws=20]"),
+        *("k-robustness", "no-such-metric"),
+    ]
+    robust = expanded(["robustness", "unfixable"], registry)
+    assert robust[-6:] == [
+        *("relative-cost[part=c]", "unfixable[part=c]", "relative-cost", "unfixable"),
+        *("relative-cost[part=ck]", "unfixable[part=ck]"),
+    ]
