@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -139,9 +139,11 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     terms = _terms(resolution, registry)
     shared = SharedTables()
     cells: dict[str, Cell] = {}
-    for place in _places(parts, axes, resolution):
-        cell = _cell(place, study, registry, resolution.datasets[place.dataset], terms, shared)
-        cells.setdefault(cell.info.key, cell)
+    for place, number in _places(parts, axes, resolution):
+        asked = _asked(study, study.parts[number] if study.parts else Part(), place.searcher.name)
+        cell = _cell(place, asked, study, registry, resolution.datasets[place.dataset], terms, shared)
+        other = cells.setdefault(cell.info.key, cell)
+        cells[cell.info.key] = other if other is cell else _larger(other, cell)
     counts = Counter(cell.skipped for cell in cells.values() if cell.skipped)
     skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in counts.items()]
     if sum(counts.values()) == len(cells):
@@ -158,14 +160,21 @@ def _lists(study: Study, part: Part) -> dict[str, tuple[Any, ...]]:
 
 def _places(
     parts: Sequence[Mapping[str, Sequence[Any]]], axes: Mapping[str, Sequence[Any]], resolution: Resolution
-) -> Iterator[_Place]:
-    """Combine every part's lists; data set, fold and model outermost, in the order in which they are first named."""
+) -> Iterator[tuple[_Place, int]]:
+    """Combine every part's lists; data set, fold and model outermost, in the order in which they are first named.
+
+    With each place comes the position of its part.
+    """
     nesting = ("datasets", "folds", "models", "searchers", "objectives", "constraints")
-    found = [combination for part in parts for combination in product(*(part[axis] for axis in nesting))]
+    found = [
+        (*combination, number)
+        for number, part in enumerate(parts)
+        for combination in product(*(part[axis] for axis in nesting))
+    ]
     found.sort(key=lambda names: tuple(axes[axis].index(name) for axis, name in zip(nesting[:3], names, strict=False)))
-    for dataset, fold, model, searcher, objective, constraints in found:
+    for dataset, fold, model, searcher, objective, constraints, number in found:
         if dataset in resolution.names:
-            yield _Place(
+            place = _Place(
                 resolution.names[dataset],
                 fold,
                 resolution.variants["models", model],
@@ -173,6 +182,7 @@ def _places(
                 resolution.variants["objectives", objective],
                 constraints,
             )
+            yield place, number
 
 
 def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
@@ -199,6 +209,7 @@ def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) 
 
 def _cell(
     place: _Place,
+    asked: tuple[int | None, int],
     study: Study,
     registry: Registry,
     dataset: Dataset,
@@ -245,7 +256,7 @@ def _cell(
     term = terms[place.objective.label, place.dataset]
     constraints = place.constraints
     skipped = obstacle(searcher, model, dataset, place.objective.label, constraints=constraints, **term._asdict())
-    points, repetitions = _asked(study, place.searcher.name)
+    points, repetitions = asked
     in_fold = -(-dataset.n // N_FOLDS)
     return Cell(
         info=info,
@@ -271,12 +282,21 @@ def _content(variant: Variant, entry: Entry) -> dict[str, Any]:
     return {"name": variant.name, "version": entry.version, "settings": variant.settings}
 
 
-def _asked(study: Study, searcher: str) -> tuple[int | None, int]:
-    """Return the points and repetitions asked of a searcher, its caps kept."""
-    points, repetitions = study.points, study.repetitions
+def _asked(study: Study, part: Part, searcher: str) -> tuple[int | None, int]:
+    """Return the points and repetitions of a part for a searcher, its caps kept."""
+    points = part.points if "points" in part.model_fields_set else study.points
+    repetitions = part.repetitions or study.repetitions
     cap = study.at_most.get(searcher)
     if cap is None:
         return points, repetitions
     if cap.points is not None:
         points = cap.points if points is None else min(points, cap.points)
     return points, repetitions if cap.repetitions is None else min(repetitions, cap.repetitions)
+
+
+def _larger(cell: Cell, other: Cell) -> Cell:
+    """Return a cell that two parts name, with the most points and repetitions of both."""
+    points = None if cell.points is None or other.points is None else max(cell.points, other.points)
+    repetitions = max(cell.repetitions, other.repetitions)
+    most = max(cell.searches // cell.repetitions, other.searches // other.repetitions)
+    return replace(cell, points=points, repetitions=repetitions, searches=most * repetitions)

@@ -29,7 +29,7 @@ PAPER_METRICS = (
     *("k-robustness", "redundancy", "knn-distance", "lof-inlier"),
     *(
         f"{name}[part={part},distribution={distribution}]"
-        for name in ("invalidity", "fixability", "relative-cost", "relative-cost-raw")
+        for name in ("invalidity", "fixability", "relative-cost", "relative-cost-published")
         for part in ("c", "k", "ck")
         for distribution in ("uniform", "normal")
     ),

@@ -93,7 +93,10 @@ class _Table(BaseModel):
 
 
 class Part(_Table):
-    """A part of a study: combinations of its own lists; a list that it does not give is the study's."""
+    """A part of a study: combinations of its own lists. What it does not give is the study's.
+
+    A cell that several parts name has the most points and the most repetitions that any of them gives it.
+    """
 
     datasets: Names | None = None
     models: SomeVariants | None = None
@@ -101,6 +104,8 @@ class Part(_Table):
     objectives: SomeVariants | None = None
     constraints: Switches | None = None
     folds: Folds | None = None
+    points: Points = None
+    repetitions: Repetitions | None = None
 
 
 class Cap(_Table):
@@ -231,8 +236,8 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
 
     A list replaces the study's. Each part keeps what it shares with the list, and a part that shares nothing with it is
     left out; where that would leave out something that is named here, the list replaces that of every part, too.
-    `points` and `repetitions` lift the caps of `at_most`; `settings` are added to the study's, entry by entry; named
-    data sets are no longer optional.
+    `points` and `repetitions` replace those of parts and lift the caps of `at_most`; `settings` are added to the
+    study's, entry by entry; named data sets are no longer optional.
 
     Parameters
     ----------
@@ -257,6 +262,9 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
         different = [part for position, part in enumerate(parts) if part not in parts[:position]]
         keys["parts"] = different if any(different) else []
     lifted = {"points", "repetitions"} & set(changes)
+    if lifted and study.parts:
+        kept = keys["parts"]
+        keys["parts"] = [{key: value for key, value in part.items() if key not in lifted} for part in kept]
     if lifted and study.at_most:
         caps = {name: cap.model_dump(exclude_unset=True, exclude=lifted) for name, cap in study.at_most.items()}
         keys["at_most"] = {name: cap for name, cap in caps.items() if cap}

@@ -32,7 +32,7 @@ def test_what_the_page_names_is_registered_and_in_the_preset() -> None:
         "fixability",
         "invalidity",
         "relative-cost",
-        "relative-cost-raw",
+        "relative-cost-published",
         "k",
         "ck",
     } <= preset & names

@@ -80,3 +80,15 @@ def test_override_complains_as_a_file_does() -> None:
         override(make_study(SMALL), fold=[0])
     with pytest.raises(StudyError, match=r"settings\.cogs = 3: must be a table"):
         override(make_study(SMALL), settings={"cogs": 3})
+
+
+def test_points_and_repetitions_replace_those_of_parts() -> None:
+    parts = [{"folds": [0], "points": "all", "repetitions": 5}, {"points": 4}]
+    study = make_study({"datasets": ["d"], "models": ["m"], "searchers": ["s"], "parts": parts})
+    few = override(study, points=2)
+    assert [(part.folds, part.model_fields_set & {"points", "repetitions"}) for part in few.parts] == [
+        ((0,), {"repetitions"}),
+        (None, set()),
+    ]
+    assert override(study, repetitions=1).parts[0].repetitions is None
+    assert override(study, seed=1).parts == study.parts

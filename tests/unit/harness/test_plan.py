@@ -135,6 +135,21 @@ def test_a_part_gives_its_own_lists_and_takes_the_others_from_the_study() -> Non
     assert not any(cell.skipped for cell in plan.cells)
 
 
+def test_a_part_has_points_and_repetitions_of_its_own() -> None:
+    plan = plan_of(
+        folds=[0, 1],
+        points=3,
+        repetitions=2,
+        parts=[{"points": "all"}, {"folds": [0], "repetitions": 5}, {"folds": [1], "points": 2, "repetitions": 1}],
+        at_most={"walker": {"repetitions": 4}},
+    )
+    # Each cell has the most of all parts that name it, the cap kept.
+    assert [(cell.fold, cell.points, cell.repetitions) for cell in plan.cells] == [(0, None, 4), (1, None, 2)]
+    alone = plan_of(folds=[0, 1], points=3, repetitions=2, parts=[{"folds": [0], "repetitions": 5}, {"folds": [1]}])
+    assert [(cell.fold, cell.points, cell.repetitions) for cell in alone.cells] == [(0, 3, 5), (1, 3, 2)]
+    assert [cell.searches for cell in alone.cells] == [15, 6]
+
+
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
