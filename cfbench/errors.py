@@ -11,6 +11,9 @@ from collections.abc import Iterable
 LONGEST_NAME = 200
 """Characters of an unknown name that are compared with the known ones and repeated."""
 
+ALIKE = 0.6
+"""Likeness from which a known name may be the one that was meant."""
+
 
 class CfbenchError(Exception):
     """Root of every error that cfbench raises on purpose; the command line prints its message without a traceback."""
@@ -73,7 +76,7 @@ class UnknownNameError(CfbenchError):
         self.known = tuple(nearest_first(name, known))
         self.hint = hint
         listing = ", ".join(self.known) if self.known else "none"
-        close = difflib.get_close_matches(name[:LONGEST_NAME], self.known, n=1)
+        close = difflib.get_close_matches(name[:LONGEST_NAME], self.known, n=1, cutoff=ALIKE)
         question = f" Did you mean {close[0]!r}?" if close else ""
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
         super().__init__(f"unknown {kind} {shown!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
@@ -83,10 +86,19 @@ class UnknownNameError(CfbenchError):
 
 
 def nearest_first(name: str, known: Iterable[str]) -> list[str]:
-    """Sort `known` by likeness to `name`, the most alike first, then by the alphabet."""
+    """Return the names that look like `name`, the most alike first, then all others by the alphabet.
+
+    The others stand in one order whatever was looked for, so that a reader finds them again.
+
+    Examples
+    --------
+    >>> nearest_first("cog", ["wine", "lore", "cogs", "dice-a"])
+    ['cogs', 'dice-a', 'lore', 'wine']
+    """
     start = name[:LONGEST_NAME].lower()
 
-    def unlikeness(candidate: str) -> tuple[float, str]:
-        return -difflib.SequenceMatcher(None, start, candidate.lower()).ratio(), candidate
+    def place(candidate: str) -> tuple[float, str]:
+        likeness = difflib.SequenceMatcher(None, start, candidate.lower()).ratio()
+        return -likeness if likeness >= ALIKE else 0.0, candidate
 
-    return sorted(set(known), key=unlikeness)
+    return sorted(set(known), key=place)

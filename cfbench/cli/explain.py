@@ -71,16 +71,20 @@ def command(
     counterfactual was found.
     """
     from cfbench.api.explain_point import Place, explain_point
+    from cfbench.harness.store.layout import check_record
 
     if (point is None) == (row is None):
         raise click.UsageError("name the case with --point I, or with --row N")
+    record = _record_here() if results is None else at_home(results)
+    if record is not None:
+        check_record(record)  # before a model is fitted
     registry = open_registry(plugins, folders_among([dataset]), strict=strict)
     explanation = explain_point(
         Place(point, row),
         _study(dataset, model, chosen),
         registry,
         data_source(data_dirs),
-        results=_record_here() if results is None else at_home(results),
+        results=record,
         remark=lambda note: tell("Note", note),
     )
     if form == "json":

@@ -43,6 +43,7 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.fitted import FittedModels
     from cfbench.harness.sources import data_source
+    from cfbench.harness.store.layout import no_record_in
     from cfbench.harness.store.record import Record
     from cfbench.report.files_of_report import check_output, write_report
     from cfbench.report.gaps import first_commands
@@ -50,7 +51,7 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
 
     name = command_name()
     if not results.is_dir():
-        raise RecordError(f"there is no record in {results}. {first_commands(results, name)}")
+        raise RecordError(f"{no_record_in(results)}. {first_commands(results, name)}")
     check_output(output)
     registry = open_registry(plugins, strict=strict)
     with Record.open(results) as record:

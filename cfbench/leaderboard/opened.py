@@ -118,8 +118,6 @@ def open_leaderboard(
     UnknownNameError
         If something asked for is not in the record.
     """
-    if not results.is_dir():
-        raise _nothing(results)
     return leaderboard_of(
         opened_record(results, with_published=with_published),
         registry,

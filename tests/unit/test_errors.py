@@ -21,6 +21,15 @@ def test_nearest_first_sorts_by_likeness_then_by_the_alphabet() -> None:
     assert nearest_first("COGS", ["lore", "cogs"])[0] == "cogs"
 
 
+@pytest.mark.parametrize("name", ["cosg", "dice-c", "sparse", "zzz", "forests"])
+def test_names_that_are_not_near_stand_in_one_order_whatever_was_looked_for(name: str) -> None:
+    known = ["wine", "lore", "cogs", "dice-a", "dice-b", "sparse-sweep", "exact-forest", "cma-es"]
+    listed = nearest_first(name, known)
+    near = {"cosg": ["cogs"], "dice-c": ["dice-a", "dice-b"], "sparse": ["sparse-sweep"], "zzz": []}
+    near["forests"] = ["exact-forest"]
+    assert listed == [*near[name], *(one for one in sorted(known) if one not in near[name])]
+
+
 def test_an_unknown_name_lists_the_known_ones_nearest_first() -> None:
     error = UnknownNameError("searcher", "cosg", ["lore", "cogs"], hint="Install it.")
     assert str(error) == "unknown searcher 'cosg'. Did you mean 'cogs'? Known: cogs, lore. Install it."

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 from cfbench.errors import RecordError
@@ -110,7 +111,8 @@ def check_directory(path: Path, *, write: bool) -> bool:
         return True
     if not write:
         raise RecordError(
-            f"there is no record in {path}; `cfbench run` makes one, and --results names the directory of another"
+            f"{no_record_in(path)}. Check the path, or run a study into it, for a start\n"
+            f"  cfbench run --preset quick --results {shlex.quote(str(path))}"
         )
     foreign = sorted(name for name in names if not _COMPANIONS.fullmatch(name))
     if foreign:
@@ -122,6 +124,12 @@ def check_directory(path: Path, *, write: bool) -> bool:
     if outer is not None:
         raise RecordError(f"{path} lies in the record {outer}; name a directory outside of it with --results")
     return False
+
+
+def no_record_in(path: Path) -> str:
+    """Say that `path` holds no record, and whether the folder exists at all."""
+    what = "the folder holds none" if path.is_dir() else "the folder does not exist"
+    return f"there is no record in {path}: {what}"
 
 
 def check_record(path: Path) -> None:

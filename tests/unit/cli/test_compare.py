@@ -115,7 +115,11 @@ def test_two_records(compare: Compare) -> None:
     [
         (["toy-dice", "toy-bot", "--results", "one"], UnknownNameError, "Did you mean 'toy-both'"),
         (["toy-dice", "toy-dice", "--results", "one"], StudyError, "both are toy-dice"),
-        (["toy-dice", "toy-both", "--results", "nowhere"], RecordError, "there is no record in nowhere"),
+        (
+            ["toy-dice", "toy-both", "--results", "nowhere"],
+            RecordError,
+            "in nowhere: the folder does not exist",
+        ),
         (["toy-dice", "toy-both", "--results", "one", "--dataset", "toys"], UnknownNameError, "Did you mean 'toy'"),
         (["toy-dice", "toy-both", "--results", "one", "--constraints", "on"], UnknownNameError, "constraints"),
         (["toy-dice", "toy-both", "--results", "one", "--searcher", "x"], StudyError, "--searcher chooses among"),

@@ -1,11 +1,14 @@
-"""Empty values are refused by every command, before anything is read."""
+"""Empty values, and folders that do not exist, are refused by every command, before anything is read or written."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cfbench.cli import cli
+from cfbench.errors import RecordError
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,35 @@ def test_a_fold_that_is_none_is_refused_by_its_options_name() -> None:
         result = CliRunner().invoke(cli, [*command, "--fold", "5"])
         assert result.exit_code == 2, command
         assert "Invalid value for '--fold': 5 is not in the range 0<=x<=4" in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["leaderboard", "--results", "nowhere"],
+        ["leaderboard", "--results", "nowhere", "--with-published"],
+        ["compare", "cogs", "lore", "--results", "nowhere"],
+        ["compare", "nowhere/", "nowhere-else/"],
+        ["measure", "--all", "--results", "nowhere"],
+        ["verify", "nowhere"],
+        ["merge", "nowhere", "nowhere-else", "--results", "whole"],
+        ["pack", "--results", "nowhere", "--output", "packed"],
+        ["report", "paper", "--results", "nowhere"],
+        ["explain", "--dataset", "wine", "--model", "random-forest", "--point", "0", "--results", "nowhere"],
+        ["sync", "--results", "nowhere"],
+        ["ui", "--results", "nowhere"],
+    ],
+    ids=lambda arguments: "-".join(arguments[:2]),
+)
+def test_a_folder_that_does_not_exist_is_named_with_what_to_do(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    result = CliRunner().invoke(cli, arguments)
+    assert isinstance(result.exception, RecordError)
+    assert "there is no record in nowhere: the folder does not exist. " in str(result.exception)
+    assert "--results nowhere" in str(result.exception)
+    assert "no cell is finished" not in str(result.exception)
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
+    assert not list(tmp_path.rglob("*.joblib"))  # no model was fitted first

@@ -120,7 +120,11 @@ def test_no_counterfactual_has_an_exit_code_of_its_own(cfbench: Command) -> None
         (["--point", "0", "--searcher", "kogs"], UnknownNameError, "Did you mean 'cogs'"),
         (["--point", "0", "--objective", "kk"], UnknownNameError, "unknown objective 'kk'"),
         (["--point", "0", "--dataset", "toys"], UnknownNameError, "Did you mean 'toy'"),
-        (["--point", "0", "--results", "nowhere"], RecordError, "there is no record in nowhere"),
+        (
+            ["--point", "0", "--results", "nowhere"],
+            RecordError,
+            "in nowhere: the folder does not exist",
+        ),
     ],
 )
 def test_bad_requests(cfbench: Command, arguments: list[str], kind: type[Exception], words: str) -> None:

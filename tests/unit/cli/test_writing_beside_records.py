@@ -134,7 +134,10 @@ def test_measuring_makes_no_record(tmp_path: Path, *, there: bool) -> None:
     folder = tmp_path / "empty"
     if there:
         folder.mkdir()
-    with pytest.raises(RecordError, match=r"there is no record in .*empty; `cfbench run` makes one"):
+    with pytest.raises(
+        RecordError,
+        match=r"(?s)there is no record in .*empty: the folder .*cfbench run --preset quick --results .*empty",
+    ):
         raise invoke("measure", "--all", "--results", str(folder)).exception or AssertionError
     assert folder.exists() == there
     assert not there or not list(folder.iterdir())

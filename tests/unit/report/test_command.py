@@ -87,7 +87,7 @@ def test_it_says_what_holds_and_what_is_missing(rendered: tuple[Path, Result]) -
 def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record, put: Put) -> None:
     absent = report("--results", tmp_path / "absent", "--output", tmp_path / "out").exception
     assert isinstance(absent, RecordError)
-    assert "there is no record in" in str(absent)
+    assert "absent: the folder does not exist. For a first comparison" in str(absent)
     assert "cfbench run --dataset credit" in str(absent)
     assert "cfbench measure --preset paper" in str(absent)
     put(record, [(7, 0.2, 1.0)], searcher="random-search", constraints=False)
