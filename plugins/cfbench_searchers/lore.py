@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from pydantic import Field, field_validator
 
 from cfbench import FeatureSpace, FloatArray, IntArray, Problem, Searcher
-from cfbench_searchers.lore_rules import counterfactual_rules
+from cfbench_searchers.lore_rules import FactualRule, Rule, counterfactual_rules, factual_rule
 from cfbench_searchers.plausible_box import PlausibleBox
 
 
@@ -20,8 +22,15 @@ class Lore(Searcher):
     further attempt.
 
     Decisions: scikit-learn's tree with entropy stands in for C4.5. Of equally short rules the one that costs least is
-    applied. The model is asked a generation at a time, and about all attempts together. All of it stays in the
-    plausible box. A search that uses up its query budget lets that pass: what it has asked until then is judged.
+    applied. The model is queried once per generation, and once for all attempts together. All candidates stay in the
+    feasible box. A search that exhausts its query budget lets that pass: what it has queried until then is judged.
+
+    The published experiments applied the factual rule, the path that `x` itself takes, instead of a counterfactual one
+    (`rule="factual"`). Every numerical feature of that path moves to the threshold of its condition and from there
+    *inwards* by `epsilon`; of an interval the nearer end is taken. The target class has no part in it, and a
+    single rule needs no order by length. So a result of the target class comes about where the tree's threshold is not
+    the model's. Decision: also these attempts stay in the feasible box, where the published ones counted outside
+    the intervals.
 
     Parameters
     ----------
@@ -37,6 +46,8 @@ class Lore(Searcher):
         At passing the thresholds.
     epsilon : float
         In the features' units.
+    rule : {"counterfactual", "factual"}
+        Which rule of the tree is applied to `x`.
 
     References
     ----------
@@ -54,6 +65,7 @@ class Lore(Searcher):
     mutation_probability: float = Field(default=0.2, gt=0, le=1)
     n_attempts: int = Field(default=15, ge=0)
     epsilon: float = Field(default=1e-3, gt=0)
+    rule: Literal["counterfactual", "factual"] = "counterfactual"
 
     @field_validator("population_size")
     @classmethod
@@ -66,21 +78,39 @@ class Lore(Searcher):
         return size
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return what the shortest rule makes of `x`; None without a rule or a hit of the target class."""
+        """Return what the rule makes of `x`; None without a rule or a hit of the target class."""
         box = PlausibleBox(problem)
         x = box.nearest(problem.x)
         Z, classes = self.neighbourhood(problem, box, rng)
         seed = int(rng.integers(2**31))
+        rule = self._rule(problem, box, x, Z, classes, seed)
+        if rule is None:
+            if self.rule == "factual":
+                problem.give_reason("the rule of x has no numerical condition")
+            return None
+        pushes = np.append(0.0, self.epsilon * 2.0 ** np.arange(self.n_attempts))
+        attempts = box.nearest(rule.applied(x, pushes))
+        hits = np.flatnonzero(problem.predict(attempts) == problem.target)
+        if not len(hits) and self.rule == "factual":
+            problem.give_reason("no attempt at applying the rule of x is of the target class")
+        return attempts[hits[0]] if len(hits) else None
+
+    def _rule(
+        self, problem: Problem, box: PlausibleBox, x: FloatArray, Z: FloatArray, classes: IntArray, seed: int
+    ) -> Rule | FactualRule | None:
+        """Return the rule to apply: that of `x`, or the shortest one of the target class; None without one.
+
+        Of equally short rules it is the one that costs least.
+        """
+        if self.rule == "factual":
+            return factual_rule(problem.space, x, Z, classes, seed=seed)
         rules = counterfactual_rules(problem.space, x, Z, classes, target=problem.target, seed=seed)
         if not rules:
             return None
         plain = box.nearest(np.concatenate([rule.applied(x, np.zeros(1)) for rule in rules]))
         lengths = [(len(rule.features), rule.n_conditions) for rule in rules]
         shortest = min(range(len(rules)), key=list(zip(lengths, problem.distance(plain), strict=True)).__getitem__)
-        pushes = np.append(0.0, self.epsilon * 2.0 ** np.arange(self.n_attempts))
-        attempts = box.nearest(rules[shortest].applied(x, pushes))
-        hits = np.flatnonzero(problem.predict(attempts) == problem.target)
-        return attempts[hits[0]] if len(hits) else None
+        return rules[shortest]
 
     def neighbourhood(
         self, problem: Problem, box: PlausibleBox, rng: np.random.Generator

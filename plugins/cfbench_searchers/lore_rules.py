@@ -1,9 +1,10 @@
-"""LORE's counterfactual rules: the paths of a decision tree that end in the target class."""
+"""LORE's rules: paths of a decision tree, those that end in the target class and the one that `x` takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,63 @@ class Rule:
         return Z
 
 
+@dataclass(frozen=True, eq=False)
+class FactualRule:
+    """The path that `x` takes, as far as it is about numerical features: conditions that `x` fulfils.
+
+    Parameters
+    ----------
+    features : ndarray of int64, shape (k,)
+        The numerical features of the path.
+    lower, upper : ndarray of float64, shape (k,)
+        A feature's value is above `lower` and at most `upper`; an end that the path does not set is infinite.
+    """
+
+    features: IntArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def applied(self, x: FloatArray, pushes: FloatArray) -> FloatArray:
+        """Return `x` moved to the ends of the conditions, and from there inwards by each of `pushes`; shape (n, d).
+
+        Of two ends, the one is taken that is nearer to `x` once it has been pushed, and the upper one of two that are
+        equally near.
+        """
+        Z = np.tile(x, (len(pushes), 1))
+        low = self.lower + pushes[:, np.newaxis]
+        high = self.upper - pushes[:, np.newaxis]
+        now = x[self.features]
+        Z[:, self.features] = np.where(np.abs(now - low) < np.abs(now - high), low, high)
+        return Z
+
+
+def factual_rule(
+    space: FeatureSpace, x: FloatArray, Z: FloatArray, classes: IntArray, *, seed: int
+) -> FactualRule | None:
+    """Fit a decision tree to a neighbourhood of `x` and return the rule that `x` fulfils.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    x : ndarray of float64, shape (d,)
+    Z : ndarray of float64, shape (n, d)
+    classes : ndarray of int64, shape (n,)
+        What the model says of `Z`.
+    seed : int
+        For ties between splits.
+
+    Returns
+    -------
+    FactualRule or None
+        None where the path has no numerical condition. A categorical one that `x` fulfils would change nothing.
+    """
+    columns = _Columns(space)
+    tree = _fitted_tree(columns.encode(Z), classes, seed)
+    taken = tree.apply(columns.encode(x[np.newaxis]))[0]
+    lower, upper = next((lower, upper) for leaf, lower, upper in _paths(tree.tree_, columns.count) if leaf == taken)
+    return columns.factual(lower, upper)
+
+
 def counterfactual_rules(
     space: FeatureSpace, x: FloatArray, Z: FloatArray, classes: IntArray, *, target: int, seed: int
 ) -> list[Rule]:
@@ -59,20 +117,25 @@ def counterfactual_rules(
     list of Rule
         Without those that `x` keeps: they would leave it as it is.
     """
-    from sklearn.tree import DecisionTreeClassifier
-
     columns = _Columns(space)
     encoded = columns.encode(Z)
-    # C4.5, which the authors use, asks for two cases a leaf as well.
-    tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=seed).fit(encoded, classes)
+    tree = _fitted_tree(encoded, classes, seed)
     leaf_of = tree.apply(encoded)
     majority = tree.classes_[np.argmax(tree.tree_.value[:, 0, :], axis=1)]
     rules = [
         columns.rule(x, lower, upper, Z[leaf_of == leaf])
-        for leaf, lower, upper in _paths(tree.tree_, encoded.shape[1])
+        for leaf, lower, upper in _paths(tree.tree_, columns.count)
         if majority[leaf] == target
     ]
     return [rule for rule in rules if len(rule.features)]
+
+
+def _fitted_tree(encoded: FloatArray, classes: IntArray, seed: int) -> Any:
+    """Fit scikit-learn's tree."""
+    from sklearn.tree import DecisionTreeClassifier  # slow to import
+
+    # C4.5, which the authors use, requires two cases in a leaf as well.
+    return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=seed).fit(encoded, classes)
 
 
 def _paths(tree: object, k: int) -> Iterator[tuple[int, FloatArray, FloatArray]]:
@@ -103,6 +166,7 @@ class _Columns:
             for code in (range(feature.n_categories) if feature.n_categories else [-1])
         ]
         self._feature, self._code = np.array(pairs, dtype=np.int64).T
+        self.count = len(pairs)
         self._start = space.lower[self._feature]
         self._range = space.ranges[self._feature]
 
@@ -112,6 +176,14 @@ class _Columns:
         # As shares, since the tree computes in single precision and a range may be small beside its values.
         columns: FloatArray = np.where(self._code < 0, (values - self._start) / self._range, values == self._code)
         return columns
+
+    def factual(self, lower: FloatArray, upper: FloatArray) -> FactualRule | None:
+        """Return the rule whose conditions are ``(lower, upper]`` on the columns; None without a numerical one."""
+        chosen = np.flatnonzero((self._code < 0) & (np.isfinite(lower) | np.isfinite(upper)))
+        if not len(chosen):
+            return None
+        start, width = self._start[chosen], self._range[chosen]
+        return FactualRule(self._feature[chosen], start + lower[chosen] * width, start + upper[chosen] * width)
 
     def rule(self, x: FloatArray, lower: FloatArray, upper: FloatArray, rows: FloatArray) -> Rule:
         """Return the rule whose conditions are ``(lower, upper]`` on the columns and whose leaf holds `rows`."""

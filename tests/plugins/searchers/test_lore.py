@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
+from cfbench.problem import trace_of
 from cfbench_searchers.lore import Lore, mixed_distance, value_pool
 from cfbench_searchers.plausible_box import PlausibleBox
 
@@ -31,7 +32,9 @@ def test_the_defaults_are_the_papers() -> None:
         "mutation_probability": 0.2,
         "n_attempts": 15,
         "epsilon": 1e-3,
+        "rule": "counterfactual",
     }
+    assert list(Lore.model_fields)[-1] == "rule"
 
 
 def test_a_population_without_paired_halves_is_refused() -> None:
@@ -125,12 +128,72 @@ def test_passes_the_threshold_by_doubled_steps(
     assert z[0] == attempts[attempts < 4][0]
 
 
+def test_the_factual_rule_moves_x_to_its_own_threshold_and_inwards(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    space = numbers((0, 10))
+    problem = make_problem(space, [9.0], lambda Z: Z[:, 0] <= 4, training=fold(space))
+    z = Lore(rule="factual").search(problem, rng())
+    attempts = asked[-1][:, 0]
+    # The rule of x is "above about 4". Only its threshold can be of the target class; a push leads away from that.
+    assert attempts[0] == pytest.approx(4, abs=0.2)
+    assert attempts == pytest.approx([min(attempts[0] + push, 10) for push in [0, *(1e-3 * 2**i for i in range(15))]])
+    assert (z is not None) == bool((attempts <= 4).any())
+    assert z is None or z[0] == attempts[attempts <= 4][0]
+
+
+def test_the_factual_rule_finds_what_is_at_its_threshold(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
+) -> None:
+    # The tree's threshold lies between the neighbours next to 5, by chance on either side of it.
+    space = numbers((0, 10), (0, 10))
+    found = []
+    for seed in range(8):
+        problem = make_problem(space, [9.0, 5.0], lambda Z: (Z[:, 0] < 5).astype(int), training=fold(space))
+        found.append(Lore(rule="factual").search(problem, rng(seed)))
+        reason = trace_of(problem).reason
+        assert reason == ("no attempt at applying the rule of x is of the target class" if found[-1] is None else "")
+    hits = [z for z in found if z is not None]
+    assert 0 < len(hits) < len(found)
+    assert all(4.5 < z[0] < 5 and z[1] == 5 for z in hits)
+
+
+def test_a_factual_rule_without_a_number_gives_the_reason(
+    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    space = categories(3, 4, 2)
+    problem = make_problem(space, [0, 0, 0], lambda Z: Z[:, 1] == 2, training=fold(space))
+    assert Lore(population_size=100, rule="factual").search(problem, rng()) is None
+    assert trace_of(problem).reason == "the rule of x has no numerical condition"
+    assert [len(rows) for rows in asked] == [1] + [100] * 10
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(ValidationError, match="'counterfactual' or 'factual'"):
+        Lore.model_validate({"rule": "shortest"})
+
+
 def test_none_where_the_neighbourhood_holds_no_target(
     make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray, asked: list[FloatArray]
 ) -> None:
     problem = make_problem(mixed, mixed_x, lambda Z: 2 * (Z[:, 0] > 50), training=fold(mixed))
     assert Lore(population_size=100).search(problem, rng()) is None
     assert sum(map(len, asked)) == 1 + 10 * 100
+
+
+@pytest.mark.parametrize("respect_steps", [False, True])
+def test_every_row_asked_for_a_factual_rule_is_plausible(
+    make_problem: Callable[..., Problem],
+    mixed: FeatureSpace,
+    mixed_x: FloatArray,
+    asked: list[FloatArray],
+    respect_steps: bool,
+) -> None:
+    options = {"constraints": True, "respect_steps": respect_steps, "training": fold(mixed)}
+    problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 60, **options)
+    Lore(population_size=200, rule="factual").search(problem, rng())
+    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert len(asked[-1]) == 16
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
-from cfbench_searchers.lore_rules import Rule, counterfactual_rules
+from cfbench_searchers.lore_rules import FactualRule, Rule, counterfactual_rules, factual_rule
 
 
 @pytest.fixture
@@ -68,3 +68,41 @@ def test_a_rule_that_x_keeps_is_none(space: FeatureSpace) -> None:
     Z = grid(space)
     assert rules_of(space, [9e5, 0, 5], Z, Z[:, 0] > 6.5e5) == []
     assert rules_of(space, [9e5, 0, 5], Z, Z[:, 0] > 1e6) == []
+
+
+def test_the_factual_rule_is_the_path_that_x_takes(space: FeatureSpace) -> None:
+    Z = grid(space)
+    inside = (Z[:, 0] > 2.5e5) & (Z[:, 0] < 6.5e5)
+    x = np.array([3e5, 0, 5.0])
+    rule = factual_rule(space, x, Z, inside.astype(np.int64), seed=0)
+    assert rule is not None
+    assert rule.features.tolist() == [0]
+    assert rule.lower == pytest.approx([2.5e5])
+    assert rule.upper == pytest.approx([6.5e5])
+    # The nearer end, and from there inwards: past 3.5e5 beyond the lower end, the upper one is nearer to x.
+    applied = rule.applied(x, np.array([0, 10.0, 4e5]))
+    assert applied == pytest.approx(np.array([[2.5e5, 0, 5], [2.5e5 + 10, 0, 5], [2.5e5, 0, 5]]))
+
+
+def test_a_factual_rule_with_one_end_is_applied_inwards() -> None:
+    inf = np.inf
+    rule = FactualRule(np.array([0, 2]), np.array([3.0, -inf]), np.array([inf, 8.0]))
+    applied = rule.applied(np.array([4.0, 1.0, 5.0]), np.array([0, 0.5]))
+    assert applied.tolist() == [[3, 1, 8], [3.5, 1, 7.5]]
+    # Of two ends equally near, the upper one.
+    between = FactualRule(np.array([1]), np.array([0.0]), np.array([2.0]))
+    assert between.applied(np.array([4.0, 1.0, 5.0]), np.array([0, 0.25])).tolist() == [[4, 2, 5], [4, 1.75, 5]]
+
+
+def test_the_factual_rule_is_of_any_class_and_has_numerical_conditions_alone(space: FeatureSpace) -> None:
+    Z = grid(space)
+    classes = np.where(Z[:, 1] == 2, 2, np.where(Z[:, 0] > 6.5e5, 1, 0))
+    rules = {x: factual_rule(space, np.array(x), Z, classes, seed=0) for x in [(0.0, 0, 5.0), (9e5, 0, 5.0)]}
+    low, high = rules.values()
+    assert low is not None
+    assert high is not None
+    assert (low.features.tolist(), low.lower.tolist()) == ([0], [-np.inf])
+    assert (high.features.tolist(), high.upper.tolist()) == ([0], [np.inf])
+    assert low.upper == pytest.approx([6.5e5])
+    assert high.lower == pytest.approx([6.5e5])
+    assert factual_rule(space, np.array([0.0, 2, 5.0]), Z, (Z[:, 1] == 2).astype(np.int64), seed=0) is None
