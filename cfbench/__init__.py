@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfbench.api.explanation import Explanation as Explanation
     from cfbench.api.study_run import StudyResult as StudyResult
     from cfbench.api.study_run import run as run
+    from cfbench.best import Best as Best
     from cfbench.contracts import DataSource as DataSource
     from cfbench.contracts import FittedModel as FittedModel
     from cfbench.contracts import ModelFamily as ModelFamily
@@ -122,6 +123,7 @@ _HOME = {
     "api.explain": ["explain"],
     "api.explanation": ["Explanation"],
     "api.study_run": ["StudyResult", "run"],
+    "best": ["Best"],
     "contracts": ["DataSource", "FittedModel", "ModelFamily", "Objective", "ObjectiveContext", "Searcher", "Settings"],
     "counter_random": ["descended_key", "uniform_share"],
     "dataset": ["Dataset"],

@@ -178,6 +178,16 @@ class Objective(Settings):
         """
         return 0
 
+    def draws_per_candidate(self) -> int | None:
+        """Return how many random draws one evaluation of a candidate rests on; 0 if it rests on none.
+
+        With draws, equal candidates have different values, so that searchers re-evaluate what they return
+        (`cfbench.Best`) until about 1,024 draws are averaged. The default, None, means that the number is not known:
+        the term is treated as if it had draws. An objective without draws should return 0, which saves these
+        evaluations. Not used where `bind` returns None or a `SeparableTerm`.
+        """
+        return None
+
     def amounts_to(self) -> str:
         """Name the simpler objective (settings in brackets) that these settings make it; empty: none.
 

@@ -9,10 +9,19 @@ from cfbench.oracle import Meter
 from cfbench.provisions import UNBOUNDED, SearchBudget, TrainingFold
 from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
 from cfbench.terms import SeparableTerm, Term
-from cfbench.trace import Trace
+from cfbench.trace import Shortlist, Trace
 from cfbench.yardstick import Yardstick
 
 __all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
+
+N_FINALISTS = 10
+"""Candidates that are re-evaluated before one of them is a result, under an objective with draws."""
+
+ENOUGH_DRAWS = 1024
+"""Draws that a re-evaluation rests on at least."""
+
+UNKNOWN_TIMES = 16
+"""Evaluations that make a re-evaluation where an objective does not say how many draws one rests on."""
 
 LONGEST_REASON = 500
 """Characters of a searcher's own reason that a row keeps."""
@@ -39,6 +48,8 @@ class Problem:
         The objective's term on the loss; None where the loss alone is minimised.
     term_rows : int
         Rows that the term asks of the model for each candidate.
+    term_draws : int or None
+        Random draws that one value of the term rests on; 0: none; None: not known, treated as if there were some.
     probabilities : bool
         Whether the searcher declared that it uses class probabilities.
     training : TrainingFold or None
@@ -61,6 +72,7 @@ class Problem:
         budget: SearchBudget = UNBOUNDED,
         term: Term | None = None,
         term_rows: int = 0,
+        term_draws: int | None = None,
         probabilities: bool = False,
         training: TrainingFold | None = None,
         model: object | None = None,
@@ -76,11 +88,12 @@ class Problem:
         self._budget = budget
         self._term = term
         self._term_rows = term_rows
+        self._term_draws = 0 if term is None or isinstance(term, SeparableTerm) else term_draws
         self._probabilities = probabilities
         self._training = training
         self._model = model
         self._yardstick = yardstick(space, self._x, constraints=constraints, respect_steps=respect_steps)
-        self._trace = Trace()
+        self._trace = Trace(Shortlist(N_FINALISTS if self.has_draws else 1))
 
     @property
     def x(self) -> FloatArray:
@@ -156,6 +169,24 @@ class Problem:
     def has_term(self) -> bool:
         """Whether the objective adds a term to the loss."""
         return self._term is not None
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether the objective's values rest on random draws, so that equal candidates have different values.
+
+        If it is true, the smallest of many values is too good to be true. `Best` re-evaluates candidates for this case.
+        """
+        return self._term_draws != 0
+
+    @property
+    def times_to_re_evaluate(self) -> int:
+        """Evaluations of one candidate that together rest on at least 1,024 draws; 1 if the objective has no draws.
+
+        16 for the objective `k` with 64 draws per evaluation, and if the objective does not say how many it takes.
+        """
+        if self._term_draws is None:
+            return UNKNOWN_TIMES
+        return -(-ENOUGH_DRAWS // self._term_draws) if self._term_draws else 1
 
     @property
     def separable_term(self) -> SeparableTerm | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from cfbench.oracle import Meter, Oracle, predict_neighbours
 from cfbench.outcome import Outcome, Status
 from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space import FeatureSpace, FloatArray
+from cfbench.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def run_search(
     with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
         problem = _problem(task.cell, ground, entry, meter, objective, context=context)
         judge = judge_of(task, ground, objective)
-        outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge)
+        again = partial(_chosen_again, task, ground, objective, problem)
+        outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge, again)
     outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
     past_the_meter = tally.rows - meter.search_queries - meter.robustness_queries
     if past_the_meter:
@@ -171,6 +174,7 @@ def _problem(
         budget=SearchBudget(cell.query_budget, cell.time_limit),
         term=term,
         term_rows=0 if term is None else objective.rows_per_candidate(),
+        term_draws=objective.draws_per_candidate(),
         probabilities=Need.PROBABILITIES in asked,
         training=ground.training if Need.TRAINING_DATA in asked else None,
         model=ground.model if Need.MODEL_STRUCTURE in asked else None,
@@ -184,6 +188,7 @@ def _search(
     searcher: Searcher | None,
     rng: np.random.Generator,
     judge: Judge,
+    chosen_again: Callable[[FloatArray], FloatArray],
 ) -> Outcome:
     answer: object = None
     exhausted, crash = False, ""
@@ -202,7 +207,7 @@ def _search(
     if crash:
         verdict = Verdict(Status.CRASHED, crash)
     elif exhausted:
-        verdict = _after_budget(judge, trace.best_asked)
+        verdict = _after_budget(judge, trace, chosen_again)
     else:
         verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
         if verdict.status is Status.NOT_FOUND and trace.reason:
@@ -242,10 +247,42 @@ def _disqualified(outcome: Outcome, past_the_meter: int) -> Outcome:
     )
 
 
-def _after_budget(judge: Judge, best_asked: FloatArray | None) -> Verdict:
-    if best_asked is None:
+def _after_budget(judge: Judge, trace: Trace, chosen_again: Callable[[FloatArray], FloatArray]) -> Verdict:
+    """Judge the best candidate of a searcher that let `BudgetExhausted` pass."""
+    if not trace.candidates:
         return Verdict(Status.BUDGET_EXHAUSTED, "no plausible row of the target class had been asked")
-    return replace(judge.choose(best_asked[np.newaxis]), status=Status.BUDGET_EXHAUSTED)
+    first, *others = trace.candidates
+    z = chosen_again(np.array(trace.candidates)) if others else first
+    return replace(judge.choose(z[np.newaxis]), status=Status.BUDGET_EXHAUSTED)
+
+
+def _chosen_again(
+    task: SearchTask, ground: Ground, objective: Objective, problem: Problem, candidates: FloatArray
+) -> FloatArray:
+    """Return the best of some candidates of the target class, shape (k, d), re-evaluated if there are draws.
+
+    The rule is that of `Best`: the smallest mean of fresh values, the same number of evaluations each. Decision: the
+    draws are the objective's, as many as in the search, from a stream of their own. The judge does not choose: it ranks
+    results by draws that no searcher may select by. The rows are not counted, since the budget is used up.
+    """
+    term = objective.bind(
+        ObjectiveContext(
+            x=problem.x,
+            target=problem.target,
+            space=FeatureSpace(ground.dataset.space.features),
+            predict=ground.oracle.predict,
+            stream=task.seeds().choice_stream(),
+            ask_neighbours=partial(predict_neighbours, ground.oracle),
+            model=ground.model if objective.looks_into_model else None,
+        )
+    )
+    times = problem.times_to_re_evaluate
+    rows = np.repeat(candidates, times, axis=0)
+    values = problem.distance(rows)
+    if term is not None:
+        values = values + term(rows, np.full(len(rows), problem.target, dtype=np.int64))
+    best: FloatArray = candidates[np.argmin(values.reshape(-1, times).mean(axis=1))]
+    return best
 
 
 def _nan(value: float | None) -> float:

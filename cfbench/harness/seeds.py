@@ -47,6 +47,10 @@ class SearchName:
         """The key of the objective's own stream in this search, 64 bits."""
         return self._entropy("objective") & 0xFFFF_FFFF_FFFF_FFFF
 
+    def choice_stream(self) -> int:
+        """The key of the draws by which the harness chooses a result where a search used up its budget, 64 bits."""
+        return self._entropy("choice") & 0xFFFF_FFFF_FFFF_FFFF
+
     def judge_stream(self) -> int:
         """The key of the judge's stream, 64 bits: the same for all searchers, objectives and repetitions of a point."""
         name = ["judge", self.seed, self.dataset, self.model, self.fold, self.row_id]

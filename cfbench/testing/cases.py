@@ -46,6 +46,10 @@ class Toll(Objective):
         """One row."""
         return 1
 
+    def draws_per_candidate(self) -> int:
+        """Return 0: equal candidates have equal values."""
+        return 0
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

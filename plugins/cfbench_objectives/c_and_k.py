@@ -41,6 +41,10 @@ class BothAware(Objective):
         """Return `m`; the term of `c` asks nothing."""
         return self.m
 
+    def draws_per_candidate(self) -> int:
+        """Return `m`."""
+        return self.m
+
     def amounts_to(self) -> str:
         """Return ``c`` for ``m = 0``."""
         return "" if self.m else "c"

@@ -30,6 +30,10 @@ class SetbackAware(Objective):
             return None
         return SetbackTerm(context)
 
+    def draws_per_candidate(self) -> int:
+        """Return 0: the largest setback is the same for equal candidates."""
+        return 0
+
     def remark(self, space: FeatureSpace) -> str:
         """Say where there is nothing to be robust against."""
         return nothing_to_fear(space)

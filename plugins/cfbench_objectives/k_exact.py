@@ -61,6 +61,10 @@ class ExactlyNeighbourAware(Objective):
             raise CfbenchError("objective k-exact looks into the model, and this search gives none to look into")
         return _Penalty(context, forest_of(context.model), self.width)
 
+    def draws_per_candidate(self) -> int:
+        """Return 0: the probability is worked out, not sampled."""
+        return 0
+
     def remark(self, space: FeatureSpace) -> str:
         """Say where there is nothing to be robust against."""
         return nothing_to_fear(space)

@@ -49,6 +49,10 @@ class NeighbourAware(Objective):
         """Return `m`."""
         return self.m
 
+    def draws_per_candidate(self) -> int:
+        """Return `m`."""
+        return self.m
+
     def amounts_to(self) -> str:
         """Return ``none`` for ``m = 0``."""
         return "" if self.m else "none"

@@ -7,8 +7,7 @@ from contextlib import suppress
 import numpy as np
 from pydantic import Field
 
-from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.incumbent import Incumbent
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
 from cfbench_searchers.plausible_box import PlausibleBox
 
 
@@ -22,7 +21,8 @@ class CmaEs(Searcher):
     Parameters
     ----------
     n_rows : int
-        Rows after which no further generation begins; the strategy may converge and stop before.
+        Candidates after which no further generation begins; the strategy may converge and stop before. Under an
+        objective with draws, the re-evaluation of the best ones (`cfbench.Best`) is added.
     population_size : int
     step_size : float
         The first standard deviation, as a share of each coordinate.
@@ -40,15 +40,15 @@ class CmaEs(Searcher):
     snap: float = Field(default=1e-6, ge=0)
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return the best candidate of the target class; None if there was none."""
-        best = Incumbent(problem)
+        """Return the best candidate of the target class, as `cfbench.Best` chooses it; None if there was none."""
+        best = Best(problem)
         coordinates = Coordinates(problem, self.snap)
         if len(coordinates.home):
             with suppress(BudgetExhausted):
                 self._evolve(coordinates, rng, best)
-        return best.z
+        return best.choose()
 
-    def _evolve(self, coordinates: Coordinates, rng: np.random.Generator, best: Incumbent) -> None:
+    def _evolve(self, coordinates: Coordinates, rng: np.random.Generator, best: Best) -> None:
         import cma
 
         options = {
@@ -64,7 +64,8 @@ class CmaEs(Searcher):
         strategy = cma.CMAEvolutionStrategy(coordinates.home, self.step_size, options)
         while not strategy.stop():
             points = strategy.ask()
-            strategy.tell(points, best.ask(coordinates.decode(np.array(points))).tolist())
+            values, _ = best.evaluate(coordinates.decode(np.array(points)))
+            strategy.tell(points, values.tolist())
 
 
 class Coordinates:

@@ -8,10 +8,12 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.incumbent import Incumbent
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
 from cfbench_searchers.plausible_box import PlausibleBox
 from cfbench_searchers.variation import cross, mutate, winners
+
+N_FINALISTS = 20
+"""Candidates of the last generation that are re-evaluated under an objective with draws."""
 
 
 class Cogs(Searcher):
@@ -19,12 +21,22 @@ class Cogs(Searcher):
 
     Candidates are drawn from the plausible box with some features copied from `x`. A generation shuffles and pairs the
     parents, crosses and mutates them, and lets their children replace them through tournaments. With the defaults a
-    search asks 1,000 + 100 x 1,000 = 101,000 rows.
+    search evaluates 1,000 + 100 x 1,000 = 101,000 candidates.
 
     Decisions where the text leaves room: a pair gives two complementary children; every child is mutated; mutation is
-    clipped to what is plausible, so that no candidate ever leaves it; tournaments run over random permutations; the
-    best candidate ever seen is kept beside the population and returned. A search that uses up its query budget returns
-    the best that it has seen.
+    clipped to what is plausible, so that no candidate ever leaves it; tournaments run over random permutations.
+
+    Decision, the result: under an objective without draws it is the best candidate that was ever evaluated. Under an
+    objective with draws (`k`, `ck`) the smallest value of a whole search is small by luck, so only the last generation
+    counts: its 20 best distinct candidates of the target class are re-evaluated, and the one with the smallest mean is
+    returned. Each is evaluated until at least 1,024 fresh draws are averaged: 16 evaluations with 64 draws, which are
+    20 x 16 x 65 = 20,800 rows for all. These are reserved from the query budget in advance, at most half of it, and
+    without a budget they are added. If the budget ends the search within a generation, the candidates of that
+    generation that were evaluated are compared together with those of the one before. If no candidate of the last
+    generation is of the target class, the generation before it counts.
+
+    Decision, the end: all generations run. The published code also stops when all candidates of a population are equal.
+    The text does not mention it, and mutation makes it rare: with this stop, searches would only differ in rows.
 
     Parameters
     ----------
@@ -32,10 +44,14 @@ class Cogs(Searcher):
         Even, since parents are paired.
     n_generations : int
     tournament_size : int
-        Contenders a tournament, at most `population_size`.
+        Candidates per tournament, at most `population_size`.
     mutation_extent : float
         Largest change of a numerical feature by a mutation, upwards and downwards together, as a share of the
         feature's range (the paper's s_mut), in (0, 1].
+    final : {"re-evaluated", "authors"}
+        How the result is chosen from the last generation under an objective with draws. ``"authors"`` is the rule of
+        the published code: the candidate with the smallest single value, without re-evaluation. Without draws both are
+        the same.
 
     References
     ----------
@@ -66,23 +82,24 @@ class Cogs(Searcher):
         return self
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return the best row of the target class that was ever seen; None if there was none."""
-        best = Incumbent(problem)
+        """Return the best row of the target class; None if there was none."""
+        best = Best(problem, n_kept=1 if self.final == "authors" else N_FINALISTS)
         with suppress(BudgetExhausted):
             self._evolve(problem, rng, best)
-        return best.z
+        return best.choose()
 
-    def _evolve(self, problem: Problem, rng: np.random.Generator, best: Incumbent) -> None:
+    def _evolve(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
         box = PlausibleBox(problem)
         # Where steps hold, a mutation reaches at least the next one: few-valued features would never move otherwise.
         largest_step = np.maximum(self.mutation_extent / 2 * problem.space.ranges, box.spacing)
         population = initial_population(box, problem.x, self.population_size, rng)
-        best.ask(population)
+        best.evaluate(population)
         parents = np.arange(len(population))
         for _ in range(self.n_generations):
             population = cross(population, parents[rng.permutation(len(parents))], rng)
             mutate(population, box, largest_step, rng)
-            parents = winners(best.ask(population), self.tournament_size, rng)
+            values, _ = best.evaluate(population, replace=problem.has_draws)
+            parents = winners(values, self.tournament_size, rng)
 
 
 def initial_population(box: PlausibleBox, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

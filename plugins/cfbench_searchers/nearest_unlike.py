@@ -6,15 +6,14 @@ from contextlib import suppress
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.incumbent import Incumbent
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
 
 
 class NearestUnlike(Searcher):
     """Return the closest plausible point of the training fold that the model puts into the target class.
 
-    It asks one row for each plausible training point. With an objective that adds a term, "closest" is what has the
-    smallest value.
+    It evaluates each plausible training point once. With an objective that adds a term, "closest" is what has the
+    smallest value; under an objective with draws, the smallest mean value among those that `cfbench.Best` re-evaluates.
 
     References
     ----------
@@ -28,8 +27,8 @@ class NearestUnlike(Searcher):
         cases = cases[problem.is_plausible(cases)]
         # From near to far, so that a query budget that does not reach for all of them is spent on the nearest.
         cases = cases[np.argsort(problem.distance(cases), kind="stable")]
-        best = Incumbent(problem)
+        best = Best(problem)
         if len(cases):
             with suppress(BudgetExhausted):
-                best.ask(cases)
-        return best.z
+                best.evaluate(cases)
+        return best.choose()

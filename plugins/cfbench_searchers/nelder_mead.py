@@ -7,17 +7,19 @@ from contextlib import suppress
 import numpy as np
 from pydantic import Field
 
-from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.incumbent import Incumbent
-from cfbench_searchers.plausible_box import PlausibleBox, rounded
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
+from cfbench_searchers.plausible_box import PlausibleBox
 
 
 class NelderMead(Searcher):
     """SciPy's Nelder-Mead method, with its default parameters but for the number of iterations.
 
     It starts from `x`, inside bounds that are the plausible box, and draws no random numbers. Categories are moved and
-    asked about as numbers, and rounded at the end, as in the paper; where the rounded point has lost the class, nothing
+    evaluated as numbers, and rounded at the end, as in the paper; where the rounded point has lost the class, nothing
     was found.
+
+    Decision: under an objective with draws, the 10 best vertices are rounded, and the rounded points are re-evaluated
+    (`cfbench.Best`). The best of those that keep the class is returned.
 
     Parameters
     ----------
@@ -33,14 +35,14 @@ class NelderMead(Searcher):
     n_iterations: int = Field(default=100, ge=1)
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
-        """Return the best vertex of the target class; None if there was none."""
+        """Return the best vertex of the target class, rounded; None if there was none."""
         from scipy.optimize import Bounds, minimize
 
-        best = Incumbent(problem)
+        best = Best(problem)
         box = PlausibleBox(problem)
 
         def value(vertex: FloatArray) -> float:
-            return float(best.ask(box.inside(vertex)[np.newaxis])[0])
+            return float(best.evaluate(box.inside(vertex)[np.newaxis])[0][0])
 
         with suppress(BudgetExhausted):
             minimize(
@@ -50,8 +52,4 @@ class NelderMead(Searcher):
                 bounds=Bounds(box.lower, box.upper),
                 options={"maxiter": self.n_iterations},
             )
-        if best.z is None:
-            return None
-        with suppress(BudgetExhausted):
-            return rounded(problem, best.z)
-        return None
+        return best.choose(box.nearest)

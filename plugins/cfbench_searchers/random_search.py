@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cfbench import BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.incumbent import Incumbent
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
 from cfbench_searchers.plausible_box import PlausibleBox
 
 
@@ -22,7 +21,8 @@ class RandomSearch(Searcher):
     Parameters
     ----------
     n_rows : int
-        Rows to ask; by default as many as CoGS asks.
+        Candidates to evaluate; by default as many as CoGS evaluates. Under an objective with draws, the re-evaluation
+        of the best ones (`cfbench.Best`) is added: 160 evaluations with 64 draws each.
     batch_size : int
         Rows a question.
     """
@@ -31,15 +31,15 @@ class RandomSearch(Searcher):
     batch_size: int = Field(default=1000, ge=1)
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return the best row of the target class; None if there was none."""
-        best = Incumbent(problem)
+        """Return the best row of the target class, as `cfbench.Best` chooses it; None if there was none."""
+        best = Best(problem)
         box = PlausibleBox(problem)
         home = box.nearest(problem.x)
         with suppress(BudgetExhausted):
             for start in range(0, self.n_rows, self.batch_size):
                 n = min(self.batch_size, self.n_rows - start)
-                best.ask(np.where(some_features(n, len(home), rng), box.sample(n, rng), home))
-        return best.z
+                best.evaluate(np.where(some_features(n, len(home), rng), box.sample(n, rng), home))
+        return best.choose()
 
 
 def some_features(n: int, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
