@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.digests import digest_of
 from cfbench.harness.store.summary import CellSummary
 
@@ -91,6 +92,11 @@ class Group:
     def ran(self) -> tuple[CellSummary, ...]:
         """The cells that have results."""
         return tuple(cell for cell in self.cells if cell.has_results)
+
+    @property
+    def loss_alone(self) -> bool:
+        """Whether results were searched for the loss alone, and judged under the task's objective."""
+        return any(isinstance(cell, JudgedCell) and cell.has_results for cell in self.cells)
 
     @property
     def folds(self) -> tuple[int, ...]:

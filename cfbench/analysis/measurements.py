@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from cfbench.analysis.groups import bare_name
+from cfbench.analysis.loss_alone import with_judged
 from cfbench.analysis.measured import Measurements, MetricColumn, metric_column
 from cfbench.analysis.objectives import Comparisons, compare_with_none
 from cfbench.analysis.point_results import PointResults
@@ -17,7 +18,7 @@ from cfbench.entries import MetricClass
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.obstacles import beyond_metric
 from cfbench.harness.sources import data_source, load_dataset
-from cfbench.harness.store.point_values import MetricId
+from cfbench.harness.store.point_values import MetricId, PointValues
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import resolve_variant
@@ -35,6 +36,8 @@ def measurements_for(
     record: RecordReading,
     registry: Registry,
     summaries: Mapping[str, CellSummary],
+    shown: Iterable[CellSummary] = (),
+    values: PointValues | None = None,
 ) -> tuple[Measurements, list[str]]:
     """Find the values of the metrics among the names of columns.
 
@@ -48,6 +51,11 @@ def measurements_for(
     registry : Registry
     summaries : mapping of str to CellSummary
         The record's.
+    shown : iterable of CellSummary
+        Cells of a board; judged ones among them get the values of the cells of objective ``none``, except in
+        comparisons with a reference, which are about another objective.
+    values : PointValues, optional
+        The record's, where they were read already.
 
     Returns
     -------
@@ -62,7 +70,7 @@ def measurements_for(
     StudyError
         If a metric compares searchers, which an overall table has no place for.
     """
-    values = record.point_values()
+    values = record.point_values() if values is None else values
     if not names:
         measured = {label for label, _, _ in values.metrics}
         chosen = [name for name in DEFAULT_METRICS if name in measured]
@@ -87,6 +95,9 @@ def measurements_for(
         compared, said = _compared(comparisons, record, registry, summaries)
         found |= compared
         complaints += said
+    for column in columns.values():
+        if not _names_a_reference(column, registry):
+            found[column.identity] = with_judged(found[column.identity], shown)
     labels = [columns[name].label if name in columns else name for name in names]
     return Measurements(tuple(dict.fromkeys(columns.values())), found, tuple(complaints)), list(dict.fromkeys(labels))
 

@@ -153,10 +153,12 @@ def _records(first: Path, second: Path, selection: Selection, searchers: Sequenc
 def _groups(results: Path, selection: Selection) -> list[Group]:
     """Read what a record has results of."""
     from cfbench.analysis.groups import group_cells
+    from cfbench.analysis.loss_alone import board_cells
     from cfbench.harness.store.record import Record
+    from cfbench.registry import build_registry
 
     with Record.open(results) as record:
-        summaries = record.summaries()
+        summaries = board_cells(record, build_registry())
         problems = list(record.problems)
     for problem in problems:
         tell("Warning", problem)

@@ -38,6 +38,14 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 @click.option(
     "--metric", "names", multiple=True, metavar="NAME[setting=value]", help="A metric to add. May be repeated."
 )
+@click.option(
+    "--objective",
+    "objectives",
+    multiple=True,
+    metavar="NAME[setting=value]",
+    help="Judge under this objective what searchers that cannot minimise it have found for the loss alone. May be "
+    "repeated.",
+)
 @click.option("--preset", metavar="NAME", help="Add the metrics of a preset: quick, standard or paper.")
 @click.option("--all", "everything", is_flag=True, help="Add every registered metric.")
 @click.option(
@@ -55,6 +63,7 @@ def command(
     study_file: Path | None,
     results: Path,
     names: Sequence[str],
+    objectives: Sequence[str],
     preset: str | None,
     everything: bool,
     folders: Sequence[Path],
@@ -64,15 +73,16 @@ def command(
 ) -> None:
     """Add metrics to a record, without any search.
 
-    STUDY is a study file: its metrics are added, to its record where no other is named.
+    STUDY is a study file: its metrics are added, to its record where no other is named. Results of searchers that
+    minimise the loss alone are judged under its objectives, too; with --all under every objective of the record.
 
     Only what is missing is computed: a metric whose version and settings the record has is not measured again. The
     table's mean is over the searches in the denominator, of all cells together.
     """
-    if not names and preset is None and study_file is None and not everything:
+    if not (names or objectives) and preset is None and study_file is None and not everything:
         raise click.UsageError(
-            "name metrics with --metric NAME, take those of a study (cfbench measure STUDY) or of a preset with "
-            "--preset paper, or ask for --all of them; `cfbench plugins` lists them"
+            "name metrics with --metric NAME or an objective with --objective NAME, take those of a study (cfbench "
+            "measure STUDY) or of a preset with --preset paper, or ask for --all of them; `cfbench plugins` lists them"
         )
     from cfbench.harness.caches import cache_dir
     from cfbench.harness.fitted import FittedModels
@@ -90,12 +100,19 @@ def command(
     if preset is not None:
         from cfbench.harness.presets import preset as study_of
 
-        names = [*names, *study_of(preset, registry).metrics]
+        of_preset = study_of(preset, registry)
+        names, objectives = [*names, *of_preset.metrics], [*objectives, *named_objectives(of_preset)]
     metrics, left_out = wanted_metrics(registry, names, study, everything=everything)
     with Record.open(results, write=True) as record:
-        stage = measure_record(
-            record, registry, data_source(data_dirs), FittedModels(cache_dir()), metrics, progress=count_cells
-        )
+        if everything:
+            summaries = record.summaries().values()
+            known = {
+                cell.info.objective for cell in summaries if cell.content["objective"]["name"] in registry.objectives
+            }
+            objectives = [*objectives, *sorted(known)]
+        under = wanted_objectives(registry, objectives, study)
+        source, models = data_source(data_dirs), FittedModels(cache_dir())
+        stage = measure_record(record, registry, source, models, metrics, under, progress=count_cells)
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)
         if not (stage.cells or stage.left_out or record.problems):
@@ -147,22 +164,55 @@ def wanted_metrics(
     return cell_metrics(unique.values(), registry), left_out
 
 
+def named_objectives(study: Study) -> tuple[str, ...]:
+    """Return the objectives that a study and its parts name."""
+    of_parts = [objective for part in study.parts for objective in part.objectives or ()]
+    return tuple(dict.fromkeys([*study.objectives, *of_parts]))
+
+
+def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | None = None) -> tuple[Variant, ...]:
+    """Resolve the objectives asked for, those of a study among them; the one that adds nothing is left out.
+
+    Raises
+    ------
+    UnknownNameError
+        If one is not registered or has no such setting.
+    StudyError
+        If a setting is impossible.
+    """
+    from cfbench.harness.obstacles import PLAIN
+    from cfbench.harness.resolution import simplest
+    from cfbench.harness.variants import resolve_variant
+
+    found = [resolve_variant(registry, "objective", name) for name in names]
+    if study is not None:
+        found += [resolve_variant(registry, "objective", name, study.settings) for name in named_objectives(study)]
+    found = [simplest(objective, registry) for objective in found]
+    return tuple({objective.label: objective for objective in found if objective.name != PLAIN}.values())
+
+
 def table_of(stage: SecondStage, registry: Registry) -> str:
     """Lay out what the record holds now: a line a metric, under a header."""
-    lines = [HEADER, *(_line(tally, stage.cells, registry) for tally in stage.tallies)]
+    lines = [HEADER, *(_line(tally, registry) for tally in stage.tallies)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join(texts)
 
 
-def _line(tally: Tally, cells: int, registry: Registry) -> tuple[str, ...]:
+def _line(tally: Tally, registry: Registry) -> tuple[str, ...]:
+    from cfbench.harness.objective_measures import objective_of
+
+    if objective_of(tally.metric) is None:
+        denominator = registry.metric(tally.metric.name).entry.denominator
+    else:
+        denominator = "results for the loss alone"
     return (
         tally.metric.label,
-        f"{tally.cells:,} of {cells:,}",
+        f"{tally.cells:,} of {tally.asked:,}",
         f"{tally.added:,}",
         f"{tally.counted:,} of {tally.searches:,}",
         _number(tally.mean),
-        registry.metric(tally.metric.name).entry.denominator or "-",
+        denominator or "-",
     )
 
 

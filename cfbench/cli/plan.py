@@ -70,7 +70,9 @@ def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
     groups: dict[tuple[str, ...], list[Any]] = {}
     for cell in outlook.cells:
         info = cell.cell.info
-        place: tuple[str, ...] = (info.searcher, info.objective, "on" if info.constraints else "off")
+        under = ", ".join(objective.label for objective in cell.cell.judged)
+        objective = f"{info.objective}, judged under {under}" if under else info.objective
+        place: tuple[str, ...] = (info.searcher, objective, "on" if info.constraints else "off")
         if every_cell:
             place = (info.dataset, info.model, *place, str(info.fold), cell.state.value)
         groups.setdefault(tuple(visible(part) for part in place), []).append(cell)

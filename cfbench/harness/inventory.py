@@ -60,9 +60,8 @@ def entries_of(plan: Plan) -> tuple[EntryName, ...]:
     names: dict[EntryName, None] = {}
     for cell in plan.cells:
         if not cell.skipped:
-            names |= dict.fromkeys(
-                [("model", cell.model.name), ("searcher", cell.searcher.name), ("objective", cell.objective.name)]
-            )
+            names |= dict.fromkeys([("model", cell.model.name), ("searcher", cell.searcher.name)])
+            names |= dict.fromkeys(("objective", objective.name) for objective in (cell.objective, *cell.judged))
     names |= dict.fromkeys(("metric", metric.name) for metric in plan.metrics)
     return tuple(names)
 

@@ -14,10 +14,12 @@ import pandas as pd
 from cfbench.entries import Stage
 from cfbench.errors import CfbenchError
 from cfbench.harness.metric_values import checked_values, plugin_call
+from cfbench.harness.store.point_values import OBJECTIVE
 from cfbench.harness.store.schema import MEASURE_SCHEMA
 from cfbench.harness.variants import Variant, build_settings, resolve_variant
 from cfbench.metric_contracts import CellContext, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry import Registry
+from cfbench.space import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,18 @@ class Measured:
         """Return what is left where nothing could be measured."""
         return cls(pd.DataFrame(columns=MEASURE_SCHEMA.names), complaints)
 
+    @classmethod
+    def of(cls, tables: Sequence[pd.DataFrame], complaints: Sequence[str]) -> Measured:
+        """Return what tables of single measures and sentences about others come to."""
+        if not tables:
+            return cls.nothing(*complaints)
+        return cls(pd.concat(tables, ignore_index=True), tuple(complaints))
+
+    def and_also(self, other: Measured) -> Measured:
+        """Return this with what else was measured about the same cell."""
+        tables = [measured.table for measured in (self, other) if len(measured.table)]
+        return Measured.of(tables, (*self.complaints, *other.complaints))
+
 
 def measure_cell(
     searches: pd.DataFrame, context: CellContext, registry: Registry, metrics: Sequence[Variant]
@@ -61,9 +75,7 @@ def measure_cell(
             tables.append(_table(searches, context, registry, variant))
         except CfbenchError as error:
             complaints.append(str(error))
-    if not tables:
-        return Measured.nothing(*complaints)
-    return Measured(pd.concat(tables, ignore_index=True), tuple(complaints))
+    return Measured.of(tables, complaints)
 
 
 def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Variant, ...]:
@@ -85,8 +97,10 @@ def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Varian
 
 
 def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:
-    """Return what tells a metric's values from all others in the record: (label, version, settings as JSON)."""
+    """Return what tells a measure's values from all others in the record: (label, version, settings as JSON)."""
     settings = json.dumps(variant.settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if variant.name.startswith(OBJECTIVE):
+        return variant.label, registry.objective(variant.name.removeprefix(OBJECTIVE)).entry.version, settings
     return variant.label, registry.metric(variant.name).entry.version, settings
 
 
@@ -97,6 +111,12 @@ def _table(searches: pd.DataFrame, context: CellContext, registry: Registry, var
     key = "" if searches.empty else str(searches["cell_key"].iloc[0])
     with plugin_call(label, key):
         returned: object = metric.measure(searches.copy(), context)
+    return measure_table(searches, (label, version, settings), checked_values(label, returned, searches.index))
+
+
+def measure_table(searches: pd.DataFrame, measure: tuple[str, str, str], values: FloatArray) -> pd.DataFrame:
+    """Return the rows of a measure for a cell's table, from a value for each of its searches."""
+    label, version, settings = measure
     return pd.DataFrame(
         {
             "cell_key": searches["cell_key"],
@@ -105,6 +125,6 @@ def _table(searches: pd.DataFrame, context: CellContext, registry: Registry, var
             "settings": settings,
             "point": searches["point"],
             "repetition": searches["repetition"],
-            "value": checked_values(label, returned, searches.index),
+            "value": values,
         }
     )

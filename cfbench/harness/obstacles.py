@@ -56,6 +56,18 @@ def obstacle(
     return _beyond_objective(searcher, objective, separable=separable) if has_term else ""
 
 
+def minimises_less(searcher: SearcherEntry, added: Added) -> bool:
+    """Whether a searcher cannot minimise what an objective adds to the loss.
+
+    Parameters
+    ----------
+    searcher : SearcherEntry
+    added : Added
+        What the objective adds on the data set.
+    """
+    return added.has_term and bool(_beyond_objective(searcher, "", separable=added.separable))
+
+
 def beyond_metric(metric: str, model: str, registry: Registry) -> str:
     """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way.
 
@@ -81,6 +93,10 @@ def _beyond_objective(searcher: SearcherEntry, objective: str, *, separable: boo
     if not separable:
         return f"{searcher.name} minimises sums over the features, and objective {objective} adds none"
     return ""
+
+
+PLAIN = "none"
+"""Name of the objective that adds nothing to the loss."""
 
 
 class Added(NamedTuple):

@@ -43,7 +43,7 @@ class CellOutlook:
     exact : bool
         Whether `searches` is certain; False: an upper bound, since no model has been fitted yet.
     unmeasured : int
-        Metrics that the record lacks.
+        Metrics that the record lacks, and values under further objectives.
     seconds : float or None
         Expected wall-clock seconds of all that is left to search; None where nothing is known of its searcher.
     basis : str
@@ -78,6 +78,8 @@ class CellOutlook:
             "fold": info.fold,
             "state": self.state.value,
             "reason": self.reason,
+            "judged_under": [objective.label for objective in self.cell.judged],
+            "named_by_study": self.cell.asked,
             "searches": self.searches,
             "searches_exact": self.exact,
             "done": self.done,

@@ -9,19 +9,21 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from cfbench.contracts import DataSource
+from cfbench.counts import plural
 from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
 from cfbench.entries import Entry
 from cfbench.errors import StudyError
 from cfbench.events import CellInfo
 from cfbench.harness.folds import N_FOLDS
-from cfbench.harness.obstacles import Added, added_by, obstacle
+from cfbench.harness.obstacles import PLAIN, Added, added_by, minimises_less, obstacle
 from cfbench.harness.resolution import Resolution, resolve
 from cfbench.harness.seeds import DRAWN
 from cfbench.harness.store.schema import PROTOCOL_VERSION
 from cfbench.harness.store.shared_tables import SharedTables
+from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.study import AXES, Part, Study
-from cfbench.harness.variants import Variant, build_settings
+from cfbench.harness.variants import Variant, build_settings, resolve_variant
 from cfbench.registry import Registry
 
 
@@ -53,6 +55,10 @@ class Cell:
         At most so many searches; the eligible points are known when the model is fitted. 0 for a skipped cell.
     skipped : str
         Why it is not run; empty where it is.
+    judged : tuple of Variant
+        Further objectives under which its results are judged, without a search of their own. Not in the key.
+    asked : bool
+        Whether the study names the cell; False: it is run because its results are judged under other objectives.
     """
 
     info: CellInfo
@@ -71,6 +77,8 @@ class Cell:
     repetitions: int
     searches: int
     skipped: str = ""
+    judged: tuple[Variant, ...] = field(default=(), hash=False)
+    asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,9 @@ class _Place(NamedTuple):
 def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     """Plan a study's cells.
 
+    Decision: a searcher that cannot minimise an objective searches for the loss alone, and its results are judged under
+    the objective. Its place in the matrix is then a cell of objective ``none`` with the objective in `Cell.judged`.
+
     Parameters
     ----------
     study : Study
@@ -138,18 +149,25 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     resolution = resolve(study, axes, registry, source)
     terms = _terms(resolution, registry)
     shared = SharedTables()
+    plain = resolve_variant(registry, "objective", PLAIN, study.settings) if PLAIN in registry.objectives else None
     cells: dict[str, Cell] = {}
     for place, number in _places(parts, axes, resolution):
+        dataset, judged = resolution.datasets[place.dataset], place.objective
+        loss_alone = plain is not None and _searches_for_loss(place, registry, dataset, terms)
+        if plain is not None and loss_alone:
+            place = place._replace(objective=plain)  # noqa: PLW2901 - the same place, searched with less
         asked = _asked(study, study.parts[number] if study.parts else Part(), place.searcher.name)
-        cell = _cell(place, asked, study, registry, resolution.datasets[place.dataset], terms, shared)
-        other = cells.setdefault(cell.info.key, cell)
-        cells[cell.info.key] = other if other is cell else _larger(other, cell)
+        cell = _cell(place, asked, study, registry, dataset, terms, shared)
+        cell = replace(cell, judged=(judged,) if loss_alone else (), asked=not loss_alone)
+        other = cells.get(cell.info.key)
+        cells[cell.info.key] = cell if other is None else _together(other, cell)
     counts = Counter(cell.skipped for cell in cells.values() if cell.skipped)
     skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in counts.items()]
     if sum(counts.values()) == len(cells):
         reasons = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
         raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
-    notes = (*study.notes, *resolution.notes, *_remarks(cells.values(), resolution, registry), *skipped)
+    said = (*_remarks(cells.values(), resolution, registry), *_judged(cells.values()), *skipped)
+    notes = (*study.notes, *resolution.notes, *said)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
 
 
@@ -187,7 +205,9 @@ def _places(
 
 def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
     """Find out what objectives (by label) add on each data set."""
-    found: dict[tuple[str, str], Added] = {}
+    found = {
+        (PLAIN, name): Added(has_term=False, separable=False, looks_into_model=False) for name in resolution.datasets
+    }
     for (axis, _), variant in resolution.variants.items():
         if axis == "objectives":
             objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
@@ -195,9 +215,44 @@ def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], 
     return found
 
 
+def _searches_for_loss(
+    place: _Place, registry: Registry, dataset: Dataset, terms: Mapping[tuple[str, str], Added]
+) -> bool:
+    """Whether a searcher cannot minimise a place's objective, and nothing else keeps it from searching there."""
+    searcher, model = registry.searcher(place.searcher.name).entry, registry.model(place.model.name).entry
+    term = terms[place.objective.label, place.dataset]
+    without = term._replace(has_term=False)._asdict()
+    return minimises_less(searcher, term) and not obstacle(
+        searcher, model, dataset, place.objective.label, constraints=place.constraints, **without
+    )
+
+
+def _judged(cells: Iterable[Cell]) -> list[str]:
+    """Say which results are judged under further objectives, and which cells are run for nothing else."""
+    searchers: dict[str, dict[str, None]] = {}
+    added = 0
+    for cell in cells:
+        for objective in cell.judged:
+            searchers.setdefault(objective.label, {})[cell.searcher.label] = None
+        added += not cell.asked
+    found = [
+        f"searched for the loss alone, and judged under objective {label} without a search of their own: "
+        f"{', '.join(names)}"
+        for label, names in searchers.items()
+    ]
+    if added:
+        found.append(f"{plural(added, 'cell')} of objective {PLAIN} added, which the study does not name, to be judged")
+    return found
+
+
 def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) -> list[str]:
     """Return what the objectives say of the data sets that they run on, each once."""
-    pairs = {(cell.objective.label, cell.dataset): cell.objective for cell in cells if not cell.skipped}
+    pairs = {
+        (objective.label, cell.dataset): objective
+        for cell in cells
+        if not cell.skipped
+        for objective in (cell.objective, *cell.judged)
+    }
     found = []
     for (label, name), variant in pairs.items():
         objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
@@ -278,6 +333,32 @@ def _cell(
     )
 
 
+def recorded_cell(summary: CellSummary) -> Cell:
+    """Return the cell that a record tells of, as a plan would hold it."""
+    content, info = summary.content, summary.info
+    model, searcher, objective = (
+        Variant(content[kind]["name"], content[kind]["settings"], label)
+        for kind, label in (("model", info.model), ("searcher", info.searcher), ("objective", info.objective))
+    )
+    return Cell(
+        info=info,
+        dataset=content["dataset"]["name"],
+        model=model,
+        searcher=searcher,
+        objective=objective,
+        constraints=content["constraints"],
+        fold=content["fold"],
+        query_budget=content["query_budget"],
+        time_limit=content["time_limit"],
+        respect_steps=content["respect_steps"],
+        seed=content["seed"],
+        content=content,
+        points=None,
+        repetitions=summary.repetitions,
+        searches=summary.searches,
+    )
+
+
 def _content(variant: Variant, entry: Entry) -> dict[str, Any]:
     return {"name": variant.name, "version": entry.version, "settings": variant.settings}
 
@@ -294,9 +375,17 @@ def _asked(study: Study, part: Part, searcher: str) -> tuple[int | None, int]:
     return points, repetitions if cap.repetitions is None else min(repetitions, cap.repetitions)
 
 
-def _larger(cell: Cell, other: Cell) -> Cell:
-    """Return a cell that two parts name, with the most points and repetitions of both."""
+def _together(cell: Cell, other: Cell) -> Cell:
+    """Return a cell that two places lead to, with the most points and repetitions of both, and what both ask for."""
     points = None if cell.points is None or other.points is None else max(cell.points, other.points)
     repetitions = max(cell.repetitions, other.repetitions)
     most = max(cell.searches // cell.repetitions, other.searches // other.repetitions)
-    return replace(cell, points=points, repetitions=repetitions, searches=most * repetitions)
+    judged = (*cell.judged, *(objective for objective in other.judged if objective not in cell.judged))
+    return replace(
+        cell,
+        points=points,
+        repetitions=repetitions,
+        searches=most * repetitions,
+        judged=judged,
+        asked=cell.asked or other.asked,
+    )

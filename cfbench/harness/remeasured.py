@@ -8,8 +8,9 @@ import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.harness.measure import identity
+from cfbench.harness.objective_measures import objective_measure
 from cfbench.harness.plan import Cell
-from cfbench.harness.store.point_values import ID_COLUMNS, MetricId
+from cfbench.harness.store.point_values import ID_COLUMNS, OBJECTIVE, MetricId
 from cfbench.harness.store.record import Record
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.harness.worker import Worker
@@ -24,7 +25,7 @@ LIMIT = "seconds"
 def remeasured(
     cell: Cell, measured: Iterable[MetricId], record: Record, worker: Worker, registry: Registry
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Measure a cell's metrics again.
+    """Measure again what metrics say of a cell, and what its results are worth under further objectives.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ def remeasured(
     """
     variants = [variant for metric in sorted(measured) if (variant := _here(metric, registry)) is not None]
     found = worker.measure(cell, record.searches(cell.info.key), tuple(variants))
-    labels = set(found.table["metric"])
+    again = set(found.table[ID_COLUMNS].itertuples(index=False, name=None))
     said = record.measures(cell.info.key)
-    said = said[said["metric"].isin(labels)]
+    said = said[[one in again for one in said[ID_COLUMNS].itertuples(index=False, name=None)]]
     place = [*ID_COLUMNS, "point", "repetition"]
     both = said.merge(found.table, how="outer", on=place, suffixes=("_said", "_found"))
     one, other = (both[f"value_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for side in ("said", "found"))
@@ -59,7 +60,10 @@ def remeasured(
 def _here(metric: MetricId, registry: Registry) -> Variant | None:
     """Return a metric as it is registered here; None where it is another one, or a clock ends it."""
     try:
-        variant = resolve_variant(registry, "metric", metric[0])
+        if metric[0].startswith(OBJECTIVE):
+            variant = objective_measure(resolve_variant(registry, "objective", metric[0].removeprefix(OBJECTIVE)))
+        else:
+            variant = resolve_variant(registry, "metric", metric[0])
     except CfbenchError:
         return None
     return variant if LIMIT not in variant.settings and identity(variant, registry) == metric else None

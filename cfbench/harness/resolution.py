@@ -68,7 +68,7 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
     _refuse_unclear_tables(study, axes, registry)
     for text in axes["objectives"]:
         objective = variants["objectives", text]
-        simpler = _simplest(objective, registry)
+        simpler = simplest(objective, registry)
         if simpler != objective:
             notes.append(f"objective {objective.label} is planned as {simpler.label}: it amounts to that")
             variants["objectives", text] = simpler
@@ -115,7 +115,7 @@ def _dataset_entry(text: str, registry: Registry) -> DatasetEntry:
         raise
 
 
-def _simplest(objective: Variant, registry: Registry) -> Variant:
+def simplest(objective: Variant, registry: Registry) -> Variant:
     """Follow what an objective's settings amount to, once: ``k[m=0]`` is planned as ``none``."""
     owner = registry.objective(objective.name).entry.objective
     other = build_settings(owner, objective.settings, objective.name).amounts_to()

@@ -9,13 +9,16 @@ from functools import partial
 
 from cfbench.contracts import DataSource, FittedModel, ModelFamily
 from cfbench.dataset import Dataset
-from cfbench.entries import ModelEntry
+from cfbench.entries import Handles, ModelEntry
 from cfbench.errors import CfbenchError, DataError, ModelError
 from cfbench.events import CellInfo
 from cfbench.harness.fitted import FittedModels
 from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
-from cfbench.harness.obstacles import beyond_metric
+from cfbench.harness.objective_measures import judge_cell, objective_measure, parted
+from cfbench.harness.obstacles import PLAIN, added_by, beyond_metric, minimises_less
+from cfbench.harness.plan import recorded_cell
+from cfbench.harness.search import Ground
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.standing import Metrics
 from cfbench.harness.store.record import Record
@@ -23,6 +26,7 @@ from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, build_settings
 from cfbench.metric_contracts import CellContext
 from cfbench.oracle import Oracle
+from cfbench.problem import TrainingFold
 from cfbench.registry import Registry
 
 
@@ -33,8 +37,10 @@ class Tally:
     Parameters
     ----------
     metric : Variant
+    asked : int
+        Finished cells that it is measured in: all of them, but for values under another objective.
     cells : int
-        Finished cells with values of its present version and settings.
+        Those among them with values of its present version and settings.
     added : int
         Those among them that were measured now.
     counted, searches : int
@@ -44,6 +50,7 @@ class Tally:
     """
 
     metric: Variant
+    asked: int = 0
     cells: int = 0
     added: int = 0
     counted: int = 0
@@ -87,6 +94,7 @@ def measure_record(
     source: DataSource,
     models: FittedModels,
     metrics: Sequence[Variant],
+    objectives: Sequence[Variant] = (),
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> SecondStage:
@@ -102,6 +110,8 @@ def measure_record(
     models : FittedModels
         Asked only where a metric asks for the model.
     metrics : sequence of Variant
+    objectives : sequence of Variant
+        Objectives under which the results of searchers that cannot minimise them are judged.
     progress : callable, optional
         Told how many cells of how many are done.
     """
@@ -111,18 +121,21 @@ def measure_record(
     pending = record.pending()
     ran = [cell for cell in record.summaries().values() if cell.has_results]
     whole = sorted((cell for cell in ran if cell.info.key not in pending), key=_nearness)
-    stage = SecondStage(len(whole), [Tally(metric) for metric in metrics], left_out=len(ran) - len(whole))
+    measures = [*metrics, *map(objective_measure, objectives)]
+    stage = SecondStage(len(whole), [Tally(measure) for measure in measures], left_out=len(ran) - len(whole))
     for done, cell in enumerate(whole):
         if progress is not None:
             progress(done, len(whole))
         key = cell.info.key
-        missing = wanted.missing(record.measured().get(key, set()))
+        judged = [one for one in objectives if _is_judged_under(one, cell, registry, grounds)]
+        missing = wanted.missing(record.measured().get(key, set()), judged)
         if missing:
             measured = _measured(record, registry, grounds, cell, missing)
             stage.failures.update(measured.complaints)
             if len(measured.table):
                 record.write_measures(key, measured.table)
-        _count(stage.tallies, record, registry, cell, missing)
+        asked = {*metrics, *map(objective_measure, judged)}
+        _count([tally for tally in stage.tallies if tally.metric in asked], record, registry, cell, missing)
         reasons = [beyond_metric(metric.name, cell.content["model"]["name"], registry) for metric in metrics]
         stage.beyond.update(filter(None, reasons))
     if progress is not None:
@@ -154,7 +167,7 @@ class Grounds:
         CfbenchError
             If the data set cannot be had, or is another than the cell's.
         """
-        dataset = self._dataset(cell)
+        dataset = self.dataset(cell)
         fold = split(dataset, cell.info.fold)
         return CellContext(
             dataset=dataset,
@@ -167,7 +180,28 @@ class Grounds:
             seed=int(cell.content["seed"]),
         )
 
-    def _dataset(self, cell: CellSummary) -> Dataset:
+    def ground(self, cell: CellSummary) -> Ground:
+        """Return the data and the model of a cell, as a search of it would get them.
+
+        Raises
+        ------
+        CfbenchError
+            If the data set or the model cannot be had, or is another than the cell's.
+        """
+        dataset = self.dataset(cell)
+        fold = split(dataset, cell.info.fold)
+        model, oracle = self._model(cell, dataset), self._oracle(cell, dataset)
+        training = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
+        return Ground(dataset, fold, model, oracle, model.fingerprint(), training)
+
+    def dataset(self, cell: CellSummary) -> Dataset:
+        """Return the data set of a cell.
+
+        Raises
+        ------
+        CfbenchError
+            If it cannot be had, or is another than the cell's.
+        """
         name = cell.content["dataset"]["name"]
         if name not in self._datasets:
             self._datasets[name] = load_dataset(self._registry.dataset(name).entry, self._source)
@@ -201,14 +235,37 @@ class Grounds:
         return entry, build_settings(entry.family, content["settings"], entry.name)
 
 
+def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, grounds: Grounds) -> bool:
+    """Whether a cell's results stand for a search under an objective that its searcher cannot minimise."""
+    name, content = cell.content["searcher"]["name"], cell.content
+    if content["objective"]["name"] != PLAIN or name not in registry.searchers:
+        return False
+    searcher, entry = registry.searcher(name).entry, registry.objective(objective.name).entry.objective
+    if entry.looks_into_model and not registry.model(content["model"]["name"]).entry.shows_structure:
+        return False
+    if Handles.SEPARABLE not in searcher.handles:
+        return Handles.OBJECTIVES not in searcher.handles
+    bound = build_settings(entry, objective.settings, objective.name)
+    try:
+        return minimises_less(searcher, added_by(bound, grounds.dataset(cell)))
+    except CfbenchError:
+        return True  # the data set cannot be had: measuring the cell says so
+
+
 def _measured(
     record: Record, registry: Registry, grounds: Grounds, cell: CellSummary, metrics: Sequence[Variant]
 ) -> Measured:
+    plain, objectives = parted(metrics)
     try:
         context = grounds.context(cell)
+        ground = grounds.ground(cell) if objectives else None
     except CfbenchError as error:
         return Measured.nothing(str(error))
-    return measure_cell(record.searches(cell.info.key), context, registry, metrics)
+    searches = record.searches(cell.info.key)
+    found = measure_cell(searches, context, registry, plain)
+    if ground is None:
+        return found
+    return found.and_also(judge_cell(searches, recorded_cell(cell), ground, registry, objectives))
 
 
 def _count(
@@ -217,6 +274,7 @@ def _count(
     table = record.measures(cell.info.key)
     present = record.measured().get(cell.info.key, set())
     for tally in tallies:
+        tally.asked += 1
         label, version, settings = identity(tally.metric, registry)
         if (label, version, settings) not in present:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from cfbench.counts import plural
 from cfbench.digests import digest_of
 from cfbench.harness.estimate import Durations
 from cfbench.harness.measure import cell_metrics, identity
+from cfbench.harness.objective_measures import objective_measure
 from cfbench.harness.plan import Cell, Plan
 from cfbench.harness.store.outlines import Outline, model_of
 from cfbench.harness.variants import Variant
@@ -39,7 +40,7 @@ class Standing:
     eligible : int or None
         Eligible points of the fold, where the record knows them from this cell or from another one of its model.
     unmeasured : tuple of Variant
-        Metrics that the record lacks.
+        Metrics that the record lacks, and values under further objectives that the cell is judged under.
     waiting : bool
         Whether some of its searches are in a journal: a kill came between the last of them and the cell's end.
     """
@@ -94,11 +95,21 @@ class Metrics:
     """
 
     def __init__(self, metrics: Sequence[Variant], registry: Registry) -> None:
+        self._registry = registry
         self._wanted = [(identity(metric, registry), metric) for metric in cell_metrics(metrics, registry)]
 
-    def missing(self, have: Collection[MetricId]) -> tuple[Variant, ...]:
-        """Return those whose present version and settings are not among `have`."""
-        return tuple(metric for its_identity, metric in self._wanted if its_identity not in have)
+    def missing(self, have: Collection[MetricId], judged: Iterable[Variant] = ()) -> tuple[Variant, ...]:
+        """Return those whose present version and settings are not among `have`.
+
+        Parameters
+        ----------
+        have : collection of MetricId
+            What was measured of a cell.
+        judged : iterable of Variant
+            Objectives under which the cell's results are judged as well; their measures follow the metrics.
+        """
+        under = [(identity(measure, self._registry), measure) for measure in map(objective_measure, judged)]
+        return tuple(measure for its_identity, measure in (*self._wanted, *under) if its_identity not in have)
 
 
 def note_of_older_cells(plan: Plan, keys: Collection[str]) -> str:
@@ -167,6 +178,6 @@ def standings(
             kept,
             to_retry=len(statuses) - len(kept),
             eligible=eligible.get(model_of(cell.content)),
-            unmeasured=metrics.missing(measured.get(key, set())),
+            unmeasured=metrics.missing(measured.get(key, set()), cell.judged),
             waiting=key in pending,
         )

@@ -7,7 +7,7 @@ searches are deterministic for one fitted model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,17 @@ import numpy as np
 
 from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
 from cfbench.events import CellInfo
-from cfbench.harness.plan import Cell
+from cfbench.harness.plan import Cell, recorded_cell
 from cfbench.harness.remeasured import remeasured
 from cfbench.harness.search import SearchTask
 from cfbench.harness.sources import may_be_passed_on
 from cfbench.harness.store.coordinates import objection_to
+from cfbench.harness.store.point_values import OBJECTIVE, MetricId
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.rows import Row, checked_row
 from cfbench.harness.store.schema import TIME_COLUMNS
 from cfbench.harness.store.summary import CellSummary
-from cfbench.harness.variants import Variant
+from cfbench.harness.variants import parse_variant
 from cfbench.harness.verified_cell import has_result, misnamed, unasked, wrong_rows
 from cfbench.harness.worker import Worker, points_of
 from cfbench.outcome import Status
@@ -108,7 +109,7 @@ def verify_record(
         Told how many cells of how many are judged.
     """
     found = Verification()
-    summaries = record.summaries()
+    summaries, measured = record.summaries(), record.measured()
     places = {key: (cell.info.dataset, cell.info.fold, cell.info.model, key) for key, cell in summaries.items()}
     repeatable: list[tuple[Cell, Row]] = []
     for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
@@ -126,6 +127,8 @@ def verify_record(
             continue
         if rows:
             known = _judge(cell, summary.eligible, rows, worker, registry, found)
+            if len(known) == len(rows) and all(row["z"] is not None for row in rows if row["loss"] is not None):
+                _judge_under_others(cell, measured.get(key, ()), record, worker, registry, found)
             repeatable += [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
     progress(len(summaries), len(summaries))
     chosen = [repeatable[i] for i in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample])]
@@ -168,6 +171,34 @@ def _judge(
         f"{_where(cell, row)}: {fault}" for row, fault in wrong_rows(cell, ground, known, eligible, registry)
     ]
     return known
+
+
+def _judge_under_others(
+    cell: Cell,
+    measured: Iterable[MetricId],
+    record: Record,
+    worker: Worker,
+    registry: Registry,
+    found: Verification,
+) -> None:
+    """Judge a cell's results again under the further objectives that the record has values for."""
+    measured = [metric for metric in measured if metric[0].startswith(OBJECTIVE)]
+    if not measured or cell.info.key in record.pending():
+        return
+    differing, complaints = remeasured(cell, measured, record, worker, registry)
+    for label in differing:
+        under = label.removeprefix(OBJECTIVE)
+        found.faults.append(f"{_named(cell.info)}: judged again under objective {under}, it has other values")
+    for complaint in complaints:
+        found.unverified[complaint] += cell.searches
+    for label, version, _ in measured:
+        objective = parse_variant(label.removeprefix(OBJECTIVE))[0]
+        here = registry.objective(objective).entry.version if objective in registry.objectives else "none"
+        if here != version:
+            found.unverified[
+                f"objective {objective} has version {here} here, and results of searchers that minimise the loss alone "
+                f"were judged by version {version}: install that one"
+            ] += cell.searches
 
 
 def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: Verification) -> None:
@@ -221,7 +252,7 @@ def _verified_cell(key: str, summary: CellSummary, registry: Registry) -> Cell:
     objection = objection_to(key, summary.info, summary.content)
     if objection:
         raise RecordError(objection)
-    cell = _cell(summary)
+    cell = recorded_cell(summary)
     objection = misnamed(cell, registry)
     if objection:
         raise RecordError(objection)
@@ -231,32 +262,6 @@ def _verified_cell(key: str, summary: CellSummary, registry: Registry) -> Cell:
 def _stored(stored: StoredCell) -> dict[str, Any]:
     """Return what a cell's table says of the cell, in place of what the index does."""
     return {"info": stored.info, "content": stored.content, "eligible": stored.eligible}
-
-
-def _cell(summary: CellSummary) -> Cell:
-    """Return the cell that a record tells of, as a plan would hold it."""
-    content, info = summary.content, summary.info
-    model, searcher, objective = (
-        Variant(content[kind]["name"], content[kind]["settings"], label)
-        for kind, label in (("model", info.model), ("searcher", info.searcher), ("objective", info.objective))
-    )
-    return Cell(
-        info=info,
-        dataset=content["dataset"]["name"],
-        model=model,
-        searcher=searcher,
-        objective=objective,
-        constraints=content["constraints"],
-        fold=content["fold"],
-        query_budget=content["query_budget"],
-        time_limit=content["time_limit"],
-        respect_steps=content["respect_steps"],
-        seed=content["seed"],
-        content=content,
-        points=None,
-        repetitions=summary.repetitions,
-        searches=summary.searches,
-    )
 
 
 def _named(info: CellInfo) -> str:

@@ -25,6 +25,7 @@ from cfbench.harness.fitted import FittedModels, eligible_points, reject_pointle
 from cfbench.harness.folds import Fold, split
 from cfbench.harness.inventory import EntryName, Inventory, take_inventory
 from cfbench.harness.measure import Measured, measure_cell
+from cfbench.harness.objective_measures import judge_cell, parted
 from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground, SearchTask, run_search
 from cfbench.harness.seeds import DRAWN, point_order
@@ -125,7 +126,7 @@ class Worker:
         return self.ground(cell).model.predict(Z)
 
     def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
-        """Compute metrics about the searches of a cell."""
+        """Compute metrics about the searches of a cell, and the values of its results under further objectives."""
         ground = self.ground(cell)
         context = CellContext(
             dataset=ground.dataset,
@@ -137,7 +138,10 @@ class Worker:
             make_oracle=lambda: ground.oracle,
             seed=cell.seed,
         )
-        return measure_cell(searches, context, self._registry, metrics)
+        plain, judged = parted(metrics)
+        return measure_cell(searches, context, self._registry, plain).and_also(
+            judge_cell(searches, cell, ground, self._registry, judged)
+        )
 
     def _objective(self, variant: Variant) -> Objective:
         return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)

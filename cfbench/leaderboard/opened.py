@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from cfbench.analysis.board import make_board
+from cfbench.analysis.loss_alone import board_cells
 from cfbench.analysis.measurements import measurements_for
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
@@ -177,12 +178,14 @@ def leaderboard_of(
         under_way = sum(len(record.done(key)) for key in pending)
         reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
         raise RecordError("\n".join([str(reason), *record.problems]))
-    selected = (selection or Selection()).of(summaries.values())
+    values = record.point_values()
+    cells = board_cells(record, registry, values)
+    selected = (selection or Selection()).of(cells.values())
     shown = {cell.info.key for cell in selected}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)
-    measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries)
+    measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries, cells.values(), values)
     board = make_board(
-        summaries.values(),
+        cells.values(),
         registry,
         reference or DEFAULT_REFERENCE,
         need_reference=reference is not None,

@@ -7,15 +7,15 @@ the same settings of model and objective, the same steps, and searches that aske
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cfbench.counts import plural
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.harness.store.held import Held
-from cfbench.harness.store.point_values import MetricId, PointValues
+from cfbench.harness.store.point_values import MetricId, PointValues, judged_objective
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.rows import Row, SearchId
 from cfbench.harness.store.summary import CellSummary
@@ -50,7 +50,7 @@ class Beside(RecordReading):
         super().__init__(own.path, writing=False, origin=own.origin)
         self._sides = (own, published)
         theirs = published.summaries()
-        fitting, left_out = _fitting(own.summaries(), theirs)
+        fitting, left_out = _fitting(own.summaries(), theirs, own.measured())
         if not fitting:
             raise RecordError(
                 f"nothing in {own.origin} can be held against the published record: {told(left_out)}. The same "
@@ -138,9 +138,11 @@ def told(left_out: Mapping[str, int]) -> str:
 
 
 def _fitting(
-    own: Mapping[str, CellSummary], published: Mapping[str, CellSummary]
+    own: Mapping[str, CellSummary],
+    published: Mapping[str, CellSummary],
+    measured: Mapping[str, AbstractSet[MetricId]],
 ) -> tuple[dict[str, CellSummary], Counter[str]]:
-    tasks = {_task(cell) for cell in published.values()}
+    tasks = {_task(cell.content) for cell in published.values()}
     tables = {cell.info.dataset: cell.content["dataset"]["digest"] for cell in published.values()}
     models: dict[tuple[str, str, int], set[str]] = {}
     for cell in published.values():
@@ -151,7 +153,7 @@ def _fitting(
         if tables.get(cell.info.dataset, "") != cell.content["dataset"]["digest"]:
             same = cell.info.dataset in tables
             left_out["of another table or annotation" if same else "of data sets that are not on it"] += 1
-        elif _task(cell) not in tasks:
+        elif tasks.isdisjoint(_tasks(cell, measured.get(key, ()))):
             left_out["of tasks (model, objective, constraints, fold, steps) that are not on it"] += 1
         elif known and not known.issuperset(cell.fingerprints):
             left_out["that asked a model which was fitted differently (other versions, another processor)"] += 1
@@ -160,8 +162,15 @@ def _fitting(
     return fitting, left_out
 
 
-def _task(cell: CellSummary) -> str:
-    return digest_of({name: value for name, value in cell.content.items() if name not in OWN})
+def _tasks(cell: CellSummary, measured: Iterable[MetricId]) -> Iterator[str]:
+    """Return the task of a cell, and those whose objective its results were judged under."""
+    yield _task(cell.content)
+    for objective in filter(None, map(judged_objective, measured)):
+        yield _task({**cell.content, "objective": objective})
+
+
+def _task(content: Mapping[str, Any]) -> str:
+    return digest_of({name: value for name, value in content.items() if name not in OWN})
 
 
 def _model(cell: CellSummary) -> tuple[str, str, int]:

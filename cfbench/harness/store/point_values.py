@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ MetricId = tuple[str, str, str]
 Results = Sequence[SearchId | None]
 """The search that found each point's result, in the order of the cell's summary; None where none did."""
 ID_COLUMNS = ["metric", "version", "settings"]
+OBJECTIVE = "objective:"
+"""How the name of a measure starts that is no metric's: the value of a cell's results under another objective."""
 
 
 class PointValues:
@@ -64,6 +67,15 @@ class PointValues:
             if metric in self._tables[key]:
                 found[key] = self._tables[key][metric]
         return found
+
+
+def judged_objective(metric: MetricId) -> dict[str, Any] | None:
+    """Return the objective whose values a measure holds, as a cell's content writes it; None from a metric's."""
+    label, version, settings = metric
+    if not label.startswith(OBJECTIVE):
+        return None
+    name = label.removeprefix(OBJECTIVE).partition("[")[0]
+    return {"name": name, "version": version, "settings": json.loads(settings)}
 
 
 def is_understood(line: Mapping[str, Any]) -> bool:

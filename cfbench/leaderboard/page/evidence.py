@@ -9,6 +9,7 @@ import numpy as np
 
 from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.groups import Point
+from cfbench.analysis.loss_alone import rows_of
 from cfbench.events import CellInfo
 from cfbench.harness.again import command_again
 from cfbench.harness.store.reading import RecordReading
@@ -111,7 +112,7 @@ def gather(contest: Contest, record: RecordReading) -> Evidence:
                     _note(failures, entrant.label, status, reason, cell, 0)
                 if not cell.searches:
                     continue
-                for row in record.rows(cell.info.key):
+                for row in rows_of(record, cell):
                     reached[entrant] += _reached(row, best[cell.info.fold, row["row_id"]])
                     pairs[entrant] += len(TARGETS)
                     if row["status"] != Status.FOUND:

@@ -155,8 +155,6 @@ def test_a_part_has_points_and_repetitions_of_its_own() -> None:
     [
         ({"constraints": [True]}, "plain does not handle constraints"),
         ({"datasets": ["mixed"]}, "plain does not handle categorical features, and mixed has them"),
-        ({"objectives": ["k[m=4]"]}, "plain minimises the loss alone, not objective k[m=4]"),
-        ({"objectives": ["broken"]}, "plain minimises the loss alone, not objective broken"),
         ({"searchers": ["guest", "walker"]}, "guest cannot run here: install the extra `guest`"),
         ({"searchers": ["peeker", "walker"]}, "peeker needs the model's structure, and stump does not show it"),
     ],
