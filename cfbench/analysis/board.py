@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from cfbench.analysis.cautions import cautions
+from cfbench.analysis.cautions import cautions, compared_by_loss
 from cfbench.analysis.comparison import Relatives, Yardstick, resolve_reference
 from cfbench.analysis.contest import Contest, make_contest
 from cfbench.analysis.groups import Group, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.measurements import measured_in_part
 from cfbench.analysis.overall import make_standings
+from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis, Standings
@@ -36,7 +37,8 @@ class Board:
     standings : Standings
         Over all tasks.
     parts : tuple of Standings
-        The tables that are shown: one, or one for each part that the board is divided into.
+        The tables that are shown: one, or one for each part that the board is divided into. Where white boxes are
+        ranked among themselves, their table follows that of the black boxes (`Standings.white` tells which it is).
     group_by : GroupBy
         By what it is divided.
     contest : Contest
@@ -74,6 +76,22 @@ class Board:
     mark: str
     said: tuple[str, ...]
 
+    @property
+    def tolerance(self) -> Tolerance:
+        """How far apart values may be that count as equal."""
+        return self.standings.tolerance
+
+    @property
+    def white_standings(self) -> Standings | None:
+        """The white boxes' own table, over all tasks that each of them can do.
+
+        None where fewer than two white boxes have results on such tasks, and on a board in parts, whose tables are in
+        `parts`. White boxes without a table of their own are lines of reference in the main one.
+        """
+        if self.group_by is not GroupBy.NOTHING:
+            return None
+        return next((part for part in self.parts if part.white), None)
+
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """Every searcher on every task, task by task."""
@@ -108,6 +126,7 @@ def make_board(
     basis: Basis = Basis.SOLVED_BY_ALL,
     group_by: GroupBy = GroupBy.NOTHING,
     yours: Collection[str] = (),
+    tolerance: Tolerance | None = None,
 ) -> Board:
     """Compute the board of a record.
 
@@ -134,6 +153,8 @@ def make_board(
     group_by : GroupBy
     yours : collection of str
         Keys of the cells that are the user's own, where these are shown next to published ones.
+    tolerance : Tolerance, optional
+        For ties; the default one where it is left out.
 
     Raises
     ------
@@ -160,22 +181,30 @@ def make_board(
     white_boxes = frozenset(name for name, found in registry.searchers.items() if found.entry.is_white_box)
     relatives = Relatives(yardstick, groups)
 
-    def standings_of(contest: Contest, title: str = "") -> Standings:
-        return make_standings(contest, relatives, measurements, basis=basis, title=title)
+    def tables_of(members: Iterable[Group], title: str = "") -> tuple[Contest, list[Standings]]:
+        contest = make_contest(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
+        white = contest.of_white_boxes()
+        table = partial(
+            make_standings, relatives=relatives, measurements=measurements, basis=basis, tolerance=tolerance
+        )
+        if white is None:
+            return contest, [table(contest, title=title)]
+        prefix = f"{title}, " if title else ""
+        apart = table(white, title=f"{prefix}white boxes", apart=True)
+        if not contest.candidates:
+            return contest, [apart]
+        return contest, [table(contest, title=f"{prefix}black boxes", apart=True), apart]
 
-    def contest_of(members: Iterable[Group]) -> Contest:
-        return make_contest(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
-
-    contest = contest_of(groups)
-    whole = standings_of(contest)
-    parts: dict[str, list[Group]] = defaultdict(list)
-    for group in groups:
-        parts[group_by.of(group)].append(group)
+    contest, parts = tables_of(groups)
+    whole = parts[0]
+    if group_by is not GroupBy.NOTHING:
+        members: dict[str, list[Group]] = defaultdict(list)
+        for group in groups:
+            members[group_by.of(group)].append(group)
+        parts = [table for title, own in members.items() for table in tables_of(own, title)[1]]
     return Board(
         standings=whole,
-        parts=(whole,)
-        if group_by is GroupBy.NOTHING
-        else tuple(standings_of(contest_of(members), title) for title, members in parts.items()),
+        parts=tuple(parts),
         group_by=group_by,
         relatives=relatives,
         white_boxes=white_boxes,
@@ -190,6 +219,7 @@ def make_board(
         said=(
             *notes,
             *cautions(groups),
+            *compared_by_loss(contest),
             *remarks,
             *measurements.complaints,
             *measured_in_part(measurements, cells),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from cfbench.analysis.contest import Contest
 from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.counts import plural
 from cfbench.harness.store.summary import CellSummary
 from cfbench.outcome import Status
 
@@ -33,6 +35,24 @@ def cautions(groups: Sequence[Group]) -> list[str]:
         *_skipped(cells),
     ]
     return [" ".join(sentence.split()) for sentence in found]
+
+
+def compared_by_loss(contest: Contest) -> list[str]:
+    """Say which tasks are ranked by the loss, since cells have no objective values, and which cells these are."""
+    cells = [cell for arena in contest.arenas for cell in arena.without_values]
+    if not cells:
+        return []
+    tasks = sum(bool(arena.without_values) for arena in contest.arenas)
+    folds: dict[str, list[int]] = defaultdict(list)
+    for cell in cells:
+        info = cell.info
+        task = Task(info.dataset, info.model, info.objective, info.constraints)
+        folds[f"{info.searcher} on {task}, fold"].append(cell.info.fold)
+    cases = [f"{name} {spans(numbers)}" for name, numbers in folds.items()]
+    return [
+        f"ranked by the loss, not by the objective: {plural(tasks, 'task')}, since the results of "
+        f"{plural(len(cells), 'cell')} have no objective value, as in records of early versions: {_listing(cases)}"
+    ]
 
 
 def spans(numbers: Iterable[int]) -> str:

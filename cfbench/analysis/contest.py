@@ -1,15 +1,22 @@
-"""What searchers are compared on: which tasks and points count, and who was asked all of them.
+"""What searchers are compared on: which tasks and points count, which values, and which searchers have all of them.
 
-Decision: a point of a task counts where more than half of the black-box searchers were asked it that were asked half of
-all points at least; where that is true of one searcher or none, all have a say. A searcher is ranked where it was asked
+Decision: a point of a task counts if more than half of the black-box searchers ran on it. Searchers that ran on less
+than half of all points are ignored in this count, unless that leaves fewer than two. A searcher is ranked if it ran on
 every point that counts. So a searcher that was tried on little does not shrink the comparison of all others, and a few
 further points of one searcher do not end it.
+
+Decision: the value compared at a point is the one that the task asks searchers to minimise: the objective value of the
+point's result, as the judge computes it. Under objective ``none`` it is the loss. A task in which results have no
+objective value (records of early versions) is compared by the loss, all searchers alike, and the board says so.
+
+Decision: white boxes are ranked among themselves, if there are two or more, on the tasks that each of them can do.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,9 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench.analysis.groups import Group, Point, Task, differences, is_white_box
+from cfbench.analysis.groups import Group, Point, Task, bare_name, differences, is_white_box, lacks_values
 from cfbench.digests import digest_of
 from cfbench.harness.store.beside import OWN
+from cfbench.harness.store.summary import CellSummary
 from cfbench.space import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -98,6 +106,34 @@ class Arena:
         return found
 
     @cached_property
+    def without_values(self) -> tuple[CellSummary, ...]:
+        """The cells with results that lack an objective value; none of them if it is the loss anyway."""
+        if bare_name(self.task.objective) == "none":
+            return ()
+        return tuple(cell for group in self.groups.values() for cell in group.ran if lacks_values(cell))
+
+    @cached_property
+    def values(self) -> dict[Entrant, FloatArray]:
+        """What is compared at each place: the objective value of its result.
+
+        Infinity where nothing was found, NaN where nothing was searched. The losses where they are the objective, and
+        where any cell of the task lacks objective values: values of two kinds are never compared.
+        """
+        if bare_name(self.task.objective) == "none" or self.without_values:
+            return self.losses
+        number = {place: i for i, place in enumerate(self.places)}
+        found = {}
+        for entrant, losses in self.losses.items():
+            values = losses.copy()
+            points = self.groups[entrant].points
+            at = [number[place] for place in points]
+            values[at] = [
+                np.inf if point.objective_value is None else point.objective_value for point in points.values()
+            ]
+            found[entrant] = values
+        return found
+
+    @cached_property
     def searches(self) -> dict[Entrant, IntArray]:
         """Successful and all searches of each place, shape (2, places); 0 where nothing was asked."""
         number = {place: i for i, place in enumerate(self.places)}
@@ -111,6 +147,11 @@ class Arena:
                     [point.tries for point in group.points.values()],
                 ]
         return counts
+
+    def cells_of(self, entrant: Entrant) -> tuple[CellSummary, ...]:
+        """Return an entrant's cells of this task, failed and skipped ones included."""
+        group = self.groups.get(entrant)
+        return () if group is None else group.cells
 
     def asked_all_of(self, entrant: Entrant) -> bool:
         """Whether an entrant was asked every point that counts."""
@@ -130,7 +171,7 @@ class Arena:
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """All tasks and everybody who was asked something.
+    """All tasks and all searchers that ran on any of them.
 
     Parameters
     ----------
@@ -138,10 +179,16 @@ class Contest:
         In the order of their tasks.
     entrants : tuple of Entrant
         Those without any result included.
+    white : bool
+        Whether the white boxes are ranked among themselves here, not the black boxes.
+    own_points : bool
+        Whether only the points of the user's own searchers count.
     """
 
     arenas: tuple[Arena, ...]
     entrants: tuple[Entrant, ...]
+    white: bool = False
+    own_points: bool = False
 
     @cached_property
     def in_play(self) -> tuple[Arena, ...]:
@@ -150,15 +197,35 @@ class Contest:
 
     @cached_property
     def ranked(self) -> tuple[Entrant, ...]:
-        """The black boxes that were asked every point that counts."""
+        """The searchers of the kind that is ranked here that ran on every point that counts."""
         if not self.in_play:
             return ()
-        black = [entrant for entrant in self.entrants if not entrant.white_box]
-        return tuple(one for one in black if self.complete_in(one) == len(self.in_play))
+        return tuple(one for one in self.candidates if self.complete_in(one) == len(self.in_play))
+
+    @property
+    def candidates(self) -> tuple[Entrant, ...]:
+        """The searchers of the kind that is ranked here, with or without results."""
+        return tuple(one for one in self.entrants if one.white_box is self.white)
 
     def complete_in(self, entrant: Entrant) -> int:
         """Return in how many of the tasks in play an entrant was asked every point that counts."""
         return sum(arena.asked_all_of(entrant) for arena in self.in_play)
+
+    def of_white_boxes(self) -> Contest | None:
+        """Return the white boxes' own contest, on the tasks that each of them can do.
+
+        A task is left out if the cells of one of them were skipped there, which says that it cannot do it. None if
+        fewer than two white boxes have results on what is left: then there is nothing to rank.
+        """
+        white = [one for one in self.entrants if one.white_box and any(one in arena.losses for arena in self.arenas)]
+        able = [arena for arena in self.arenas if not any(_cannot(arena.cells_of(one)) for one in white)]
+        arenas = tuple(copy(arena) for arena in able)
+        left = [one for one in white if any(one in arena.losses for arena in arenas)]
+        if len(left) < 2:
+            return None
+        contest = Contest(arenas, self.entrants, white=True, own_points=self.own_points)
+        _count_places(contest)
+        return contest if contest.in_play else None
 
 
 def make_contest(
@@ -200,10 +267,8 @@ def make_contest(
     for arena, setup in zip(arenas, _setups(arenas), strict=True):
         arena.setup = setup
     arenas.sort(key=lambda arena: (arena.task, arena.setup))
-    contest = Contest(tuple(arenas), tuple(sorted(entrants.values())))
+    contest = Contest(tuple(arenas), tuple(sorted(entrants.values())), own_points=own_points)
     _count_places(contest)
-    if own_points:
-        _count_own_places(contest)
     return contest
 
 
@@ -223,25 +288,30 @@ def _given(arena: Arena) -> dict[str, Any]:
 
 
 def _count_places(contest: Contest) -> None:
-    black = [
-        one for one in contest.entrants if not one.white_box and any(one in arena.losses for arena in contest.arenas)
-    ]
+    ran = [one for one in contest.candidates if any(one in arena.losses for arena in contest.arenas)]
     places = sum(len(arena.places) for arena in contest.arenas)
-    voters = [one for one in black if 2 * _asked(one, contest) >= places]
+    voters = [one for one in ran if 2 * _asked(one, contest) >= places]
     if len(voters) < 2:
-        voters = black
+        voters = ran
     for arena in contest.arenas:
         votes = [~np.isnan(arena.losses[one]) for one in voters if one in arena.losses]
         askers = np.sum(votes, axis=0) if votes else np.zeros(len(arena.places))
         arena.counted = askers > len(voters) / 2
+    if contest.own_points:
+        _count_own_places(contest)
 
 
 def _count_own_places(contest: Contest) -> None:
-    """Let only those points count that every searcher of the user's own has; without one, every black box."""
-    own = [one for one in contest.entrants if one.yours] or [one for one in contest.entrants if not one.white_box]
+    """Let only those points count that every searcher of the user's own has; without one, every one that is ranked."""
+    own = [one for one in contest.entrants if one.yours] or contest.candidates
     for arena in contest.arenas:
         for one in own:
             arena.counted = arena.counted & (~np.isnan(arena.losses[one]) if one in arena.losses else np.False_)
+
+
+def _cannot(cells: Sequence[CellSummary]) -> bool:
+    """Whether any of a searcher's cells of a task were skipped and have no results of an earlier run."""
+    return any(cell.skipped and not cell.has_results for cell in cells)
 
 
 def _asked(entrant: Entrant, contest: Contest) -> int:

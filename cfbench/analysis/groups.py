@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any, NamedTuple
 
 from cfbench.analysis.loss_alone import JudgedCell
@@ -134,6 +135,14 @@ def group_cells(summaries: Iterable[CellSummary]) -> list[Group]:
             ordered = tuple(sorted(cells, key=lambda cell: cell.info.fold))
             groups.append(Group(task, searcher, setup, ordered))
     return sorted(groups, key=lambda group: (group.task, group.searcher, group.setup))
+
+
+def lacks_values(cell: CellSummary) -> bool:
+    """Whether a point's result of a cell has a loss and no objective value, as in records of early versions."""
+    return any(
+        loss is not None and (value is None or isnan(value))
+        for loss, value in zip(cell.loss, cell.objective_value, strict=True)
+    )
 
 
 def is_white_box(group: Group, names: Collection[str]) -> bool:

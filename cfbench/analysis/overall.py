@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -12,8 +12,17 @@ from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.fairness import limits, listing, unequal
 from cfbench.analysis.measured import Measurements
-from cfbench.analysis.positions import ALPHA, FEWEST, Position, duels, least_p, plain_positions, positions
-from cfbench.analysis.ranks import rank_intervals, task_ranks, task_wins, unit_means
+from cfbench.analysis.positions import FEWEST, duels, fewest_units, group_letters, positions
+from cfbench.analysis.ranks import (
+    DEFAULT_TOLERANCE,
+    Tolerance,
+    equal_means,
+    pair_advantages,
+    rank_intervals,
+    task_ranks,
+    task_wins,
+    unit_means,
+)
 from cfbench.analysis.scores import Losses, metric_scores
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
 from cfbench.harness.store.summary import CellSummary
@@ -28,7 +37,9 @@ def make_standings(
     measurements: Measurements,
     *,
     basis: Basis = Basis.SOLVED_BY_ALL,
+    tolerance: Tolerance | None = None,
     title: str = "",
+    apart: bool = False,
 ) -> Standings:
     """Compute an overall table.
 
@@ -39,21 +50,26 @@ def make_standings(
         The comparisons with the reference searcher.
     measurements : Measurements
     basis : Basis
+    tolerance : Tolerance, optional
+        For ties; the default one where it is left out.
     title : str
+    apart : bool
+        Whether only searchers of the kind that is ranked have rows, since the others have a table of their own.
     """
-    desk = _Desk(contest, basis)
+    desk = _Desk(contest, basis, tolerance or DEFAULT_TOLERANCE)
     metrics = {
         column.label: metric_scores(contest, desk.losses, basis, measurements.of(column))
         for column in measurements.columns
     }
     rows = [
         desk.row(entrant, relatives, {label: scores.get(entrant) for label, scores in metrics.items()})
-        for entrant in contest.entrants
+        for entrant in (contest.candidates if apart else contest.entrants)
+        if any(entrant in arena.groups for arena in contest.arenas)
     ]
-    rows.sort(key=_order)
-    # Duels name rows by their places.
-    assert desk.unranked or [row.entrant for row in rows[: len(desk.ranked)]] == desk.ranked
-    cells = [cell for arena in contest.arenas for group in arena.groups.values() for cell in group.cells]
+    rows.sort(key=desk.order)
+    counted = contest.candidates if contest.white else contest.entrants
+    cells = [cell for arena in contest.arenas for one in counted for cell in arena.cells_of(one)]
+    missing = sum(len(_missing(arena, one)) for arena in contest.in_play for one in counted)
     return Standings(
         title=title,
         rows=tuple(rows),
@@ -62,90 +78,95 @@ def make_standings(
         unit=desk.unit,
         units=desk.unit_ranks.shape[1],
         verdict=desk.verdict(),
-        duels=() if desk.unranked else tuple(duels(desk.ranks, desk.unit_ranks)),
+        duels=() if desk.unranked else tuple(duels(desk.advantages, desk.units, tested=desk.tested)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
-        cells=len(cells) + sum(row.missing for row in rows),
+        cells=len(cells) + missing,
         ran=sum(cell.has_results for cell in cells),
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
         limits=limits(cells),
-        notes=(*desk.powerless(), *desk.inseparable(), *unequal(contest, rows, desk.losses)),
+        tolerance=desk.tolerance,
+        white=contest.white,
+        notes=(*desk.inseparable(), *unequal(contest, rows, desk.losses)),
     )
 
 
 class _Desk:
     """What the rows of one table share."""
 
-    def __init__(self, contest: Contest, basis: Basis) -> None:
+    def __init__(self, contest: Contest, basis: Basis, tolerance: Tolerance) -> None:
         self.contest = contest
+        self.tolerance = tolerance
         self.losses = Losses(contest, basis)
         arenas, ranked = contest.in_play, contest.ranked
+        values = [_values(arena, ranked) for arena in arenas]
         ranks = (
-            np.array([task_ranks(np.array([arena.losses[one][arena.counted] for one in ranked])) for arena in arenas])
-            if ranked
-            else np.zeros((len(arenas), 0))
+            np.array([task_ranks(of_task, tolerance) for of_task in values]) if ranked else np.zeros((len(arenas), 0))
         )
         pairs = [(arena.task.dataset, arena.task.model) for arena in arenas]
         self.unit = "task" if len(set(pairs)) == len(pairs) else "pair"
-        units = [sorted(set(pairs)).index(pair) for pair in pairs]
-        by_mean = sorted(range(len(ranked)), key=lambda i: (round(float(ranks[:, i].mean()), 9), ranked[i]))
+        self.units = [sorted(set(pairs)).index(pair) for pair in pairs]
+        means = equal_means(ranks.mean(axis=0)) if ranked else np.zeros(0)
+        by_mean = sorted(range(len(ranked)), key=lambda i: (means[i], ranked[i]))
         self.ranked: list[Entrant] = [ranked[i] for i in by_mean]
+        """In the order of the table: by mean rank, equal ones by name."""
         self.ranks: FloatArray = ranks.T[by_mean]
         """Shape (ranked, tasks in play), in the order of the table."""
-        self.unit_ranks = unit_means(self.ranks, units) if self.ranked else np.zeros((0, len(set(pairs))))
-        self.enough = self.unit_ranks.shape[1] >= FEWEST
+        self.means: FloatArray = means[by_mean]
+        self.unit_ranks = unit_means(self.ranks, self.units) if self.ranked else np.zeros((0, len(set(pairs))))
         self.found: BoolArray = np.zeros(self.ranks.shape, dtype=np.bool_)
         """Whether they found anything, of the same shape."""
-        for task, arena in enumerate(arenas):
-            for at, one in enumerate(self.ranked):
-                self.found[at, task] = np.isfinite(arena.losses[one][arena.counted]).any()
+        for task, of_task in enumerate(values):
+            self.found[:, task] = np.isfinite(of_task[by_mean]).any(axis=1)
         self.separating: BoolArray = np.logical_or.reduce(self.found)
-        """In which tasks in play anybody ranked found something."""
+        """In which tasks in play any ranked searcher found something."""
         self.unranked = len(self.ranked) < 2 or not self.found.any()
-        self.intervals = rank_intervals(self.ranks, units) if self.enough and not self.unranked else None
-        self.positions = self._positions()
+        number = self.unit_ranks.shape[1]
+        self.tested = not self.unranked and number >= fewest_units(len(self.ranked))
+        """Whether there are enough independent tasks for a test of so many searchers."""
+        self.intervals = rank_intervals(self.ranks, self.units) if number >= FEWEST and not self.unranked else None
+        self.positions = [] if self.unranked else positions(self.means)
+        self.letters = (
+            group_letters(self.unit_ranks, int(self.found.any(axis=1).sum()))
+            if self.tested
+            else [""] * len(self.positions)
+        )
         self.wins = [] if self.unranked else task_wins(self.ranks, self.separating).tolist()
+        self._values = [of_task[by_mean] for of_task in values]
 
-    def _positions(self) -> list[Position]:
-        if self.unranked:
-            return []
-        if self.enough:
-            return positions(self.unit_ranks, int(self.found.any(axis=1).sum()))
-        return plain_positions(self.ranks.mean(axis=1).tolist())
+    @cached_property
+    def advantages(self) -> FloatArray:
+        """Every two ranked searchers by their own values, shape (tasks in play, ranked, ranked)."""
+        return np.array([pair_advantages(of_task, self.tolerance) for of_task in self._values])
+
+    def order(self, row: Standing) -> tuple[int, int, str]:
+        """Return what sorts the rows: ranked ones as `ranked` has them, which `positions` and duels go by."""
+        place = self.ranked.index(row.entrant) if row.state is State.RANKED else 0
+        return ORDER.index(row.state), place, row.label
 
     def verdict(self) -> str:
-        """Say why nobody is ranked or compared."""
+        """Say why no searcher is ranked, or why there is no test."""
         contest = self.contest
         with_results = [one for one in contest.entrants if any(one in arena.losses for arena in contest.arenas)]
-        black = [one for one in with_results if not one.white_box]
+        able = [one for one in with_results if one.white_box is contest.white]
         if not with_results:
             return "no cell has results"
-        if len(black) < 2:
-            return "one searcher: nothing to rank it against" if black else "white boxes only: nothing to rank"
+        if len(able) < 2:
+            return "one searcher: nothing to rank it against" if able else "white boxes only: nothing to rank"
         if not contest.in_play:
-            return "no point was asked of more than half of the searchers: nobody is ranked"
+            return "no point was searched by more than half of the searchers: no searcher is ranked"
         if self.unranked:
             few, idle = (
-                "fewer than two searchers were asked all points that count",
-                "none of those who could be ranked found anything",
+                "fewer than two searchers ran on all points that count",
+                "none of the searchers that could be ranked found anything",
             )
-            return f"{few if len(self.ranked) < 2 else idle}: nobody is ranked"
-        if not self.enough:
+            return f"{few if len(self.ranked) < 2 else idle}: no searcher is ranked"
+        if not self.tested:
             held = counted_units(self.unit_ranks.shape[1], self.unit)
-            return f"too few tasks to compare: {held}, {FEWEST} are needed"
+            number = len(self.ranked)
+            return f"too few tasks for a test: {held}; {number} searchers need {fewest_units(number)}"
         return ""
-
-    def powerless(self) -> list[str]:
-        """Say where no result whatsoever could tell the first from anybody."""
-        units = self.unit_ranks.shape[1]
-        least = least_p(len(self.ranked), units)
-        if self.unranked or not self.enough or least < ALPHA:
-            return []
-        return [
-            f"{counted_units(units, self.unit)} cannot tell {len(self.ranked)} searchers apart, however clear their "
-            f"ranks are: p is {least:.2f} at least"
-        ]
 
     def inseparable(self) -> list[str]:
         """Say in which tasks no ranked searcher found anything."""
@@ -153,7 +174,7 @@ class _Desk:
             return []
         found = zip(self.contest.in_play, self.separating, strict=True)
         listed = listing([arena.label for arena, anybody in found if not anybody])
-        return [f"tasks that tell nobody apart and nobody wins, since no ranked searcher found anything: {listed}"]
+        return [f"tasks without a winner, since no ranked searcher found anything: {listed}"]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
@@ -176,12 +197,14 @@ class _Desk:
             state=state,
             why=why,
             position=None if at is None else self.positions[at],
-            rank=None if at is None else float(self.ranks[at].mean()),
+            group="" if at is None else self.letters[at],
+            rank=None if at is None else float(self.means[at]),
             interval=None if interval is None else (float(interval[0]), float(interval[1])),
             wins=None if at is None else self.wins[at],
             found=self._found(entrant, counted=at is not None),
             loss=self.losses.score(entrant),
             mean_loss=self.losses.mean_score(entrant),
+            objective=self.losses.value_score(entrant),
             comparison=partial(relatives.over_tasks, groups),
             spending=spending(compared),
             statuses=statuses(ran),
@@ -199,14 +222,14 @@ class _Desk:
             failure = next((cell.failure for cell in cells if cell.failure), "")
             skipped = next((cell.skipped for cell in cells if cell.skipped), "")
             return (State.FAILED, failure) if failure else (State.SKIPPED, skipped)
-        if entrant.white_box:
+        if entrant.white_box and not self.contest.white:
             return State.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
         if self.unranked:
             return State.NOT_RANKED, self.verdict()
         if entrant in self.ranked:
             return State.RANKED, ""
         complete, tasks = self.contest.complete_in(entrant), len(self.contest.in_play)
-        return State.NOT_RANKED, f"it was asked all points that count in {complete} of {tasks} tasks"
+        return State.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks"
 
     def _found(self, entrant: Entrant, *, counted: bool) -> Count:
         """Count searches: of the points that count, or all."""
@@ -224,9 +247,9 @@ class _Desk:
             return None
         if not group.ran:
             state = "failed" if any(cell.failure for cell in group.cells) else "skipped"
-            return TaskResult(state, None, Count(0, 0), None, None)
+            return TaskResult(state, None, Count(0, 0), None, None, None, None)
         if not arena.counted.any():
-            return TaskResult("ran", None, _searches(arena, entrant, counted=False), None, None)
+            return TaskResult("ran", None, _searches(arena, entrant, counted=False), None, None, None, None)
         ranked = entrant in self.ranked and not self.unranked
         at = self.contest.in_play.index(arena)
         return TaskResult(
@@ -235,6 +258,8 @@ class _Desk:
             found=_searches(arena, entrant, counted=True),
             loss=self.losses.mean(arena, entrant),
             against_best=self.losses.against_best(arena, entrant),
+            objective=self.losses.mean_value(arena, entrant),
+            objective_against_best=self.losses.value_against_best(arena, entrant),
         )
 
     def view(self, arena: Arena) -> TaskView:
@@ -242,7 +267,8 @@ class _Desk:
         points = int(arena.counted.sum())
         shared = int(self.losses.shared[arena].sum()) if points else 0
         asked = {_searches(arena, one, counted=True).n for one in self.ranked} if points else {0}
-        return TaskView(arena.task, arena.setup, points, shared, asked.pop() if len(asked) == 1 else None)
+        searches = asked.pop() if len(asked) == 1 else None
+        return TaskView(arena.task, arena.setup, points, shared, searches, by_loss=bool(arena.without_values))
 
 
 def counted_units(number: int, unit: str) -> str:
@@ -257,6 +283,14 @@ def counted_units(number: int, unit: str) -> str:
     return f"{number} task{plural}" if unit == "task" else f"{number} pair{plural} of data set and model"
 
 
+def _values(arena: Arena, ranked: Sequence[Entrant]) -> FloatArray:
+    """Return what is compared at the points that count, shape (ranked, points)."""
+    values = np.empty((len(ranked), int(arena.counted.sum())))
+    for at, one in enumerate(ranked):
+        values[at] = arena.values[one][arena.counted]
+    return values
+
+
 def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
     counts = arena.searches[entrant]
     successes, tries = (counts[:, arena.counted] if counted else counts).sum(axis=1).tolist()
@@ -268,7 +302,3 @@ def _missing(arena: Arena, entrant: Entrant) -> set[int]:
     folds = {fold for (fold, _), counts in zip(arena.places, arena.counted, strict=True) if counts}
     group = arena.groups.get(entrant)
     return folds - (set() if group is None else {cell.info.fold for cell in group.cells})
-
-
-def _order(row: Standing) -> tuple[int, float, str]:
-    return ORDER.index(row.state), row.rank if row.rank is not None else 0.0, row.label

@@ -1,8 +1,10 @@
 """Two searchers, or one searcher in two records, point by point.
 
-Decision: a point's loss is that of its best repetition. Who alone found a counterfactual wins the point; where neither
-did, it is a tie. The median difference is over the points that both solved. Its interval is from a bootstrap that draws
-points anew within each task, so it says what other points of these tasks would give.
+Decision: what is compared at a point is the value that the task asks for, of its best repetition: the objective value
+as the judge computes it, which is the loss under objective ``none``. Values within the tolerance of the better one are
+a tie. A side that alone found a counterfactual wins the point; where neither did, it is a tie. The median difference is
+over the points that both solved. Its interval is from a bootstrap that draws points anew within each task, so it says
+what other points of these tasks would give.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from cfbench.analysis.comparison import reference_of
-from cfbench.analysis.groups import Group, Task, bare_name, differences
+from cfbench.analysis.groups import Group, Task, bare_name, differences, lacks_values
+from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Tolerance
 from cfbench.errors import UnknownNameError
 from cfbench.space import FloatArray
 
@@ -30,31 +33,32 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Bout:
-    """One point that both were asked.
+    """One point that both sides ran on.
 
     Parameters
     ----------
-    first, second : float or None
-        Losses; None where nothing was found.
     fold, row : int
         Of the data set.
+    first, second : float or None
+        The values that are compared; None where nothing was found.
+    first_loss, second_loss : float or None
+        The losses of the same results.
+    outcome : int
+        1: the first wins, -1: the second, 0: a tie.
     """
 
     fold: int
     row: int
     first: float | None
     second: float | None
+    first_loss: float | None
+    second_loss: float | None
+    outcome: int
 
     @property
     def difference(self) -> float | None:
         """First less second; None where not both solved it."""
         return None if self.first is None or self.second is None else self.first - self.second
-
-    @property
-    def outcome(self) -> int:
-        """1: the first wins, -1: the second, 0: neither."""
-        first, second = (np.inf if loss is None else loss for loss in (self.first, self.second))
-        return int(first < second) - int(first > second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +69,22 @@ class Encounter:
     ----------
     task : Task
     first, second : Group
+    tolerance : Tolerance
+        For ties.
     """
 
     task: Task
     first: Group
     second: Group
+    tolerance: Tolerance = DEFAULT_TOLERANCE
+
+    @property
+    def by_loss(self) -> bool:
+        """Whether losses are compared although the task has another objective: results lack objective values."""
+        groups = (self.first, self.second)
+        return bare_name(self.task.objective) != "none" and any(
+            lacks_values(cell) for one in groups for cell in one.ran
+        )
 
     @property
     def label(self) -> str:
@@ -80,9 +95,18 @@ class Encounter:
 
     @cached_property
     def bouts(self) -> tuple[Bout, ...]:
-        """The points that both were asked, in the order of folds and points."""
+        """The points that both sides ran on, in the order of folds and points."""
         first, second = self.first.points, self.second.points
-        return tuple(Bout(*place, first[place].loss, second[place].loss) for place in first if place in second)
+        places = [place for place in first if place in second]
+        losses = [(first[place].loss, second[place].loss) for place in places]
+        values = losses
+        if bare_name(self.task.objective) != "none" and not self.by_loss:
+            values = [(first[place].objective_value, second[place].objective_value) for place in places]
+        compared = np.array([[np.inf if value is None else value for value in pair] for pair in values]).reshape(-1, 2)
+        limits = self.tolerance.limit(compared)
+        outcomes = (compared[:, 1] > limits[:, 0]).astype(int) - (compared[:, 0] > limits[:, 1])
+        rows = zip(places, values, losses, outcomes.tolist(), strict=True)
+        return tuple(Bout(*place, *value, *loss, outcome) for place, value, loss, outcome in rows)
 
     @property
     def asked(self) -> int:
@@ -105,7 +129,7 @@ class Score:
     solved : int
         Points that both solved: what `median` is over.
     median : float or None
-        Of the first's loss less the second's; None without any.
+        Of the first's value less the second's; None without any.
     interval : (float, float) or None
         None under six points.
     """
@@ -123,7 +147,9 @@ class Score:
     interval: tuple[float, float] | None
 
 
-def meet(first: Sequence[Group], second: Sequence[Group], opponent: str = "") -> list[Encounter]:
+def meet(
+    first: Sequence[Group], second: Sequence[Group], opponent: str = "", tolerance: Tolerance | None = None
+) -> list[Encounter]:
     """Pair the groups of two sides that were given the same: data, model, objective, constraints.
 
     Of several (seeds or budgets, say), those that are most alike meet. A group without its like, or without a point
@@ -134,12 +160,14 @@ def meet(first: Sequence[Group], second: Sequence[Group], opponent: str = "") ->
     first, second : sequence of Group
     opponent : str
         Label of the searcher that the first side meets; empty: everybody meets the searcher of the same label.
+    tolerance : Tolerance, optional
+        For ties; the default one where it is left out.
     """
     encounters = []
     for group in first:
         other = reference_of(group, opponent or group.searcher, second)
         if other is not None and any(place in other.points for place in group.points):
-            encounters.append(Encounter(group.task, group, other))
+            encounters.append(Encounter(group.task, group, other, tolerance or DEFAULT_TOLERANCE))
     return encounters
 
 
@@ -210,6 +238,8 @@ def _unlike(encounter: Encounter) -> Iterator[str]:
     first, second = differences(contents)
     if first != second:
         yield f"{first} against {second}"
+    if encounter.by_loss:
+        yield "objective values, which results of one side lack, so that losses are compared"
     tries = [max((point.tries for point in group.points.values()), default=0) for group in (one, other)]
     if tries[0] != tries[1]:
         yield f"the best of {tries[0]} against the best of {tries[1]} repetitions"

@@ -2,14 +2,22 @@
 
 Decision: a searcher that found nothing for a point shares the last ranks with the others that did not; no point is
 left out. A mean over each searcher's own successes would reward giving up on hard points.
+
+Decision: at a point, values that differ too little for anybody to act on are ties. The values are sorted; the first
+group holds all values within the tolerance of the smallest one, the next group starts at the first value outside, and
+so on. A group shares the mean of its ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 
+from cfbench.errors import StudyError
 from cfbench.space import BoolArray, FloatArray, IntArray
 
 BOOTSTRAPS = 2000
@@ -17,24 +25,134 @@ LEVEL = 0.95
 SEED = 20230
 """Intervals are the same whenever a board is made from the same record."""
 
+EQUAL = 1e-9
+"""Mean ranks that differ by less are equal: sums of equal ranks differ in their last bits."""
 
-def task_ranks(losses: FloatArray) -> FloatArray:
-    """Rank searchers within one task.
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two values of one point may be and still count as equal.
 
     Parameters
     ----------
-    losses : ndarray of float64, shape (searchers, points)
-        The loss of each point's result; infinity where nothing was found.
+    relative : float
+        As a share of the better value, from 0 (only equal values are ties) to below 1.
+
+    Raises
+    ------
+    StudyError
+        If it is negative, 1 or more, infinite, or not a number.
+
+    Examples
+    --------
+    >>> Tolerance(0.001).absolute
+    0.0001
+    """
+
+    relative: float = 0.001
+
+    def __post_init__(self) -> None:
+        value: object = self.relative
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+            raise StudyError(
+                f"the tolerance for ties (--tie) is {value!r}; it must be a number from 0 (only equal values are ties) "
+                "to below 1, such as 0.001 for values within 0.1 % of each other"
+            )
+
+    @property
+    def absolute(self) -> float:
+        """The absolute tolerance: a tenth of the relative one, in the unit of the loss."""
+        return self.relative / 10
+
+    def limit(self, best: FloatArray) -> FloatArray:
+        """Return the largest values that are ties with `best`."""
+        if self.relative == 0:
+            return best
+        limit: FloatArray = best + np.maximum(self.relative * np.abs(best), self.absolute)
+        return limit
+
+    def __str__(self) -> str:
+        if self.relative == 0:
+            return "only equal values are ties"
+        return f"values within {100 * self.relative:.6g} % or {self.absolute:.6g} of the best are ties"
+
+
+DEFAULT_TOLERANCE = Tolerance()
+
+
+def point_ranks(values: FloatArray, tolerance: Tolerance) -> FloatArray:
+    """Rank searchers at each point.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (searchers, points)
+        The value of each point's result, the smaller the better; infinity where nothing was found.
+    tolerance : Tolerance
 
     Returns
     -------
-    ndarray of float64, shape (searchers,)
-        Mean over the points of the searcher's rank: 1 is the smallest loss, equal losses share the mean of their ranks.
+    ndarray of float64, shape (searchers, points)
+        1 is the best; ties share the mean of their ranks.
+
+    Examples
+    --------
+    >>> point_ranks(np.array([[0.1], [0.10008], [0.10016]]), Tolerance(0.001)).ravel().tolist()
+    [1.5, 1.5, 3.0]
     """
-    better = np.array([(losses < own).sum(axis=0) for own in losses])
-    equal = np.array([(losses == own).sum(axis=0) for own in losses])  # oneself included
-    means: FloatArray = (better + (equal + 1) / 2).mean(axis=1)
+    order = np.argsort(values, axis=0, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=0)
+    number = len(values)
+    first = np.zeros(values.shape, dtype=np.int64)  # where the group of each place begins, and where it ends
+    last = np.full(values.shape, number - 1, dtype=np.int64)
+    limit = tolerance.limit(ordered[0])
+    for place in range(1, number):
+        outside = ordered[place] > limit
+        first[place] = np.where(outside, place, first[place - 1])
+        limit = np.where(outside, tolerance.limit(ordered[place]), limit)
+    for place in range(number - 2, -1, -1):
+        last[place] = np.where(first[place + 1] == place + 1, place, last[place + 1])
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
+    return ranks
+
+
+def task_ranks(values: FloatArray, tolerance: Tolerance) -> FloatArray:
+    """Return each searcher's mean rank over the points of one task; the parameters are those of `point_ranks`."""
+    means: FloatArray = point_ranks(values, tolerance).mean(axis=1)
     return means
+
+
+def pair_advantages(values: FloatArray, tolerance: Tolerance) -> FloatArray:
+    """Compare every two searchers over the points of one task, by their two values alone.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (searchers, points)
+    tolerance : Tolerance
+
+    Returns
+    -------
+    ndarray of float64, shape (searchers, searchers)
+        The share of points at which the row's searcher is better than the column's, less the share at which it is
+        worse; half of it is the difference of their mean ranks among the two.
+    """
+    limits = tolerance.limit(values)
+    better = np.array([(values > own).sum(axis=1) for own in limits])
+    advantages: FloatArray = (better - better.T) / values.shape[1]
+    return advantages
+
+
+def equal_means(means: FloatArray) -> FloatArray:
+    """Return mean ranks in which those that are equal but for rounding are the same number.
+
+    What orders rows and numbers their positions is this alone, so that both always agree.
+    """
+    order = np.argsort(means, kind="stable")
+    equal = means.copy()
+    for before, at in pairwise(order):
+        if means[at] - equal[before] <= EQUAL:
+            equal[at] = equal[before]
+    return equal
 
 
 def rank_intervals(ranks: FloatArray, units: Sequence[int] | IntArray) -> FloatArray:
@@ -76,5 +194,5 @@ def task_wins(ranks: FloatArray, separating: BoolArray) -> IntArray:
     separating : ndarray of bool, shape (tasks,)
         In which tasks anybody found something; nobody wins the others.
     """
-    wins: IntArray = (separating & (ranks <= ranks.min(axis=0) + 1e-9)).sum(axis=1)
+    wins: IntArray = (separating & (ranks <= ranks.min(axis=0) + EQUAL)).sum(axis=1)
     return wins

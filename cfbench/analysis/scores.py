@@ -1,4 +1,4 @@
-"""Losses and metrics over tasks, on the points that every searcher compared solved, or on each one's own successes.
+"""Losses, objective values and metrics over tasks: on points that every searcher compared solved, or on own successes.
 
 Decision: a ranked searcher that found less than half of what counts is not compared in losses and metrics: what it
 solved is too little to compare the others on. Its rank, in which nothing found comes last, says it all.
@@ -20,7 +20,7 @@ LEAST_FOUND = 0.5
 
 
 class Losses:
-    """Losses beside the best known ones.
+    """Losses and objective values, compared with the best known ones.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ class Losses:
     def __init__(self, contest: Contest, basis: Basis) -> None:
         self._contest = contest
         self.basis = basis
-        self._best = {arena: _best_known(arena) for arena in contest.in_play}
+        self._best_loss = {arena: _best_known(arena.losses) for arena in contest.in_play}
+        self._best_value = {arena: _best_known(arena.values) for arena in contest.in_play}
         self.compared = [one for one in contest.ranked if _share_found(contest, one) >= LEAST_FOUND]
         """The ranked searchers that are compared, in the contest's order."""
         self.shared = {arena: _solved_by_all(arena, self.compared) for arena in contest.in_play}
@@ -46,22 +47,42 @@ class Losses:
 
     def mean(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean loss over these places; None where there are none."""
-        places = self.places(arena, entrant)
-        return float(arena.losses[entrant][places].mean()) if places.any() else None
+        return self._mean(arena.losses, arena, entrant)
+
+    def mean_value(self, arena: Arena, entrant: Entrant) -> float | None:
+        """Return the mean objective value over these places; None where there are none."""
+        return self._mean(arena.values, arena, entrant)
 
     def against_best(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean loss by the mean of the best known losses of the same places, less 1."""
-        places = self.places(arena, entrant)
-        best = float(self._best[arena][places].mean()) if places.any() else 0.0
-        return float(arena.losses[entrant][places].mean()) / best - 1 if best > 0 else None
+        return self._against(self._best_loss[arena], arena.losses, arena, entrant)
+
+    def value_against_best(self, arena: Arena, entrant: Entrant) -> float | None:
+        """Return the mean objective value by the mean of the best known ones of the same places, less 1."""
+        return self._against(self._best_value[arena], arena.values, arena, entrant)
 
     def score(self, entrant: Entrant) -> Score:
         """Return the median over tasks of the loss against the best known one."""
         return self._over_tasks(entrant, self.against_best, median)
 
+    def value_score(self, entrant: Entrant) -> Score:
+        """Return the median over tasks of the objective value against the best known one."""
+        return self._over_tasks(entrant, self.value_against_best, median)
+
     def mean_score(self, entrant: Entrant) -> Score:
         """Return the mean over tasks of the mean loss."""
         return self._over_tasks(entrant, self.mean, fmean)
+
+    def _mean(self, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant) -> float | None:
+        places = self.places(arena, entrant)
+        return float(results[entrant][places].mean()) if places.any() else None
+
+    def _against(
+        self, best: FloatArray, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant
+    ) -> float | None:
+        places = self.places(arena, entrant)
+        least = float(best[places].mean()) if places.any() else 0.0
+        return float(results[entrant][places].mean()) / least - 1 if least > 0 else None
 
     def _over_tasks(
         self,
@@ -116,9 +137,13 @@ def metric_scores(
     return scores
 
 
-def _best_known(arena: Arena) -> FloatArray:
-    """Return the smallest loss of each place that anybody found, white boxes included."""
-    found = [np.where(np.isnan(losses), np.inf, losses) for losses in arena.losses.values()]
+def _best_known(results: Mapping[Entrant, FloatArray]) -> FloatArray:
+    """Return the smallest value of each place that any searcher found, white boxes included.
+
+    White boxes count under every objective: what they found is judged like any other result. That it is proven to be
+    the optimum holds for the loss alone.
+    """
+    found = [np.where(np.isnan(values), np.inf, values) for values in results.values()]
     best: FloatArray = np.min(found, axis=0)
     return best
 

@@ -13,9 +13,10 @@ from functools import cached_property
 
 from cfbench.analysis.aggregate import Median, Spending
 from cfbench.analysis.contest import Entrant
-from cfbench.analysis.groups import Task
+from cfbench.analysis.groups import Task, bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.positions import Duel, Position
+from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Tolerance
 
 
 class Basis(StrEnum):
@@ -88,6 +89,11 @@ class TaskResult:
         Mean loss over the points that everybody compared solved, or over its own successes (see the board's basis).
     against_best : float or None
         That loss by the mean of the best known losses of the same points, less 1.
+    objective : float or None
+        Mean objective value over the same points; the loss under objective ``none``, and where the task is compared by
+        the loss (see `TaskView.by_loss`).
+    objective_against_best : float or None
+        That value by the mean of the best known objective values of the same points, less 1.
     """
 
     state: str
@@ -95,6 +101,8 @@ class TaskResult:
     found: Count
     loss: float | None
     against_best: float | None
+    objective: float | None
+    objective_against_best: float | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,9 @@ class Standing:
     why : str
         Why it is not ranked, in words; empty where it is.
     position : Position or None
+    group : str
+        A letter; rows of one letter are not significantly different from the first of them. Empty where there are too
+        few tasks for a test, and without a rank.
     rank : float or None
         Mean over the tasks of its mean ranks.
     interval : (float, float) or None
@@ -120,6 +131,8 @@ class Standing:
         Median over tasks of the loss by the best known loss of the same points, less 1.
     mean_loss : Score
         Mean over tasks of the mean loss, on the same basis.
+    objective : Score
+        Median over tasks of the objective value by the best known one of the same points, less 1, on the same basis.
     comparison : callable
         Computes `relative`.
     spending : Spending
@@ -141,12 +154,14 @@ class Standing:
     state: State
     why: str
     position: Position | None
+    group: str
     rank: float | None
     interval: tuple[float, float] | None
     wins: int | None
     found: Count
     loss: Score
     mean_loss: Score
+    objective: Score
     comparison: Callable[[], Median | None]
     spending: Spending
     statuses: Mapping[str, int]
@@ -187,6 +202,8 @@ class TaskView:
         Those that everybody compared solved.
     searches : int or None
         How many searches every ranked searcher made of these points; None where they made different numbers.
+    by_loss : bool
+        Whether it is compared by the loss although it has another objective, since results lack objective values.
     """
 
     task: Task
@@ -194,6 +211,7 @@ class TaskView:
     points: int
     shared: int
     searches: int | None
+    by_loss: bool = False
 
     @property
     def label(self) -> str:
@@ -208,9 +226,10 @@ class Standings:
     Parameters
     ----------
     title : str
-        What it is restricted to, such as "data set credit"; empty for the whole board.
+        What it is restricted to, such as "data set credit" or "white boxes"; empty for the whole board.
     rows : tuple of Standing
-        Ranked ones in order, then white boxes, then the others.
+        Ranked ones in order, then white boxes, then the others. Where the white boxes have a table of their own, they
+        are in no other.
     tasks : tuple of TaskView
         All tasks, those that are in no rank included.
     basis : Basis
@@ -220,7 +239,7 @@ class Standings:
     units : int
         How many of them are in play.
     verdict : str
-        Why nobody is ranked or compared; empty where there is nothing to say.
+        Why no searcher is ranked, or why there is no test; empty where there is nothing to say.
     duels : tuple of Duel
         Every two ranked rows; `first` and `second` are places in `rows`.
     repetitions : tuple of int
@@ -232,6 +251,10 @@ class Standings:
         or were skipped.
     limits : str
         Query budgets and time limits in words; empty where the record does not say.
+    tolerance : Tolerance
+        How far apart values may be that count as equal in ranks, wins and `duels`.
+    white : bool
+        Whether this is the table of the white boxes.
     notes : tuple of str
         What was not given alike, a sentence each.
     """
@@ -251,12 +274,19 @@ class Standings:
     failed: int = 0
     skipped: int = 0
     limits: str = ""
+    tolerance: Tolerance = DEFAULT_TOLERANCE
+    white: bool = False
     notes: tuple[str, ...] = ()
 
     @property
     def in_play(self) -> tuple[TaskView, ...]:
         """The tasks that ranks are computed over."""
         return tuple(task for task in self.tasks if task.points)
+
+    @property
+    def robust(self) -> bool:
+        """Whether ranks are computed over a task with another objective than the loss."""
+        return any(bare_name(view.task.objective) != "none" for view in self.in_play or self.tasks)
 
     @property
     def ranked(self) -> tuple[Standing, ...]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.invocation import command_name
-from cfbench.cli.options import results_option
+from cfbench.cli.options import results_option, tie_option
 from cfbench.cli.telling import tell
 from cfbench.errors import RecordError, StudyError
 
 if TYPE_CHECKING:
     from cfbench.analysis.groups import Group, Task
+    from cfbench.analysis.ranks import Tolerance
     from cfbench.analysis.selection import Selection
     from cfbench.leaderboard.pairwise import Comparison
 
@@ -36,6 +37,7 @@ PIPED_WIDTH = 100
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="This objective alone. May be repeated.")
 @click.option("--constraints", type=click.Choice(["on", "off"]), help="Plausibility constraints.  [default: both]")
 @click.option("--protocol", default="", metavar="VERSION", help="Cells of this version of the protocol alone.")
+@tie_option
 @click.option(
     "--points",
     "shown",
@@ -64,6 +66,7 @@ def command(
     objectives: Sequence[str],
     constraints: str | None,
     protocol: str,
+    tie: float | None,
     shown: int,
     form: str,
 ) -> None:
@@ -72,13 +75,15 @@ def command(
     A and B are searchers of the record at --results (cogs, "cogs[population_size=500]"), or the directories of two
     records, whose like searchers are compared. Nothing is searched.
     """
+    from cfbench.analysis.ranks import Tolerance
     from cfbench.analysis.selection import Selection
     from cfbench.leaderboard import pairwise
 
+    tolerance = Tolerance() if tie is None else Tolerance(tie)
     bound = None if constraints is None else constraints == "on"
     selection = Selection(datasets, models, objectives, bound, protocol)
     if _is_directory(first) and _is_directory(second):
-        comparison = _records(Path(first), Path(second), selection, searchers, shown)
+        comparison = _records(Path(first), Path(second), selection, searchers, shown, tolerance)
     elif _is_directory(first) or _is_directory(second):
         folder, other = (first, second) if _is_directory(first) else (second, first)
         raise StudyError(
@@ -88,7 +93,7 @@ def command(
     elif searchers:
         raise StudyError("--searcher chooses among the searchers of two records; here A and B are searchers themselves")
     else:
-        comparison = _searchers(results, first, second, selection, shown)
+        comparison = _searchers(results, first, second, selection, shown, tolerance)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
     text = {
         "table": lambda: pairwise.render_table(comparison, width),
@@ -113,7 +118,9 @@ def _kind(side: str) -> str:
     return "is a directory" if Path(side).is_dir() else "is written as the path of one"
 
 
-def _searchers(results: Path, first: str, second: str, selection: Selection, shown: int) -> Comparison:
+def _searchers(
+    results: Path, first: str, second: str, selection: Selection, shown: int, tolerance: Tolerance
+) -> Comparison:
     from cfbench.analysis.pairwise import meet, side_of
     from cfbench.leaderboard.pairwise import Comparison
 
@@ -122,7 +129,7 @@ def _searchers(results: Path, first: str, second: str, selection: Selection, sho
     labels = [side[0].searcher for side in (one, other)]
     if labels[0] == labels[1]:
         raise StudyError(f"both are {labels[0]}: name two searchers, or the directories of two records")
-    encounters = meet(one, other, labels[1])
+    encounters = meet(one, other, labels[1], tolerance)
     if not encounters:
         raise RecordError(
             f"{labels[0]} and {labels[1]} have no point in common in {results}: {_each(one, other, labels)}"
@@ -132,7 +139,9 @@ def _searchers(results: Path, first: str, second: str, selection: Selection, sho
     return Comparison(labels[0], labels[1], str(results), encounters, unmet, shown, command_name())
 
 
-def _records(first: Path, second: Path, selection: Selection, searchers: Sequence[str], shown: int) -> Comparison:
+def _records(
+    first: Path, second: Path, selection: Selection, searchers: Sequence[str], shown: int, tolerance: Tolerance
+) -> Comparison:
     from cfbench.analysis.pairwise import meet, side_of
     from cfbench.leaderboard.pairwise import Comparison
 
@@ -143,7 +152,7 @@ def _records(first: Path, second: Path, selection: Selection, searchers: Sequenc
         one, other = ([group for name in searchers for group in side_of(side, name)] for side in (one, other))
     names = [str(first), str(second)]
     _refuse_protocols(one, other, names)
-    encounters = meet(one, other)
+    encounters = meet(one, other, tolerance=tolerance)
     if not encounters:
         raise RecordError(f"{first} and {second} have no search in common: {_each(one, other, names)}")
     met = {encounter.task for encounter in encounters}

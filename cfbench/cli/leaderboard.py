@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cfbench.cli.from_tracking import from_tracking_options, results_to_read
-from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option
+from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option, tie_option
 from cfbench.cli.telling import tell
 from cfbench.errors import StudyError
 
@@ -39,8 +39,9 @@ DEFAULT_REFERENCE = "cogs"
     "--columns",
     multiple=True,
     metavar="NAME,...",
-    help="Show these columns: found, rank, interval, loss, mean-loss, relative-loss, wins, searches, seconds, queries, "
-    "tasks, cells, failures, robustness, plausibility, or any metric by its name, such as invalidity[part=c].",
+    help="Show these columns: found, rank, interval, objective, loss, mean-loss, relative-loss, wins, searches, "
+    "seconds, queries, tasks, cells, failures, robustness, plausibility, or any metric by its name, such as "
+    "invalidity[part=c].",
 )
 @click.option(
     "--on",
@@ -51,6 +52,7 @@ DEFAULT_REFERENCE = "cogs"
     help="Which points losses and metrics are averaged over; `own-points` ranks, too, on those points alone that your "
     "searchers have (with --with-published, else those of --searcher).",
 )
+@tie_option
 @click.option(
     "--reference",
     metavar="SEARCHER",
@@ -85,6 +87,7 @@ def command(
     constraints: str | None,
     columns: Sequence[str],
     basis: str,
+    tie: float | None,
     reference: str | None,
     with_published: bool,
     protocol: str,
@@ -95,9 +98,11 @@ def command(
 ) -> None:
     """Show the leaderboard of a record.
 
-    Searchers are ranked over all tasks (data set, model, objective, constraints): found, rank with its interval, loss,
-    robustness, seconds and queries, each with what it is counted over. Nothing is searched or fitted.
+    Searchers are ranked over all tasks (data set, model, objective, constraints), by the value that each task asks them
+    to minimise. The table shows found, rank with its interval, objective value, loss, robustness, seconds and queries,
+    each with what it is counted over. Nothing is searched or fitted.
     """
+    from cfbench.analysis.ranks import Tolerance
     from cfbench.analysis.selection import GroupBy, Selection
     from cfbench.analysis.standings import Basis
     from cfbench.leaderboard.opened import open_leaderboard
@@ -119,6 +124,7 @@ def command(
         by=by,
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
+        tolerance=None if tie is None else Tolerance(tie),
         with_published=with_published,
     )
     for problem in shown.problems:

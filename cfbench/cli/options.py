@@ -39,6 +39,12 @@ plugin_option = click.option(
     metavar="MODULE|FILE.py",
     help="Register a module or a file for this call. May be repeated.",
 )
+tie_option = click.option(
+    "--tie",
+    type=float,
+    metavar="R",
+    help="Values within this share of the better one, or within R/10, are ties; 0: only equal ones.  [default: 0.001]",
+)
 strict_option = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
 
 

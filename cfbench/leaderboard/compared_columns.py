@@ -1,4 +1,4 @@
-"""Columns that hold searchers against each other: what was found, ranks, losses, wins."""
+"""Columns that compare searchers with each other: what was found, ranks, objective values, losses, wins."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
     if standings.basis is Basis.OWN_SUCCESSES or not ranked:
         on, counted = OWN_SUCCESSES, ""
     over = "" if standings.unit == "task" else ", those of one data set and model drawn together"
-    interval = "" if standings.verdict else f"; interval from {BOOTSTRAPS:,} bootstraps over tasks{over}"
-    best = "" if one == "search" else f" of ranks by each point's best of {span(standings.repetitions)} searches"
+    has_intervals = any(row.interval for row in standings.rows)
+    interval = f"; interval from {BOOTSTRAPS:,} bootstraps over tasks{over}" if has_intervals else ""
+    best = "" if one == "search" else f" of each point's best of {span(standings.repetitions)} searches"
+    value = "objective value" if standings.robust else "loss"
     return [
         StandingColumn(
             "found",
@@ -44,19 +46,31 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
             "rank",
             "rank",
             "1=best",
-            lambda row: ABSENT if row.rank is None else f"{row.rank:.1f}",
+            _rank,
             lambda row: row.rank,
             Direction.LOWER,
-            f"mean over {plural(tasks, 'task')}{best}, ties share the mean{interval}",
+            f"mean over {plural(tasks, 'task')} of ranks by the {value}{best}; {standings.tolerance} and share the "
+            f"mean of their ranks{interval}",
             compares=True,
         ),
         StandingColumn(
             "interval",
-            "95% interval",
-            "",
-            lambda row: ABSENT if row.interval is None else f"{row.interval[0]:.1f} - {row.interval[1]:.1f}",
+            "interval",
+            "95%",
+            lambda row: ABSENT if row.interval is None else f"{row.interval[0]:.1f}-{row.interval[1]:.1f}",
             lambda row: None if row.interval is None else row.interval[0],
             Direction.LOWER,
+            compares=True,
+        ),
+        StandingColumn(
+            "objective",
+            "objective",
+            "vs best",
+            lambda row: whole_change(row.objective.value),
+            lambda row: row.objective.value,
+            Direction.LOWER,
+            f"median over tasks of the objective value / best objective value, {on}",
+            counted,
             compares=True,
         ),
         StandingColumn(
@@ -101,6 +115,11 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
             compares=True,
         ),
     ]
+
+
+def _rank(row: Standing) -> str:
+    """Write a mean rank with the letter of its group."""
+    return ABSENT if row.rank is None else f"{row.rank:.1f} {row.group}".rstrip()
 
 
 def _count(row: Standing, asked: int | None) -> str:

@@ -11,7 +11,7 @@ from cfbench.analysis.standings import Standings
 from cfbench.leaderboard.header import alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.numbers import ABSENT
 from cfbench.leaderboard.standing_columns import (
-    NOT_TOLD_APART,
+    SIGNIFICANCE,
     cell_text,
     column_named,
     columns_of,
@@ -73,7 +73,13 @@ def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
     about = "; ".join(
         filter(
             None,
-            [standings.title, tasks_of(standings), alike(standings), searches_a_task(standings), coverage(standings)],
+            [
+                standings.title,
+                tasks_of(standings),
+                alike(standings),
+                searches_a_task(standings),
+                "" if standings.white else coverage(standings),
+            ],
         )
     )
     legend = [
@@ -81,8 +87,8 @@ def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
         for column in columns
         if column.legend
     ]
-    if any(row.position and row.position.shared for row in standings.rows):
-        legend.append(("n=", NOT_TOLD_APART))
+    if any(row.group for row in standings.rows):
+        legend.append(SIGNIFICANCE)
     if standings.limits:
         legend.append(("limits", standings.limits))
     return Grid(about, ("position", "searcher", *titles), tuple(rows), 2, tuple(legend))

@@ -29,7 +29,8 @@ def coverage(standings: Standings) -> str:
 def tasks_of(standings: Standings) -> str:
     """Say how many tasks are in play, and what they are made of."""
     tasks = standings.in_play or standings.tasks
-    return f"{'1 task:' if len(tasks) == 1 else 'tasks'} {make_up(standings)}"
+    able = f" (each of the white boxes can do {'it' if len(tasks) == 1 else 'them'})" if standings.white else ""
+    return f"{'1 task:' if len(tasks) == 1 else 'tasks'} {make_up(standings)}{able}"
 
 
 def make_up(standings: Standings) -> str:

@@ -12,6 +12,7 @@ from typing import TextIO
 from cfbench.analysis.board import make_board
 from cfbench.analysis.loss_alone import board_cells
 from cfbench.analysis.measurements import measurements_for
+from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis
 from cfbench.analysis.unfound import why_unfound
@@ -42,6 +43,7 @@ def leaderboard(
     by: str = "",
     group_by: str = "",
     on: str = "solved-by-all",
+    tie: float | None = None,
     with_published: bool = False,
     plugins: Collection[str] = (),
 ) -> Leaderboard:
@@ -66,6 +68,9 @@ def leaderboard(
     on : {"solved-by-all", "own-successes", "own-points"}
         What losses and metrics are averaged over. With "own-points", ranks, too, are over the points alone that your
         searchers have: those of the record next to the published one, or those that `searchers` names.
+    tie : float, optional
+        Values of one point within this share of the better one, or within a tenth of `tie`, are ties; 0.001 where it is
+        left out, 0 for equal values alone.
     with_published : bool
         Show the record beside the published one; what cannot be compared is left out with a warning.
     plugins : collection of str
@@ -81,6 +86,8 @@ def leaderboard(
         If there is no record, or nothing in it is finished.
     UnknownNameError
         If something asked for is not in the record.
+    StudyError
+        If `tie` is not a number from 0 to below 1.
     """
     shown = open_leaderboard(
         Path(results),
@@ -91,6 +98,7 @@ def leaderboard(
         by=by,
         group_by=GroupBy(group_by),
         basis=Basis(on),
+        tolerance=None if tie is None else Tolerance(tie),
         with_published=with_published,
     )
     for problem in shown.problems:
@@ -108,6 +116,7 @@ def open_leaderboard(
     by: str = "",
     group_by: GroupBy = GroupBy.NOTHING,
     basis: Basis = Basis.SOLVED_BY_ALL,
+    tolerance: Tolerance | None = None,
     with_published: bool = False,
 ) -> Leaderboard:
     """Open a record and make its leaderboard; what the command and the function do alike.
@@ -128,6 +137,7 @@ def open_leaderboard(
         by=by,
         group_by=group_by,
         basis=basis,
+        tolerance=tolerance,
         shown_as=str(results),
     )
 
@@ -156,6 +166,7 @@ def leaderboard_of(
     by: str = "",
     group_by: GroupBy = GroupBy.NOTHING,
     basis: Basis = Basis.SOLVED_BY_ALL,
+    tolerance: Tolerance | None = None,
     shown_as: str = "",
 ) -> Leaderboard:
     """Make the leaderboard of an open record; `open_leaderboard` describes the rest.
@@ -194,6 +205,7 @@ def leaderboard_of(
         measurements=measurements,
         remarks=why_unfound(record, selected),
         basis=basis,
+        tolerance=tolerance,
         group_by=group_by,
         yours=yours,
     )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cfbench.analysis.groups import bare_name
 from cfbench.analysis.pairwise import (
     FEWEST,
     RESAMPLES,
@@ -23,6 +24,7 @@ from cfbench.analysis.pairwise import (
     reservations,
     score,
 )
+from cfbench.analysis.ranks import Tolerance
 from cfbench.leaderboard.safe import markdown_cell, spreadsheet_cell, visible
 from cfbench.leaderboard.text_table import text_table
 
@@ -59,6 +61,11 @@ class Comparison:
     unmet: Sequence[str]
     shown: int
     program: str = "cfbench"
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """How far apart values may be that count as ties."""
+        return self.encounters[0].tolerance
 
 
 def render_table(comparison: Comparison, width: int) -> str:
@@ -111,6 +118,7 @@ def render_json(comparison: Comparison) -> str:
         "first": comparison.first,
         "second": comparison.second,
         "record": comparison.record or None,
+        "tie": {"relative": comparison.tolerance.relative, "absolute": comparison.tolerance.absolute},
         "interval": f"bootstrap of the median, {RESAMPLES} resamples of the points within each task, 95 %",
         "all": asdict(score(encounters)),
         "tasks": [
@@ -184,17 +192,27 @@ def _row(title: str, found: Score) -> list[str]:
     ]
 
 
+def _compared(comparison: Comparison) -> str:
+    """Name what is compared at each point."""
+    robust = [bare_name(one.task.objective) != "none" and not one.by_loss for one in comparison.encounters]
+    if not any(robust):
+        return "loss"
+    return "objective value" if all(robust) else "objective value (the loss under objective none)"
+
+
 def _legend(comparison: Comparison) -> list[str]:
     first, second = comparison.first, comparison.second
     total = score(comparison.encounters)
+    value = _compared(comparison)
     few = f"; none under {FEWEST} points" if any(score([one]).solved < FEWEST for one in comparison.encounters) else ""
     return [
-        "points: asked of both, of those that either was asked; a point counts with the loss of its best repetition.",
-        f"wins, losses: of {first}: the smaller loss, or a counterfactual where {second} found none "
-        f"({total.only_first:,} of the wins), and the reverse ({total.only_second:,} of the losses); ties: equal "
-        f"losses, or nothing found by either ({total.neither:,}).",
-        f"difference: median of {first}'s loss less {second}'s, on the points that both solved; negative is better for "
-        f"{first}. Interval: bootstrap, {RESAMPLES:,} resamples of the points within each task{few}.",
+        "points: that both ran on, of those that either ran on; a point counts with the "
+        f"{value} of its best repetition.",
+        f"wins, losses: of {first}: the smaller {value}, or a counterfactual where {second} found none "
+        f"({total.only_first:,} of the wins), and the reverse ({total.only_second:,} of the losses); ties: "
+        f"{comparison.tolerance}, or nothing found by either ({total.neither:,}).",
+        f"difference: median of {first}'s {value} less {second}'s, on the points that both solved; negative is better "
+        f"for {first}. Interval: bootstrap, {RESAMPLES:,} resamples of the points within each task{few}.",
     ]
 
 
@@ -260,8 +278,10 @@ def _point(encounter: Encounter, bout: Bout) -> dict[str, Any]:
         "row": bout.row,
         "first": encounter.first.label,
         "second": encounter.second.label,
-        "first_loss": bout.first,
-        "second_loss": bout.second,
+        "first_value": bout.first,
+        "second_value": bout.second,
+        "first_loss": bout.first_loss,
+        "second_loss": bout.second_loss,
         "difference": bout.difference,
         "outcome": OUTCOMES[bout.outcome],
     }

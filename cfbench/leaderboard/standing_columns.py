@@ -16,7 +16,7 @@ from cfbench.leaderboard.standing_column import StandingColumn
 from cfbench.registry import Registry
 
 __all__ = [
-    "NOT_TOLD_APART",
+    "SIGNIFICANCE",
     "StandingColumn",
     "builtin_names",
     "cell_text",
@@ -27,9 +27,13 @@ __all__ = [
     "state_text",
 ]
 
-NOT_TOLD_APART = f"not told apart from the group's first row (Wilcoxon, Holm, p >= {ALPHA})"
+SIGNIFICANCE = (
+    "a, b, ...",
+    f"behind a rank: no significant difference from the first row with the same letter (Wilcoxon, Holm, p >= {ALPHA})",
+)
+"""The letters of groups, and what they mean."""
 
-DEFAULT = ("found", "share", "rank", "interval", "loss", "k-robustness", "wins", "seconds", "queries")
+DEFAULT = ("found", "share", "rank", "interval", "objective", "loss", "k-robustness", "wins", "seconds", "queries")
 """What is shown where nothing is asked for; those of most use first, as narrow outputs lack the last ones."""
 
 ALONE = ("found", "share", "mean-loss", "k-robustness", "seconds", "queries")
@@ -50,7 +54,7 @@ BUNDLES = {
 def builtin_names() -> tuple[str, ...]:
     """Name the columns that are no metrics."""
     return (
-        *("found", "share", "rank", "interval", "loss", "mean-loss", "relative-loss", "wins"),
+        *("found", "share", "rank", "interval", "objective", "loss", "mean-loss", "relative-loss", "wins"),
         *("searches", "seconds", "queries", "tasks", "cells"),
         *FAILURES,
     )
@@ -86,6 +90,8 @@ def columns_of(standings: Standings, names: Sequence[str], reference: str) -> li
         return [known[name] for name in names]
     if not any(row.interval for row in standings.rows):
         del known["interval"]
+    if not standings.robust:  # then it is the loss
+        del known["objective"]
     return [known[name] for name in (DEFAULT if standings.ranked else ALONE) if name in known]
 
 

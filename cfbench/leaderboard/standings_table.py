@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from cfbench.analysis.board import Board
+from cfbench.analysis.selection import GroupBy
 from cfbench.analysis.standings import Basis, Standing, Standings
 from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import (
-    NOT_TOLD_APART,
+    SIGNIFICANCE,
     StandingColumn,
     cell_text,
     column_named,
@@ -89,7 +90,8 @@ def standings_lines(
         lines, remarks = lines + remarks, []
     for part, (table, _) in zip(board.parts, tables, strict=True):
         if part.title:
-            lines += [Line(""), *both_ends(part.title, coverage(part), end, width, "bold cyan")]
+            counted = "" if part.white or board.group_by is GroupBy.NOTHING else coverage(part)
+            lines += [Line(""), *both_ends(part.title, counted, end, width, "bold cyan")]
         lines += both_ends(tasks_of(part), searches_a_task(part), end, width)
         lines += wrapped(alike(part), width) if alike(part) else []
         lines += [Line(""), *table]
@@ -202,8 +204,8 @@ def _legend(
             if column.legend and column.name not in left_out:
                 counted = f" ({column.counted})" if len(parts) == 1 and column.counted else ""
                 said[column.title][f"{column.legend}{counted}{_better(column)}"].append(part.title)
-            if column.name == "rank" and any(row.position and row.position.shared for row in part.rows):
-                said["n="][NOT_TOLD_APART].append(part.title)
+            if column.name == "rank" and any(row.group for row in part.rows):
+                said[SIGNIFICANCE[0]][SIGNIFICANCE[1]].append(part.title)
         if part.basis is Basis.OWN_POINTS:
             on = f"ranks and losses are on those points alone that {_owners(part)}"
             said["points"][on].append(part.title)

@@ -30,6 +30,7 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "table": part.title,
         "position": row.position.number if row.position else None,
         "position_shared": row.position.shared if row.position else None,
+        "group": row.group,
         "searcher": row.entrant.searcher,
         "setup": row.entrant.setup,
         "white_box": row.entrant.white_box,
@@ -44,7 +45,9 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "wins": row.wins,
         "tasks": len(part.in_play),
         "tasks_complete": row.complete,
+        "tie": part.tolerance.relative,
         "basis": part.basis.value,
+        "objective_against_best": row.objective.value,
         "loss_against_best": row.loss.value,
         "loss_mean": row.mean_loss.value,
         "loss_points": row.loss.k,
@@ -128,6 +131,7 @@ def render_json(shown: Leaderboard) -> str:
         "mark": board.mark,
         "seeds": list(board.seeds),
         "reference": board.reference or None,
+        "tie": {"relative": board.tolerance.relative, "absolute": board.tolerance.absolute},
         "cells": board.cells,
         "failed": board.failed,
         "skipped": board.skipped,
@@ -142,6 +146,7 @@ def render_json(shown: Leaderboard) -> str:
 def _table(part: Standings) -> dict[str, Any]:
     return {
         "title": part.title,
+        "white_boxes": part.white,
         "verdict": part.verdict,
         "notes": list(part.notes),
         "independent": {"unit": part.unit, "number": part.units},
@@ -151,7 +156,13 @@ def _table(part: Standings) -> dict[str, Any]:
         "skipped": part.skipped,
         "not_run": part.not_run,
         "tasks": [
-            {"task": view.label, "points": view.points, "shared": view.shared, "searches": view.searches}
+            {
+                "task": view.label,
+                "points": view.points,
+                "shared": view.shared,
+                "searches": view.searches,
+                "compared_by": "loss" if view.by_loss else "objective",
+            }
             for view in part.tasks
         ],
         "metrics": [

@@ -50,7 +50,12 @@ def cell() -> MakeCell:
         full = {**coordinates, "seed": 42, **content}
         found = [loss is not None for loss in losses]
         return CellSummary(
-            info=CellInfo(key=digest_of(full), versions=dict(versions), **coordinates),  # type: ignore[arg-type]
+            info=CellInfo(
+                key=digest_of(full),
+                versions=dict(versions),
+                white_box=fields.pop("white_box", False),
+                **coordinates,  # type: ignore[arg-type]
+            ),
             content=full,
             **{
                 "eligible": len(losses),

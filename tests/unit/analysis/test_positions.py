@@ -3,49 +3,64 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench.analysis.positions import FEWEST, Duel, duels, plain_positions, positions
+from cfbench.analysis.positions import FEWEST, Duel, duels, fewest_units, group_letters, positions
 
 
-def shown(ranks: list[list[float]], finders: int | None = None) -> list[str]:
-    held = positions(np.array(ranks), len(ranks) if finders is None else finders)
-    return [str(position).strip() for position in held]
+def letters(ranks: list[list[float]], finders: int | None = None) -> str:
+    return "".join(group_letters(np.array(ranks), len(ranks) if finders is None else finders))
 
 
-def test_a_group_ends_before_the_first_row_that_is_told_apart() -> None:
+def test_a_group_ends_before_the_first_row_that_differs_significantly() -> None:
     first = [1.0, 1.2, 1.1, 1.3, 1.0, 1.2, 1.1, 1.4]
     near = [1.1, 1.1, 1.2, 1.2, 1.1, 1.1, 1.2, 1.3]  # sometimes better, sometimes worse
     far = [3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7]  # always worse: p = 2 / 256, of two comparisons 4 / 256
-    assert shown([first, near, far]) == ["1=", "1=", "3"]
-    assert shown([first, far, far]) == ["1", "2=", "2="]
-    assert shown([first]) == ["1"]
+    assert letters([first, near, far]) == "aab"
+    assert letters([first, far, far]) == "abb"
+    assert letters([first]) == "a"
 
 
 def test_holms_correction_counts_the_comparisons_with_the_first_row() -> None:
     first, worse = [1.0] * 7, [2.0] * 7  # p = 2 / 128 alone
-    assert shown([first, worse]) == ["1", "2"]
-    assert shown([first, worse, worse, worse]) == ["1", "2=", "2=", "2="]  # 3 * 2 / 128 = 0.047
-    assert shown([first, worse, worse, worse, worse]) == ["1="] * 5  # 4 * 2 / 128 = 0.063
+    assert letters([first, worse]) == "ab"
+    assert letters([first, worse, worse, worse]) == "abbb"  # 3 * 2 / 128 = 0.047
+    assert letters([first, worse, worse, worse, worse]) == "aaaaa"  # 4 * 2 / 128 = 0.063
 
 
-def test_with_fewer_units_nothing_could_be_told_apart() -> None:
-    assert shown([[1.0] * (FEWEST - 1), [2.0] * (FEWEST - 1)]) == ["1=", "1="]
-    assert shown([[1.0] * FEWEST, [2.0] * FEWEST]) == ["1", "2"]
+def test_searchers_that_found_nothing_share_no_group_with_those_that_found_something() -> None:
+    near, last = [1.0] + [2.0] * (FEWEST - 1), [3.0] + [2.0] * (FEWEST - 1)  # different in one task of six
+    assert letters([near, last, last]) == "aaa"
+    assert letters([near, last, last], finders=1) == "abb"
+    assert letters([near, near, last], finders=2) == "aab"
 
 
-def test_who_found_nothing_shares_no_position_with_who_found_something() -> None:
-    near, last = [1.0] + [2.0] * (FEWEST - 1), [3.0] + [2.0] * (FEWEST - 1)  # told apart in one task of six
-    assert shown([near, last, last]) == ["1=", "1=", "1="]
-    assert shown([near, last, last], finders=1) == ["1", "2=", "2="]
-    assert shown([near, near, last], finders=2) == ["1=", "1=", "3"]
+def test_more_groups_than_letters_go_on_with_two() -> None:
+    ranks = np.array([[float(place)] * 20 for place in range(28)])  # p = 2 / 2**20, at most 27 times
+    assert group_letters(ranks, 28) == [*"abcdefghijklmnopqrstuvwxyz", "aa", "ab"]
 
 
-def test_without_a_comparison_equal_means_share_a_number() -> None:
-    assert [str(position) for position in plain_positions([1.5, 1.5, 3.0])] == ["1 ", "1 ", "3 "]
+@pytest.mark.parametrize("searchers", [2, 3, 4, 9, 30])
+def test_the_fewest_units_are_those_that_can_make_a_difference(searchers: int) -> None:
+    fewest = fewest_units(searchers)
+    ranks = [[1.0], *[[2.0]] * (searchers - 1)]  # no result could be clearer
+    assert letters([row * fewest for row in ranks]) == "a" + "b" * (searchers - 1)
+    assert letters([row * (fewest - 1) for row in ranks]) == "a" * searchers
+
+
+def test_positions_go_by_the_mean_rank_and_equal_means_share_one() -> None:
+    assert [str(position) for position in positions(np.array([1.5, 1.5, 3.0]))] == ["1=", "1=", "3 "]
+    assert [str(position) for position in positions(np.array([0.3, 0.1 + 0.2, 0.5]))] == ["1=", "1=", "3 "]
+    assert [str(position) for position in positions(np.array([1.0, 2.0, 3.0]))] == ["1 ", "2 ", "3 "]
+
+
+def advantages(*tasks: list[list[float]]) -> np.ndarray:
+    """Make the advantages of tasks from the ranks of their points, one list per searcher."""
+    ranks = [np.array(task) for task in tasks]
+    return np.array([[[(np.sign(other - own)).mean() for other in task] for own in task] for task in ranks])
 
 
 def test_duels_count_tasks_and_correct_over_all_pairs() -> None:
-    ranks = np.array([[1.0] * 6, [2.0, 2.0, 2.0, 2.0, 2.0, 1.0], [3.0] * 6])
-    found = duels(ranks, ranks)
+    usual, last = [[1.0], [2.0], [3.0]], [[1.0], [1.0], [3.0]]
+    found = duels(advantages(*[usual] * 5, last), range(6), tested=True)
     assert [(duel.first, duel.second, duel.wins, duel.losses, duel.ties) for duel in found] == [
         *((0, 1, 5, 0, 1), (0, 2, 6, 0, 0), (1, 2, 6, 0, 0)),
     ]
@@ -53,6 +68,12 @@ def test_duels_count_tasks_and_correct_over_all_pairs() -> None:
     assert [duel.p for duel in found] == pytest.approx([6 / 64, 6 / 64, 6 / 64])
 
 
+def test_tasks_of_one_unit_are_one_observation() -> None:
+    # Twelve tasks in six units: 2 / 2**6, not 2 / 2**12.
+    (duel,) = duels(advantages(*[[[1.0], [2.0]]] * 12), [unit for unit in range(6) for _ in range(2)], tested=True)
+    assert (duel.wins, duel.p) == (12, pytest.approx(2 / 64))
+
+
 def test_duels_over_too_few_units_have_no_p() -> None:
-    ranks = np.array([[1.0, 1.0], [2.0, 1.0]])
-    assert duels(ranks, ranks[:, :1]) == [Duel(0, 1, 1, 0, 1, None)]
+    tasks = advantages([[1.0, 1.0], [2.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]])
+    assert duels(tasks, [0, 0], tested=False) == [Duel(0, 1, 1, 0, 1, None)]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cfbench.analysis.board import make_board
 from cfbench.analysis.measured import Measurements, MetricColumn
+from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
 from cfbench.entries import Direction, Need, SearcherEntry
+from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
 from cfbench.hookspecs import hookimpl
 from cfbench.registry import Registry, build_registry
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell
 
 DATASETS = [f"data-{i}" for i in range(8)]
+REGISTRY = build_registry()
 
 
 class Peek:
@@ -114,10 +120,10 @@ def test_tasks_of_one_data_set_and_model_are_one_unit(cell: MakeCell, registry: 
     assert standings.duels[0].p == pytest.approx(2 / 64)
     assert standings.duels[0].wins == 12
     few = make_board(cells, registry, selection=Selection(datasets=DATASETS[:5])).standings
-    assert few.verdict == "too few tasks to compare: 5 pairs of data set and model, 6 are needed"
+    assert few.verdict == "too few tasks for a test: 5 pairs of data set and model; 2 searchers need 6"
     assert few.rows[0].interval is None
     assert few.duels[0].p is None
-    assert [str(row.position) for row in few.rows] == ["1 ", "2 "]
+    assert [(str(row.position), row.group) for row in few.rows] == [("1 ", ""), ("2 ", "")]
 
 
 def test_white_boxes_stand_beside_and_change_no_rank(
@@ -134,14 +140,224 @@ def test_white_boxes_stand_beside_and_change_no_rank(
     assert found["cogs"].loss.value == pytest.approx(1.0)
 
 
-def test_tasks_that_could_tell_nobody_apart_are_noted(eight: list[CellSummary], registry: Registry) -> None:
+def test_too_few_tasks_for_a_test_of_so_many_is_one_sentence_and_positions_go_by_rank(
+    eight: list[CellSummary], registry: Registry
+) -> None:
     of_six = [cell for cell in eight if cell.info.dataset in DATASETS[:6]]
     standings = make_board(of_six, registry).standings
-    assert [str(row.position) for row in standings.rows] == ["1=", "1=", "1="]
-    assert standings.notes == (  # 2 / 2**6 for each of two comparisons
-        "6 tasks cannot tell 3 searchers apart, however clear their ranks are: p is 0.06 at least",
+    assert [(str(row.position), row.group) for row in standings.rows] == [("1 ", ""), ("2 ", ""), ("3 ", "")]
+    # 2 / 2**6 for each of two comparisons is 0.0625, so that no result could be significant.
+    assert standings.verdict == "too few tasks for a test: 6 tasks; 3 searchers need 7"
+    assert standings.notes == ()
+    assert [duel.p for duel in standings.duels] == [None] * 3
+    assert standings.rows[0].interval == (1.0, 1.0)  # six tasks are enough for an interval
+    enough = make_board(eight, registry).standings
+    assert (enough.verdict, enough.notes) == ("", ())
+    assert [row.group for row in enough.rows] == ["a", "b", "c"]
+
+
+def places(*tasks: list[list[int]]) -> dict[tuple[int, int], list[float]]:
+    """Turn places (task, searcher, point; a place further back is a slightly larger loss) into losses."""
+    return {
+        (task, searcher): [0.1 + 0.01 * place for place in own]
+        for task, searchers in enumerate(tasks)
+        for searcher, own in enumerate(searchers)
+    }
+
+
+def test_mean_ranks_that_are_equal_but_for_the_last_bit_share_a_position_in_the_order_of_names(
+    cell: MakeCell, registry: Registry
+) -> None:
+    losses = places([[0, 0, 0], [2, 2, 2], [1, 1, 1]], [[2, 2, 0], [1, 1, 2], [0, 0, 1]])
+    # Task one: ranks 1, 3, 2. Task two: (3 + 3 + 1) / 3, (2 + 2 + 3) / 3, (1 + 1 + 2) / 3.
+    # Means: (1 + 7/3) / 2 = (2 + 4/3) / 2 = 5/3, and (3 + 7/3) / 2 = 8/3.
+    for names in (("a", "b", "c"), ("c", "b", "a")):
+        cells = [
+            cell(own, dataset=DATASETS[task], searcher=names[searcher]) for (task, searcher), own in losses.items()
+        ]
+        standings = make_board(cells, registry, need_reference=False).standings
+        assert [(str(row.position), row.label) for row in standings.rows] == [("1=", "a"), ("1=", "c"), ("3 ", "b")]
+        assert [row.rank for row in standings.rows] == pytest.approx([5 / 3, 5 / 3, 8 / 3])
+        assert standings.rows[0].rank == standings.rows[1].rank
+        first, second = standings.duels[0].first, standings.duels[0].second
+        assert (standings.rows[first].label, standings.rows[second].label) == ("a", "c")
+
+
+def small_cell(task: int, searcher: str, losses: list[float]) -> CellSummary:
+    number = len(losses)
+    return CellSummary(
+        CellInfo(f"{task}{searcher}", DATASETS[task], "forest", searcher, "none", constraints=False, fold=0),
+        searches=number,
+        row_ids=tuple(range(number)),
+        tries=(1,) * number,
+        successes=(1,) * number,
+        loss=tuple(losses),
+        objective_value=tuple(losses),
+        seconds=(None,) * number,
+        queries=(None,) * number,
     )
-    assert make_board(eight, registry).standings.notes == ()
+
+
+@given(st.lists(st.permutations([0, 1, 2]), min_size=6, max_size=6))
+def test_rows_stand_in_the_order_of_their_positions_whatever_ties(orders: list[list[int]]) -> None:
+    losses = places(*(np.array(orders[at : at + 3]).T.tolist() for at in (0, 3)))
+    cells = [small_cell(task, "abc"[searcher], own) for (task, searcher), own in losses.items()]
+    standings = make_board(cells, REGISTRY, need_reference=False).standings
+    placed = [(row.position.number if row.position else 0, row.label) for row in standings.rows]
+    assert placed == sorted(placed)
+    for before, row in pairwise(standings.rows):
+        assert before.rank is not None
+        assert row.rank is not None
+        assert (row.rank - before.rank > 1e-9) == (row.position != before.position)
+
+
+def robust_cell(
+    cell: MakeCell, searcher: str, losses: list[float | None], values: list[float | None], **fields: Any
+) -> CellSummary:
+    return cell(losses, searcher=searcher, objective="ck", objective_value=tuple(values), **fields)
+
+
+def test_ranks_and_wins_go_by_the_objective_value_and_the_loss_stays_the_loss(
+    cell: MakeCell, registry: Registry
+) -> None:
+    cells = [
+        robust_cell(cell, "cogs", [0.1, 0.2], [0.5, 0.6]),
+        robust_cell(cell, "lore", [0.2, 0.3], [0.4, 0.4]),
+    ]
+    standings = make_board(cells, registry).standings
+    assert [(row.label, row.rank, row.wins) for row in standings.rows] == [("lore", 1.0, 1), ("cogs", 2.0, 0)]
+    lore, cogs = standings.rows
+    # Best known values: 0.4, 0.4; best known losses: 0.1, 0.2.
+    assert lore.objective == Score(0.0, 2, 2, 1)
+    assert cogs.objective.value == pytest.approx(1.1 / 0.8 - 1)
+    assert cogs.loss.value == 0.0
+    assert lore.loss.value == pytest.approx(0.5 / 0.3 - 1)
+    assert standings.robust
+    result = cogs.results[0]
+    assert result is not None
+    assert (result.loss, result.objective) == (pytest.approx(0.15), pytest.approx(0.55))
+    assert result.objective_against_best == pytest.approx(1.1 / 0.8 - 1)
+    assert [(duel.wins, duel.losses) for duel in standings.duels] == [(1, 0)]
+
+
+def test_the_objective_of_objective_none_is_the_loss(eight: list[CellSummary], registry: Registry) -> None:
+    standings = make_board(eight, registry).standings
+    assert not standings.robust
+    assert [row.objective for row in standings.rows] == [row.loss for row in standings.rows]
+
+
+def test_a_white_box_counts_among_the_best_known_under_every_objective(cell: MakeCell, registry: Registry) -> None:
+    cells = [
+        robust_cell(cell, "cogs", [0.2], [0.3]),
+        robust_cell(cell, "lore", [0.2], [0.4]),
+        robust_cell(cell, "peek", [0.1], [0.6]),  # the closest, and the least robust
+    ]
+    found = rows(make_board(cells, registry).standings)
+    assert found["cogs"].objective.value == 0.0
+    assert found["peek [white-box]"].objective.value == pytest.approx(1.0)
+    assert found["cogs"].loss.value == pytest.approx(1.0)
+
+
+def test_a_difference_that_matters_to_no_one_is_a_tie(cell: MakeCell, registry: Registry) -> None:
+    losses = {"cogs": 0.1, "lore": 0.1 + 1e-9, "grow": 0.101}
+    cells = [cell([loss] * 3, dataset=name, searcher=one) for name in DATASETS for one, loss in losses.items()]
+    standings = make_board(cells, registry).standings
+    assert [(str(row.position), row.label, row.rank, row.wins) for row in standings.rows] == [
+        ("1=", "cogs", 1.5, 8),
+        ("1=", "lore", 1.5, 8),
+        ("3 ", "grow", 3.0, 0),
+    ]
+    assert [(duel.wins, duel.losses, duel.ties) for duel in standings.duels] == [(0, 0, 8), (8, 0, 0), (8, 0, 0)]
+    exact = make_board(cells, registry, tolerance=Tolerance(0)).standings
+    assert [(row.label, row.rank, row.wins) for row in exact.rows] == [
+        *(("cogs", 1.0, 8), ("lore", 2.0, 0), ("grow", 3.0, 0)),
+    ]
+    assert (standings.tolerance, exact.tolerance) == (Tolerance(0.001), Tolerance(0))
+
+
+def test_a_task_whose_results_lack_objective_values_is_ranked_by_the_loss_and_that_is_said(
+    cell: MakeCell, registry: Registry
+) -> None:
+    cells = [
+        robust_cell(cell, "cogs", [0.1, 0.2], [None, None], fold=3),
+        robust_cell(cell, "lore", [0.2, None], [0.05, None], fold=3),
+        robust_cell(cell, "cogs", [0.1], [0.5], dataset="wine"),
+        robust_cell(cell, "lore", [0.2], [0.4], dataset="wine"),
+    ]
+    board = make_board(cells, registry)
+    by_task = {row.label: [result.rank if result else None for result in row.results] for row in board.standings.rows}
+    assert by_task == {"cogs": [1.0, 2.0], "lore": [2.0, 1.0]}  # credit by the loss, wine by the objective
+    assert [view.by_loss for view in board.standings.tasks] == [True, False]
+    assert board.cautions == (
+        "ranked by the loss, not by the objective: 1 task, since the results of 1 cell have no objective value, as in "
+        "records of early versions: cogs on credit, random-forest, objective ck, constraints off, fold 3",
+    )
+    plain = make_board([cell([0.1], objective_value=(None,)), cell([0.2], searcher="lore")], registry)
+    assert plain.cautions == ()  # under objective none the loss is what is asked for
+
+
+def test_white_boxes_are_ranked_in_a_table_of_their_own_over_the_tasks_that_all_can_do(
+    eight: list[CellSummary], cell: MakeCell, registry: Registry
+) -> None:
+    peeks = [cell([0.05, 0.1], dataset=name, searcher="peek") for name in DATASETS]
+    able, unable = DATASETS[:5], DATASETS[5:]
+    gazes = [cell([0.1, 0.4], dataset=name, searcher="gaze", white_box=True) for name in able]
+    skipped = [cell(dataset=name, searcher="gaze", white_box=True, skipped="no gradients") for name in unable]
+    alone = make_board(eight, registry).standings
+    board = make_board([*eight, *peeks, *gazes, *skipped], registry)
+    main, white = board.parts
+    assert board.standings is main
+    assert board.white_standings is white
+    assert (main.title, main.white, white.title, white.white) == ("black boxes", False, "white boxes", True)
+    assert [(row.label, row.rank, row.wins) for row in main.rows] == [
+        (row.label, row.rank, row.wins) for row in alone.rows
+    ]
+    assert [row.label for row in white.rows] == ["peek [white-box]", "gaze [white-box]"]
+    assert [(row.state, row.rank, row.wins) for row in white.rows] == [
+        (State.RANKED, 1.0, 5),
+        (State.RANKED, 2.0, 0),
+    ]
+    assert [view.task.dataset for view in white.in_play] == able
+    # 0.1 + 0.4 where peek has 0.05 + 0.1, the best known of all; cogs has 0.1 + 0.2.
+    assert white.rows[1].loss.value == pytest.approx(0.5 / 0.15 - 1)
+    assert (white.cells, white.ran, white.skipped) == (10, 10, 0)
+    assert main.cells == 24 + 16  # the headline counts every cell
+
+
+def test_white_boxes_that_share_no_task_stay_lines_of_reference(
+    eight: list[CellSummary], cell: MakeCell, registry: Registry
+) -> None:
+    peeks = [cell([0.05, 0.1], dataset=DATASETS[0], searcher="peek")]
+    peeks += [cell(dataset=name, searcher="peek", skipped="no trees") for name in DATASETS[1:]]
+    gazes = [cell(dataset=DATASETS[0], searcher="gaze", white_box=True, skipped="no gradients")]
+    gazes += [cell([0.1, 0.1], dataset=name, searcher="gaze", white_box=True) for name in DATASETS[1:]]
+    board = make_board([*eight, *peeks, *gazes], registry)
+    assert board.white_standings is None
+    (main,) = board.parts
+    assert [(row.label, row.state) for row in main.rows[3:]] == [
+        ("gaze [white-box]", State.WHITE_BOX),
+        ("peek [white-box]", State.WHITE_BOX),
+    ]
+
+
+def test_white_boxes_alone_have_one_table(cell: MakeCell, registry: Registry) -> None:
+    cells = [cell([0.1], searcher="peek"), cell([0.2], searcher="gaze", white_box=True)]
+    board = make_board(cells, registry, need_reference=False)
+    (only,) = board.parts
+    assert [(row.label, row.rank) for row in only.rows] == [("peek [white-box]", 1.0), ("gaze [white-box]", 2.0)]
+    assert board.standings is board.white_standings is only
+
+
+def test_each_part_of_a_divided_board_has_both_tables(
+    eight: list[CellSummary], cell: MakeCell, registry: Registry
+) -> None:
+    white = [cell([0.1, 0.1], dataset=name, searcher="peek") for name in DATASETS[:2]]
+    white += [cell([0.2, 0.2], dataset=DATASETS[0], searcher="gaze", white_box=True)]
+    board = make_board([*eight, *white], registry, group_by=GroupBy.DATASET)
+    assert [part.title for part in board.parts][:3] == [
+        *("data set data-0, black boxes", "data set data-0, white boxes", "data set data-1"),
+    ]
+    assert board.white_standings is None
 
 
 def test_one_black_box_beside_a_white_box_is_not_ranked(cell: MakeCell, registry: Registry) -> None:
@@ -161,7 +377,7 @@ def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: Ma
     row = rows(board.standings)["dice"]
     assert (row.state, row.position, row.rank, row.complete, row.missing) == (State.NOT_RANKED, None, None, 3, 5)
     assert row.found == Count(6, 6)
-    assert row.why == "it was asked all points that count in 3 of 8 tasks"
+    assert row.why == "it ran on all points that count in 3 of 8 tasks"
     assert board.standings.notes == (
         "not ranked, since they were not asked all points of all 8 tasks: dice has 3",
         "cells that others have and that were not run: dice 5",
@@ -183,14 +399,14 @@ def test_one_task_has_ranks_without_an_interval(cell: MakeCell, registry: Regist
     standings = make_board([cell([0.1, 0.4]), cell([0.2, 0.3], searcher="lore")], registry).standings
     assert [row.rank for row in standings.rows] == [1.5, 1.5]
     assert [row.interval for row in standings.rows] == [None, None]
-    assert [str(row.position) for row in standings.rows] == ["1 ", "1 "]
-    assert standings.verdict == "too few tasks to compare: 1 task, 6 are needed"
+    assert [str(row.position) for row in standings.rows] == ["1=", "1="]
+    assert standings.verdict == "too few tasks for a test: 1 task; 2 searchers need 6"
 
 
 def test_where_nobody_found_anything_nobody_is_ranked(cell: MakeCell, registry: Registry) -> None:
     empty = [cell([None, None], dataset=name, searcher=one) for name in DATASETS for one in ("cogs", "lore")]
     standings = make_board(empty, registry).standings
-    assert standings.verdict == "none of those who could be ranked found anything: nobody is ranked"
+    assert standings.verdict == "none of the searchers that could be ranked found anything: no searcher is ranked"
     assert [(row.state, row.position, row.rank, row.wins) for row in standings.rows] == [
         (State.NOT_RANKED, None, None, None)
     ] * 2
@@ -206,7 +422,7 @@ def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, regis
     assert [row.wins for row in standings.rows] == [1, 0, 0]
     assert [str(row.position).strip() for row in standings.rows] == ["1", "2=", "2="]
     assert standings.notes[0] == (
-        "tasks that tell nobody apart and nobody wins, since no ranked searcher found anything: "
+        "tasks without a winner, since no ranked searcher found anything: "
         + "; ".join(f"{name}, random-forest, objective none, constraints off" for name in DATASETS[:3])
         + "; and 4 more"
     )
@@ -214,7 +430,7 @@ def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, regis
 
 def test_nothing_in_common_says_so(cell: MakeCell, registry: Registry) -> None:
     standings = make_board([cell([0.1]), cell([0.2], dataset="wine", searcher="lore")], registry).standings
-    assert standings.verdict == "no point was asked of more than half of the searchers: nobody is ranked"
+    assert standings.verdict == "no point was searched by more than half of the searchers: no searcher is ranked"
     assert [row.state for row in standings.rows] == [State.NOT_RANKED, State.NOT_RANKED]
     assert [row.found for row in standings.rows] == [Count(1, 1), Count(1, 1)]
 

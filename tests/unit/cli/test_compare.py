@@ -89,7 +89,15 @@ def test_json_and_csv_hold_every_point(compare: Compare) -> None:
     assert len(lines) == len(content["points"]) == content["all"]["points"] == 8
     for line, point in zip(lines, content["points"], strict=True):
         assert float(line["first_loss"]) == point["first_loss"]
+        first, second = point["first_loss"], point["second_loss"]
+        assert (point["first_value"], point["second_value"]) == (first, second)  # under objective none
+        tie = abs(first - second) <= max(0.001 * min(first, second), 0.0001)
+        assert point["outcome"] == ("tie" if tie else "win" if first < second else "loss")
+    assert content["tie"] == {"relative": 0.001, "absolute": 0.0001}
+    exact = json.loads(compare("toy-both", "toy-dice", "--results", "one", "--tie", "0", "--format", "json").stdout)
+    for point in exact["points"]:
         assert point["outcome"] == ("win" if point["first_loss"] < point["second_loss"] else "loss")
+    assert exact["all"]["ties"] == 0 < content["all"]["ties"]
     assert content["all"]["wins"] == sum(point["outcome"] == "win" for point in content["points"])
     reverse = json.loads(compare("toy-dice", "toy-both", "--results", "one", "--format", "json").stdout)["all"]
     assert (reverse["wins"], reverse["losses"]) == (content["all"]["losses"], content["all"]["wins"])

@@ -35,7 +35,7 @@ def test_the_overall_table(board: Board) -> None:
     # the best losses are 0.2 and 0.2, lore's 0.3 and 0.2
     assert ["1", "cogs", "3", "100.0%", "1.2", "+0%", "1", "0.50", "100"] in lines
     assert ["2", "lore", "2", "66.7%", "1.8", "+25%", "0", "0.50", "100"] in lines
-    assert "Note: too few tasks to compare: 1 task, 6 are needed" in result.output
+    assert "Note: too few tasks for a test: 1 task; 2 searchers need 6" in result.output
     assert (
         "Note: tasks in no rank, since half of the searchers or fewer were asked them: credit, random-" in result.output
     )

@@ -42,12 +42,14 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
         entrant=Entrant(name),
         state=State.RANKED,
         why="",
-        position=Position(number, shared=number == 1),
+        position=Position(number, shared=False),
+        group="b" if number == 3 else "a",
         rank=rank,
         interval=(rank - 0.3, rank + 0.3),
         wins=0,
         found=Count(found, 20_000),
         loss=Score(loss, 15_204, 20_000, 20),
+        objective=Score(1.5 * loss, 15_204, 20_000, 20),
         mean_loss=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
         comparison=lambda: None,
         spending=Spending(20_000, 0.7, 101_000.0, 0.0),
@@ -66,10 +68,12 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
 @pytest.fixture
 def sample(board: Board) -> Leaderboard:
     """The example that the layout was agreed on."""
-    dice = replace(standing("dice-a", 4, 4.0, 380, 0.0, 0.0), state=State.NOT_RANKED, rank=None, interval=None)
+    dice = replace(
+        standing("dice-a", 4, 4.0, 380, 0.0, 0.0), state=State.NOT_RANKED, rank=None, interval=None, group=""
+    )
     rows = (
         standing("sparse-sweep", 1, 1.3, 19_998, 0.0, 0.91, wins=17, spending=Spending(1, 0.08, 1900.0, 0.0)),
-        standing("cogs", 1, 1.9, 19_990, 0.04, 0.9, wins=3),
+        standing("cogs", 2, 1.9, 19_990, 0.04, 0.9, wins=3),
         standing("growing-spheres", 3, 3.4, 14_020, 0.88, 0.72, spending=Spending(1, 1.2, 94_000.0, 0.0)),
         replace(dice, position=None, found=Count(380, 400), spending=Spending(400, 31.0, 3100.0, 0.0)),
     )
@@ -99,7 +103,10 @@ def test_the_layout_is_the_agreed_one(sample: Leaderboard, golden: Path) -> None
 
 @pytest.mark.parametrize(
     ("width", "last"),
-    [(100, "rows"), (90, "s/search"), (80, "wins"), (70, "loss"), (60, "95% interval"), (45, "rank")],
+    [
+        *((110, "rows"), (100, "s/search"), (90, "wins"), (80, "loss"), (70, "objective"), (60, "interval")),
+        (45, "rank"),
+    ],
 )
 def test_columns_of_least_use_are_left_out_from_the_right(sample: Leaderboard, width: int, last: str) -> None:
     lines = [line.text for line in sample.lines(width)]
@@ -110,8 +117,34 @@ def test_columns_of_least_use_are_left_out_from_the_right(sample: Leaderboard, w
 
 
 def test_what_had_no_room_is_named_as_columns_are_asked_for(sample: Leaderboard) -> None:
-    (line,) = [line.text for line in sample.lines(80) if line.text.startswith("more")]
-    assert line.split(maxsplit=1)[1] == "no room here for seconds, queries: `--columns` says what to show"
+    text = " ".join(line.text for line in sample.lines(80)).partition("more ")[2].split()
+    assert " ".join(text).startswith("no room here for k-robustness, wins, seconds, queries: `--columns` says what to")
+
+
+def test_the_objective_is_shown_where_a_task_has_another_than_the_loss() -> None:
+    cells = [summary(name, (0.1, 0.2)) for name in ("cogs", "lore")]
+    assert "objective  loss" not in text_of(*cells)
+    robust = [replace(cell, info=replace(cell.info, objective="ck")) for cell in cells]
+    assert "objective  loss" in text_of(*robust)
+    assert "of ranks by the objective value" in text_of(*robust)
+    assert "of ranks by the loss; values within 0.1 % or 0.0001 of the best are ties" in " ".join(
+        text_of(*cells).split()
+    )
+
+
+def test_both_tables_are_laid_out_each_with_its_title() -> None:
+    white = [
+        summary(
+            name, (loss, loss), info=CellInfo("0" * 32, "wine", "random-forest", name, "none", False, 0, white_box=True)
+        )
+        for name, loss in (("exact", 0.05), ("gradient", 0.06))
+    ]
+    text = text_of(*(summary(name, (0.1, 0.2)) for name in ("cogs", "lore")), *white)
+    black, apart = text.index("black boxes"), text.index("white boxes")
+    assert black < text.index("cogs") < text.index("lore") < apart
+    assert apart < text.index("exact [white-box]") < text.index("gradient [white-box]")
+    assert text.count("exact [white-box]") == 1
+    assert "objective none, constraints off (each of the white boxes can do it)" in " ".join(text.split())
 
 
 def test_the_gap_to_the_optimum_has_the_unit_of_the_loss(sample: Leaderboard) -> None:
@@ -134,7 +167,7 @@ def test_sorting_renumbers_nothing(sample: Leaderboard) -> None:
         start = next(i for i, line in enumerate(lines) if line.lstrip().startswith("searcher")) + 2
         return [line.split()[:2] for line in lines[start : start + 4]]
 
-    sweep, cogs, spheres, dice = ["1=", "sparse-sweep"], ["1=", "cogs"], ["3", "growing-spheres"], ["-", "dice-a"]
+    sweep, cogs, spheres, dice = ["1", "sparse-sweep"], ["2", "cogs"], ["3", "growing-spheres"], ["-", "dice-a"]
     assert order("found") == [sweep, cogs, dice, spheres]  # the greatest share first
     assert order("seconds") == [sweep, cogs, spheres, dice]
     assert order("queries") == [sweep, dice, spheres, cogs]
