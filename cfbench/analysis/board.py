@@ -13,6 +13,7 @@ from cfbench.analysis.contest import Contest, make_contest
 from cfbench.analysis.groups import Group, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.measurements import measured_in_part
+from cfbench.analysis.notes import Kind, Note, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.rows import Row, rows_of_task
@@ -57,8 +58,8 @@ class Board:
         The seeds of the studies.
     mark : str
         Digest of the cells' keys: equal for boards of the same cells.
-    said : tuple of str
-        What a reader should know before comparing rows, the comparison metric's own complaints aside.
+    said : tuple of Note
+        What a reader should know before comparing rows, except the comparison metric's own complaints.
     """
 
     standings: Standings
@@ -74,7 +75,7 @@ class Board:
     unfinished: int
     seeds: tuple[int, ...]
     mark: str
-    said: tuple[str, ...]
+    said: tuple[Note, ...]
 
     @property
     def tolerance(self) -> Tolerance:
@@ -101,9 +102,12 @@ class Board:
         return tuple(row for groups in tasks.values() for row in rows_of_task(groups, self.relatives, self.white_boxes))
 
     @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a reader should know before comparing rows; what the comparison metric did wrong, once it was asked."""
-        return (*self.said, *self.relatives.yardstick.complaints)
+    def cautions(self) -> tuple[Note, ...]:
+        """What a reader should know before comparing rows, by importance.
+
+        What the comparison metric did wrong is among it once it was computed.
+        """
+        return tuple(in_order([*self.said, *notes_as(Kind.REFERENCE, self.relatives.yardstick.complaints)]))
 
     def by_task(self) -> dict[Task, list[Row]]:
         """The rows of each task, in order."""
@@ -168,7 +172,8 @@ def make_board(
     groups = group_cells(cells)
     notes: list[str] = []
     if unfinished:
-        notes.append(f"unfinished cells, whose searches under way are in no number yet: {unfinished:,}")
+        text = f"unfinished cells, whose searches under way are in no number yet: {unfinished:,}"
+        notes.append(Note(Kind.UNFINISHED, text))
     try:
         label = resolve_reference(reference, groups)
     except UnknownNameError as error:
@@ -217,12 +222,12 @@ def make_board(
         seeds=tuple(sorted({cell.content["seed"] for cell in cells if "seed" in cell.content})),
         mark=digest_of(sorted(cell.info.key for cell in cells)),
         said=(
-            *notes,
+            *notes_as(Kind.REFERENCE, notes),
             *cautions(groups),
             *compared_by_loss(contest),
-            *remarks,
-            *measurements.complaints,
-            *measured_in_part(measurements, cells),
+            *notes_as(Kind.UNFOUND, remarks),
+            *notes_as(Kind.METRICS, measurements.complaints),
+            *notes_as(Kind.METRICS, measured_in_part(measurements, cells)),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What a reader should know before comparing the rows of a board, a sentence each."""
+"""What a reader should know of the cells before comparing the rows of a board, a note each."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cfbench.analysis.contest import Contest
 from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.analysis.notes import Kind, Note, listing
 from cfbench.counts import plural
 from cfbench.harness.store.summary import CellSummary
 from cfbench.outcome import Status
-
-SHOWN = 3
-"""How many cases of one caution are named; the others are counted."""
 
 ENTRIES = ("dataset", "model", "searcher", "objective")
 """The parts of a cell that have versions of their own; `CellInfo.versions` and `CellInfo` name them alike."""
 
 
-def cautions(groups: Sequence[Group]) -> list[str]:
-    """Return every caution that applies to the groups of a board, the gravest first."""
+def cautions(groups: Sequence[Group]) -> list[Note]:
+    """Return every caution that applies to the groups of a board."""
     cells = [cell for group in groups for cell in group.cells]
     by_task: dict[Task, list[Group]] = defaultdict(list)
     for group in groups:
         if group.ran:
             by_task[group.task].append(group)
-    found = [
+    return [
         *_failed(cells),
         *_fingerprints(cells),
         *_versions(cells),
@@ -34,10 +32,9 @@ def cautions(groups: Sequence[Group]) -> list[str]:
         *_abnormal(groups),
         *_skipped(cells),
     ]
-    return [" ".join(sentence.split()) for sentence in found]
 
 
-def compared_by_loss(contest: Contest) -> list[str]:
+def compared_by_loss(contest: Contest) -> list[Note]:
     """Say which tasks are ranked by the loss, since cells have no objective values, and which cells these are."""
     cells = [cell for arena in contest.arenas for cell in arena.without_values]
     if not cells:
@@ -49,10 +46,8 @@ def compared_by_loss(contest: Contest) -> list[str]:
         task = Task(info.dataset, info.model, info.objective, info.constraints)
         folds[f"{info.searcher} on {task}, fold"].append(cell.info.fold)
     cases = [f"{name} {spans(numbers)}" for name, numbers in folds.items()]
-    return [
-        f"ranked by the loss, not by the objective: {plural(tasks, 'task')}, since the results of "
-        f"{plural(len(cells), 'cell')} have no objective value, as in records of early versions: {_listing(cases)}"
-    ]
+    start = f"ranked by the loss in {plural(tasks, 'task')}, as objective values are missing: "
+    return [Note(Kind.OTHER_VALUES, start + "; ".join(cases))]  # all: a terminal cuts it
 
 
 def spans(numbers: Iterable[int]) -> str:
@@ -72,38 +67,34 @@ def spans(numbers: Iterable[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
-def _listing(cases: Sequence[str]) -> str:
-    rest = len(cases) - SHOWN
-    return "; ".join(cases[:SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
+def _failed(cells: Iterable[CellSummary]) -> list[Note]:
+    reasons = [(cell, f"{cell.info.dataset}, {cell.info.model}: {cell.failure}") for cell in cells if cell.failure]
+    return _by_reason(Kind.FAILED, "failed", reasons)
 
 
-def _failed(cells: Iterable[CellSummary]) -> list[str]:
-    return _by_reason(
-        [(cell, f"{cell.info.dataset}, {cell.info.model}: {cell.failure}") for cell in cells if cell.failure],
-        "cells that failed, so that they are in no number (the same study runs them again)",
-        "cells that failed when they ran last; what was finished before counts (the same study runs them again)",
-    )
+def _skipped(cells: Iterable[CellSummary]) -> list[Note]:
+    reasons = [
+        # A reason mostly begins with the searcher's own name.
+        (
+            cell,
+            cell.skipped if bare_name(cell.info.searcher) in cell.skipped else f"{cell.info.searcher}: {cell.skipped}",
+        )
+        for cell in cells
+        if cell.skipped
+    ]
+    return _by_reason(Kind.SKIPPED, "skipped", reasons)
 
 
-def _skipped(cells: Iterable[CellSummary]) -> list[str]:
-    return _by_reason(
-        [(cell, f"{cell.info.searcher}: {cell.skipped}") for cell in cells if cell.skipped],
-        "cells that were skipped",
-        "cells that were skipped when they ran last; what was finished before counts",
-    )
+def _by_reason(kind: Kind, what: str, reasons: Sequence[tuple[CellSummary, str]]) -> list[Note]:
+    """Count reasons, a note each, apart for cells without results and for those with results of an earlier run."""
+    counts = Counter((cell.has_results, reason) for cell, reason in reasons)
+    return [
+        Note(kind, f"{plural(count, 'cell')} {what}{', earlier results count' if earlier else ''}: {reason}")
+        for (earlier, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1]))
+    ]
 
 
-def _by_reason(reasons: Sequence[tuple[CellSummary, str]], lost: str, older: str) -> list[str]:
-    """Count reasons apart for cells without results (`lost`) and for those with results of an earlier run."""
-    found = []
-    for sentence, has_results in ((lost, False), (older, True)):
-        counts = Counter(reason for cell, reason in reasons if cell.has_results is has_results)
-        if counts:
-            found.append(f"{sentence}: {_listing([f'{count} of {reason}' for reason, count in counts.most_common()])}")
-    return found
-
-
-def _fingerprints(cells: Iterable[CellSummary]) -> list[str]:
+def _fingerprints(cells: Iterable[CellSummary]) -> list[Note]:
     models: dict[tuple[str, str, int], set[str]] = defaultdict(set)
     for cell in cells:
         models[cell.info.dataset, cell.info.model, cell.info.fold].update(cell.fingerprints)
@@ -114,10 +105,10 @@ def _fingerprints(cells: Iterable[CellSummary]) -> list[str]:
     ]
     if not cases:
         return []
-    return [f"searches of one fold met differently fitted models, so they are not strictly alike: {_listing(cases)}"]
+    return [Note(Kind.OTHER_MODELS, listing(cases, start="searchers met differently fitted models: "))]
 
 
-def _versions(cells: Iterable[CellSummary]) -> list[str]:
+def _versions(cells: Iterable[CellSummary]) -> list[Note]:
     versions: dict[tuple[str, str], set[str]] = defaultdict(set)
     for cell in cells:
         for part, version in cell.info.versions.items():
@@ -128,55 +119,57 @@ def _versions(cells: Iterable[CellSummary]) -> list[str]:
         for (part, name), known in sorted(versions.items())
         if len(known) > 1
     ]
-    return [f"versions are mixed: {_listing(cases)}"] if cases else []
+    return [Note(Kind.VERSIONS, listing(cases, start="versions are mixed: "))] if cases else []
 
 
-def _setups(groups: Iterable[Group]) -> list[str]:
+def _setups(groups: Iterable[Group]) -> list[Note]:
     several = sorted({group.searcher for group in groups if group.setup})
     if not several:
         return []
-    return [f"cells of one label differ in more than the fold and stand in rows of their own: {_listing(several)}"]
+    return [Note(Kind.SETUPS, listing(several, start="several rows, as seeds, limits or versions differ: "))]
 
 
-def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[str]:
+def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
     """Say where searchers were not given the same: first folds, then points and repetitions in the folds of all."""
-    uneven: dict[str, dict[str, list[Task]]] = {what: defaultdict(list) for what in ("folds", "points", "repetitions")}
-    for task, groups in by_task.items():
+    uneven: dict[str, Counter[tuple[str, ...]]] = {what: Counter() for what in ("folds", "points", "repetitions")}
+    for groups in by_task.values():
         common = set.intersection(*(set(group.folds) for group in groups))
         if any(set(group.folds) != common for group in groups):
-            uneven["folds"][_view({group.label: spans(group.folds) for group in groups})].append(task)
+            uneven["folds"][_view({group.label: spans(group.folds) for group in groups})] += 1
         asked = {group.label: {place for place in group.points if place[0] in common} for group in groups}
         shared = set.intersection(*asked.values())
         if any(places != shared for places in asked.values()):
-            counts = {label: str(len(places)) for label, places in asked.items()}
-            uneven["points"][f"{_view(counts)} ({len(shared)} asked of all)"].append(task)
+            uneven["points"][_view({label: str(len(places)) for label, places in asked.items()})] += 1
         most = {group.label: {cell.repetitions for cell in group.ran if cell.info.fold in common} for group in groups}
         if len({frozenset(counts) for counts in most.values()}) > 1:
-            view = _view({label: spans(counts) or "0" for label, counts in most.items()})
-            uneven["repetitions"][view].append(task)
-    return [f"{what} differ between searchers: {_commonest(views)}" for what, views in uneven.items() if views]
+            uneven["repetitions"][_view({label: spans(counts) or "0" for label, counts in most.items()})] += 1
+    found = []
+    for what, views in uneven.items():
+        if views:
+            (view, _), *_ = views.most_common(1)  # many tasks are mostly uneven in one way
+            start = f"{what} differ in {views.total()} of {plural(len(by_task), 'task')}, mostly: "
+            found.append(
+                Note(Kind.UNEVEN, listing(view, start=start if len(views) > 1 else start.replace(", mostly", "")))
+            )
+    return found
 
 
-def _commonest(views: Mapping[str, Sequence[Task]]) -> str:
-    """Tell who had what in most of the tasks, and count the others: many are mostly uneven in one way."""
-    (view, tasks), *others = sorted(views.items(), key=lambda item: -len(item[1]))
-    example = f"{tasks[0]}: {view}" if len(tasks) == 1 else f"{view}, in {len(tasks)} tasks such as {tasks[0]}"
-    rest = sum(len(other) for _, other in others)
-    return example + (f"; and in {rest} more, otherwise" if rest else "")
-
-
-def _view(views: Mapping[str, str]) -> str:
-    """Say who has what; what most of many have is said once."""
+def _view(views: Mapping[str, str]) -> tuple[str, ...]:
+    """Say who has what; what most of many have is said once, and first."""
     usual, count = Counter(views.values()).most_common(1)[0]
-    named = [f"{label} has {view}" for label, view in views.items() if count < 3 or view != usual]
-    return ", ".join([*named, *([f"the {count} others have {usual}"] if count >= 3 else [])])
+    named = [f"{label} {view}" for label, view in views.items() if count < 3 or view != usual]
+    return (*([f"{count} have {usual}"] if count >= 3 else []), *named)
 
 
-def _abnormal(groups: Iterable[Group]) -> list[str]:
+def _abnormal(groups: Iterable[Group]) -> list[Note]:
     ends: Counter[tuple[str, str]] = Counter()
     for group in groups:
         for cell in group.ran:
             for status in (Status.CRASHED, Status.TIMED_OUT, Status.INVALID):
                 ends[group.searcher, status.value] += cell.statuses.get(status.value, 0)
     cases = [f"{searcher} {count} {status}" for (searcher, status), count in ends.most_common() if count]
-    return [f"searches without a proper end, counted as not found: {_listing(cases)}"] if cases else []
+    return (
+        [Note(Kind.ABNORMAL, listing(cases, start="searches without a proper end count as not found: "))]
+        if cases
+        else []
+    )

@@ -1,4 +1,4 @@
-"""What searchers of a table were given alike, and what not, a sentence each."""
+"""What searchers of a table were given alike, and what not, a note each."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cfbench.analysis.contest import Contest
+from cfbench.analysis.notes import Kind, Note, listing
 from cfbench.analysis.scores import LEAST_FOUND, Losses
 from cfbench.analysis.standings import Basis, Standing, State
 from cfbench.harness.store.summary import CellSummary
-
-SHOWN = 3
-"""How many cases of one sentence are named; the others are counted."""
 
 
 def limits(cells: Iterable[CellSummary]) -> str:
@@ -23,30 +21,33 @@ def limits(cells: Iterable[CellSummary]) -> str:
     return ", ".join(filter(None, [rows, clock]))
 
 
-def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[str]:
-    """Say which tasks and points are in no rank, and who is not ranked for want of them."""
+def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[Note]:
+    """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
     found = []
     asked = [arena for arena in contest.arenas if arena.places]
     out = [arena.label for arena in asked if not arena.counted.any()]
     if out:
-        found.append(f"tasks in no rank, since half of the searchers or fewer were asked them: {listing(out)}")
+        found.append(Note(Kind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
     points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
     if points:
-        found.append(f"points in no rank, since half of the searchers or fewer were asked them: {points:,}")
+        found.append(
+            Note(Kind.POINTS_LEFT_OUT, f"points in no rank, as few searchers have results for them: {points:,}")
+        )
     found += _left_out(rows, losses)
     total = len(contest.in_play)
-    short = [f"{row.label} has {row.complete}" for row in rows if row.state is State.NOT_RANKED]
+    short = [f"{row.label} {row.complete}" for row in rows if row.state is State.NOT_RANKED]
     if short and any(row.state is State.RANKED for row in rows):
-        tasks = f"all {total:,} tasks" if total > 1 else "the task"
-        found.append(f"not ranked, since they were not asked all points of {tasks}: {', '.join(short)}")
+        start = f"not ranked, as points are missing (complete tasks of {total:,}): "
+        found.append(Note(Kind.NOT_RANKED, listing(short, start=start, join=", ")))
     lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
     if lacking:
-        found.append(f"cells that others have and that were not run: {', '.join(lacking)}")
+        start = "cells that others have and that were not run: "
+        found.append(Note(Kind.NOT_RUN, listing(lacking, start=start, join=", ")))
     return found
 
 
-def _left_out(rows: Sequence[Standing], losses: Losses) -> list[str]:
-    """Say who is ranked, and found too little for the others to be compared on it."""
+def _left_out(rows: Sequence[Standing], losses: Losses) -> list[Note]:
+    """Say which searchers are ranked, and found too little for the others to be compared on it."""
     weak = [
         f"{row.label} ({row.found.k:,} of {row.found.n:,})"
         for row in rows
@@ -54,10 +55,8 @@ def _left_out(rows: Sequence[Standing], losses: Losses) -> list[str]:
     ]
     if not weak or losses.basis is Basis.OWN_SUCCESSES:
         return []
-    return [
-        f"ranked, but in no loss and no metric, since less than {LEAST_FOUND:.0%} was found: {', '.join(weak)}; nobody "
-        "could be compared on the little that they solved"
-    ]
+    start = f"ranked, but in no loss and no metric, as less than {LEAST_FOUND:.0%} was found: "
+    return [Note(Kind.NO_LOSS, listing(weak, start=start, join=", "))]
 
 
 def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:
@@ -76,9 +75,3 @@ def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[
             others[view].append(searcher)
     written_out = "; ".join(f"{view} for {', '.join(searchers)}" for view, searchers in others.items())
     return f"{name} {usual}" + (f" ({written_out})" if others else "")
-
-
-def listing(cases: Sequence[str]) -> str:
-    """Name the first few of several cases, and count the others."""
-    rest = len(cases) - SHOWN
-    return "; ".join(cases[:SHOWN]) + (f"; and {rest} more" if rest > 0 else "")

@@ -10,8 +10,9 @@ import numpy as np
 from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
-from cfbench.analysis.fairness import limits, listing, unequal
+from cfbench.analysis.fairness import limits, unequal
 from cfbench.analysis.measured import Measurements
+from cfbench.analysis.notes import Kind, Note, listing
 from cfbench.analysis.positions import FEWEST, duels, fewest_units, group_letters, positions
 from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
@@ -69,7 +70,6 @@ def make_standings(
     rows.sort(key=desk.order)
     counted = contest.candidates if contest.white else contest.entrants
     cells = [cell for arena in contest.arenas for one in counted for cell in arena.cells_of(one)]
-    missing = sum(len(_missing(arena, one)) for arena in contest.in_play for one in counted)
     return Standings(
         title=title,
         rows=tuple(rows),
@@ -81,7 +81,7 @@ def make_standings(
         duels=() if desk.unranked else tuple(duels(desk.advantages, desk.units, tested=desk.tested)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
-        cells=len(cells) + missing,
+        cells=len(cells),
         ran=sum(cell.has_results for cell in cells),
         failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
@@ -168,13 +168,13 @@ class _Desk:
             return f"too few tasks for a test: {held}; {number} searchers need {fewest_units(number)}"
         return ""
 
-    def inseparable(self) -> list[str]:
+    def inseparable(self) -> list[Note]:
         """Say in which tasks no ranked searcher found anything."""
         if self.unranked or self.separating.all():
             return []
         found = zip(self.contest.in_play, self.separating, strict=True)
-        listed = listing([arena.label for arena, anybody in found if not anybody])
-        return [f"tasks without a winner, since no ranked searcher found anything: {listed}"]
+        labels = [arena.label for arena, anybody in found if not anybody]
+        return [Note(Kind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""

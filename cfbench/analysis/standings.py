@@ -15,6 +15,7 @@ from cfbench.analysis.aggregate import Median, Spending
 from cfbench.analysis.contest import Entrant
 from cfbench.analysis.groups import Task, bare_name
 from cfbench.analysis.measured import MetricColumn
+from cfbench.analysis.notes import Note
 from cfbench.analysis.positions import Duel, Position
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Tolerance
 
@@ -247,16 +248,15 @@ class Standings:
     metrics : tuple of MetricColumn
         What the rows' `metrics` are.
     cells, ran, failed, skipped : int
-        All cells, those that are missing for a comparison included; those with results; and those without that failed
-        or were skipped.
+        All cells of the record; those with results; and those without that failed or were skipped.
     limits : str
         Query budgets and time limits in words; empty where the record does not say.
     tolerance : Tolerance
         How far apart values may be that count as equal in ranks, wins and `duels`.
     white : bool
         Whether this is the table of the white boxes.
-    notes : tuple of str
-        What was not given alike, a sentence each.
+    notes : tuple of Note
+        What was not given alike.
     """
 
     title: str
@@ -276,7 +276,7 @@ class Standings:
     limits: str = ""
     tolerance: Tolerance = DEFAULT_TOLERANCE
     white: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def in_play(self) -> tuple[TaskView, ...]:
@@ -295,8 +295,8 @@ class Standings:
 
     @property
     def not_run(self) -> int:
-        """Cells with points that count that nobody has begun."""
-        return self.cells - self.ran - self.failed - self.skipped
+        """Cells that would be needed to rank every searcher, and that the record does not have."""
+        return sum(row.missing for row in self.rows)
 
     @property
     def searches(self) -> int | None:

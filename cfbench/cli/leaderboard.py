@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -58,6 +59,7 @@ DEFAULT_REFERENCE = "cogs"
     metavar="SEARCHER",
     help=f"The searcher whose loss the others are compared with.  [default: {DEFAULT_REFERENCE}]",
 )
+@click.option("--notes", "all_notes", is_flag=True, help="Show every note in full, not the first few.")
 @click.option("--with-published", is_flag=True, help="Show the record beside the published one.")
 @click.option("--protocol", default="", metavar="VERSION", help="Show cells of this version of the protocol alone.")
 @click.option(
@@ -89,6 +91,7 @@ def command(
     basis: str,
     tie: float | None,
     reference: str | None,
+    all_notes: bool,
     with_published: bool,
     protocol: str,
     form: str,
@@ -127,6 +130,7 @@ def command(
         tolerance=None if tie is None else Tolerance(tie),
         with_published=with_published,
     )
+    shown = replace(shown, all_notes=all_notes)
     for problem in shown.problems:
         tell("Warning", problem)
     if output is not None and form == "html":

@@ -18,12 +18,11 @@ def about(board: Board, record: str = "") -> str:
 
 
 def coverage(standings: Standings) -> str:
-    """Say how many cells of the whole grid are in the numbers, and where the others are."""
-    missing = {"failed": standings.failed, "skipped": standings.skipped, "not run": standings.not_run}
-    listed = ", ".join(f"{count:,} {what}" for what, count in missing.items() if count)
-    if not listed:
-        return plural(standings.ran, "cell")
-    return f"{standings.ran:,} of {plural(standings.cells, 'cell')} ({listed})"
+    """Say how many cells are in the numbers, as a run counts them: skipped ones are apart."""
+    cells = plural(standings.cells - standings.skipped, "cell")
+    if standings.failed:
+        cells = f"{standings.ran:,} of {cells} ({standings.failed:,} failed)"
+    return f"{cells}, {standings.skipped:,} skipped" if standings.skipped else cells
 
 
 def tasks_of(standings: Standings) -> str:

@@ -212,7 +212,15 @@ def leaderboard_of(
     if by:
         for part in board.parts:
             column_named(columns_of(part, labels, board.reference), by)
-    return Leaderboard(board, name, tuple(labels), by, tuple(record.problems), isinstance(record, Beside), registry)
+    return Leaderboard(
+        board,
+        name,
+        tuple(labels),
+        by,
+        tuple(record.problems),
+        with_published=isinstance(record, Beside),
+        registry=registry,
+    )
 
 
 def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | None = None) -> None:

@@ -41,6 +41,8 @@ class Leaderboard:
         What of the record could not be read.
     with_published : bool
         Whether the record stands beside the published one.
+    all_notes : bool
+        Whether text shows every note in full; otherwise the first few, a line each.
     registry : Registry
         What names metrics and data sets; by default, what is installed.
     """
@@ -51,12 +53,18 @@ class Leaderboard:
     by: str = ""
     problems: tuple[str, ...] = ()
     with_published: bool = False
+    all_notes: bool = False
     registry: Registry = field(default_factory=build_registry)
 
     @property
     def by_task(self) -> bool:
         """Whether what is shown are the tables of single tasks, not overall ones."""
         return self.board.group_by is GroupBy.TASK and not self.columns and not self.by
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before comparing rows, the most important first."""
+        return tuple(notes_of(self))
 
     def lines(self, width: int | None = None) -> list[Line]:
         """Lay it out in lines of text.
@@ -68,15 +76,16 @@ class Leaderboard:
         """
         keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
         if self.by_task:
-            return task_lines(self.board, self.record, width)
+            return task_lines(self.board, self.record, width, all_notes=self.all_notes)
         return standings_lines(
             self.board,
             self.record,
             width,
             names=self.columns,
             by=self.by,
-            notes=notes_of(self),
+            notes=self.notes,
             keep_all=keep_all,
+            all_notes=self.all_notes,
         )
 
     def render(self, form: str) -> str:

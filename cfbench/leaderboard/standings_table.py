@@ -18,6 +18,7 @@ from cfbench.analysis.selection import GroupBy
 from cfbench.analysis.standings import Basis, Standing, Standings
 from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
+from cfbench.leaderboard.notes import note_lines
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import (
     SIGNIFICANCE,
@@ -58,6 +59,7 @@ def standings_lines(
     by: str = "",
     notes: Sequence[str] = (),
     keep_all: bool = False,
+    all_notes: bool = False,
 ) -> list[Line]:
     """Lay out a board's overall tables: what they are of, each table, legend, cautions.
 
@@ -72,19 +74,21 @@ def standings_lines(
     by : str
         The column to sort by; by rank where empty.
     notes : sequence of str
-        What to know before comparing rows.
+        What to know before comparing rows, the most important first.
     keep_all : bool
         Whether tables may be wider than `width`, rather than lack columns.
+    all_notes : bool
+        Whether every note is shown in full, not the first few in a line each.
     """
     lines: list[Line] = []
-    remarks = [line for note in notes for line in wrapped(f"Note: {note}", width, "yellow", hanging=6)]
     table_width = sys.maxsize if keep_all else width
     tables = [_table(part, board.reference, table_width, names, by) for part in board.parts]
     end = max(cell_len(line.text) for table, _ in tables for line in table)
     left_out = dict.fromkeys(name for _, missing in tables for name in missing)
     if left_out and names:  # what was asked for
-        text = f"Note: columns that do not fit into {width} signs: {', '.join(left_out)}; `--format csv` has all"
-        remarks += wrapped(text, width, "yellow", hanging=6)
+        text = f"columns that do not fit into {width} signs: {', '.join(left_out)}; `--format csv` has all"
+        notes = [text, *notes]
+    remarks = note_lines(notes, width, whole=all_notes)
     lines += both_ends(about(board), coverage(board.standings), end, width, "bold")
     if not board.standings.ran:  # then nothing else is worth reading first
         lines, remarks = lines + remarks, []

@@ -136,6 +136,7 @@ def render_json(shown: Leaderboard) -> str:
         "failed": board.failed,
         "skipped": board.skipped,
         "unfinished": board.unfinished,
+        "notes": list(shown.notes),
         "cautions": list(board.cautions),
         "tables": [_table(part) for part in board.parts],
         "rows": rows,

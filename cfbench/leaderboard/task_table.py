@@ -14,6 +14,7 @@ from cfbench.analysis.cautions import spans
 from cfbench.analysis.rows import Row
 from cfbench.leaderboard.header import about, coverage
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
+from cfbench.leaderboard.notes import note_lines
 from cfbench.leaderboard.task_columns import Column, columns_for, table_of
 
 LONGEST_LABEL = 28
@@ -22,7 +23,7 @@ LONGEST_LABEL = 28
 INDENT = "  "
 
 
-def task_lines(board: Board, record: str, width: int) -> list[Line]:
+def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False) -> list[Line]:
     """Lay a board's tasks out in lines: what it is of, header, a block a task, legend, cautions."""
     columns, widths = _fitting(board, width)
     lines = both_ends(about(board, record), coverage(board.standings), width, width, "bold")
@@ -42,9 +43,7 @@ def task_lines(board: Board, record: str, width: int) -> list[Line]:
                 lines += [*wrapped(INDENT + label, width), Line(_row(["", *numbers], widths))]
     lines.append(Line(""))
     lines += explained([(column.title, column.legend) for column in columns if column.legend], width)
-    for caution in board.cautions:
-        lines += wrapped(f"Note: {caution}", width, "yellow", hanging=6)
-    return lines
+    return lines + note_lines(board.cautions, width, whole=all_notes)
 
 
 def _fitting(board: Board, width: int) -> tuple[list[Column], list[int]]:

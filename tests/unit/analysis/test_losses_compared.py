@@ -49,7 +49,7 @@ def test_losses_are_compared_among_those_that_found_at_least_half() -> None:
     assert round(rows["lore"].loss.value or 0, 9) == round(0.8 / 0.7 - 1, 9)
     assert rows["nelder-mead"].loss.value is None
     assert rows["nelder-mead"].rank is not None
-    assert any("since less than 50% was found: nelder-mead (1 of 4)" in note for note in standings.notes)
+    assert any("as less than 50% was found: nelder-mead (1 of 4)" in note for note in standings.notes)
 
 
 def test_own_successes_leave_nobody_out() -> None:

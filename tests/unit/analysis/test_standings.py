@@ -289,8 +289,8 @@ def test_a_task_whose_results_lack_objective_values_is_ranked_by_the_loss_and_th
     assert by_task == {"cogs": [1.0, 2.0], "lore": [2.0, 1.0]}  # credit by the loss, wine by the objective
     assert [view.by_loss for view in board.standings.tasks] == [True, False]
     assert board.cautions == (
-        "ranked by the loss, not by the objective: 1 task, since the results of 1 cell have no objective value, as in "
-        "records of early versions: cogs on credit, random-forest, objective ck, constraints off, fold 3",
+        "ranked by the loss in 1 task, as objective values are missing: "
+        "cogs on credit, random-forest, objective ck, constraints off, fold 3",
     )
     plain = make_board([cell([0.1], objective_value=(None,)), cell([0.2], searcher="lore")], registry)
     assert plain.cautions == ()  # under objective none the loss is what is asked for
@@ -379,10 +379,10 @@ def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: Ma
     assert row.found == Count(6, 6)
     assert row.why == "it ran on all points that count in 3 of 8 tasks"
     assert board.standings.notes == (
-        "not ranked, since they were not asked all points of all 8 tasks: dice has 3",
+        "not ranked, as points are missing (complete tasks of 8): dice 3",
         "cells that others have and that were not run: dice 5",
     )
-    assert (board.standings.cells, board.standings.ran, board.standings.not_run) == (32, 27, 5)
+    assert (board.standings.cells, board.standings.ran, board.standings.not_run) == (27, 27, 5)
     assert [result is not None for result in row.results] == [True] * 3 + [False] * 5
 
 
@@ -422,9 +422,8 @@ def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, regis
     assert [row.wins for row in standings.rows] == [1, 0, 0]
     assert [str(row.position).strip() for row in standings.rows] == ["1", "2=", "2="]
     assert standings.notes[0] == (
-        "tasks without a winner, since no ranked searcher found anything: "
-        + "; ".join(f"{name}, random-forest, objective none, constraints off" for name in DATASETS[:3])
-        + "; and 4 more"
+        f"tasks without a winner, as nothing was found: {DATASETS[0]}, random-forest, objective none, constraints off; "
+        "6 others"
     )
 
 
@@ -450,10 +449,7 @@ def test_what_finished_before_a_cell_failed_counts_and_the_failure_is_told(cell:
     cogs = rows(board.standings)["cogs"]
     assert (cogs.state, cogs.rank, cogs.found, cogs.failed) == (State.RANKED, 1.0, Count(2, 2), 1)
     assert (board.standings.ran, board.standings.failed) == (2, 0)
-    assert board.cautions == (
-        "cells that failed when they ran last; what was finished before counts (the same study runs them again): "
-        "1 of credit, random-forest: the worker died",
-    )
+    assert board.cautions == ("1 cell failed, earlier results count: credit, random-forest: the worker died",)
     (row, _) = board.rows
     assert (row.success.k, row.success.n, row.failed) == (2, 2, 1)
 

@@ -37,7 +37,8 @@ def test_the_overall_table(board: Board) -> None:
     assert ["2", "lore", "2", "66.7%", "1.8", "+25%", "0", "0.50", "100"] in lines
     assert "Note: too few tasks for a test: 1 task; 2 searchers need 6" in result.output
     assert (
-        "Note: tasks in no rank, since half of the searchers or fewer were asked them: credit, random-" in result.output
+        "Note: tasks in no rank, as few searchers did them: credit, random-forest, objective none, constr"
+        in result.output
     )
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.selection import GroupBy
 from cfbench.events import CellInfo
 from cfbench.harness.store.summary import CellSummary
+from cfbench.leaderboard.notes import note_lines
 from cfbench.leaderboard.shown import PIPED_WIDTH, Leaderboard
 from cfbench.leaderboard.terminal import show
 from cfbench.registry import build_registry
@@ -111,3 +114,40 @@ def test_an_output_without_the_signs_gets_others() -> None:
     stream.flush()
     assert b"???" in raw.getvalue()
     assert b"+-" in raw.getvalue()
+
+
+def test_a_terminal_has_the_first_five_notes_a_line_each() -> None:
+    notes = ["a" * 200, *(f"note {i}" for i in range(6))]
+    lines = [line.text for line in note_lines(notes, 80, whole=False)]
+    assert lines[0] == f"Note: {'a' * 71}..."
+    assert lines[1:5] == [f"Note: note {i}" for i in range(4)]
+    assert lines[5:] == ["Note: and 2 more: `--notes` shows all, `notes` of a board in Python"]
+    assert [line.text for line in note_lines(notes[1:3], 80, whole=False)] == ["Note: note 0", "Note: note 1"]
+    assert note_lines([], 80, whole=False) == []
+    (_, said) = note_lines(notes[:1], 80, whole=False)
+    assert said.text.startswith("Note: cut at ...: `--notes`")
+
+
+def test_all_notes_are_shown_in_full_where_they_are_wanted() -> None:
+    notes = ["word " * 40, *(f"note {i}" for i in range(6))]
+    text = " ".join(" ".join(line.text for line in note_lines(notes, 80, whole=True)).split())
+    assert text == " ".join([f"Note: {'word ' * 40}".strip(), *(f"Note: note {i}" for i in range(6))])
+
+
+@pytest.fixture
+def board_with_notes() -> Leaderboard:
+    names = [f"searcher-{i}" for i in range(8)]
+    infos = [CellInfo("0" * 32, "wine", "random-forest", name, "none", False, 0) for name in names]
+    skipped = [CellSummary(info, skipped=f"{info.searcher} cannot do it") for info in infos]
+    return board_of(solved("cogs"), solved("lore"), *skipped)
+
+
+def test_the_table_has_five_notes_and_json_has_all(board_with_notes: Leaderboard) -> None:
+    shown = [line for line in str(board_with_notes).splitlines() if line.startswith("Note: ")]
+    assert len(shown) == 6
+    assert shown[-1].startswith("Note: and 4 more")
+    whole = str(replace(board_with_notes, all_notes=True))
+    assert whole.count("Note: ") == 9
+    assert json.loads(board_with_notes.render("json"))["notes"] == list(board_with_notes.notes)
+    assert board_with_notes.notes[0] == "too few tasks for a test: 1 task; 2 searchers need 6"
+    assert board_with_notes.notes[1:] == tuple(f"1 cell skipped: searcher-{i} cannot do it" for i in range(8))
