@@ -50,7 +50,12 @@ class JudgedCell(CellSummary):
     measure: MetricId = ("", "", "")
 
 
-def board_cells(record: RecordReading, registry: Registry, values: PointValues | None = None) -> dict[str, CellSummary]:
+def board_cells(
+    record: RecordReading,
+    registry: Registry,
+    values: PointValues | None = None,
+    summaries: Mapping[str, CellSummary] | None = None,
+) -> dict[str, CellSummary]:
     """Return the summaries of a record's cells for a comparison, by key.
 
     Cells of objective ``none`` whose results were judged under another objective are there under both. They are left
@@ -64,8 +69,10 @@ def board_cells(record: RecordReading, registry: Registry, values: PointValues |
         It knows which searchers minimise the loss alone.
     values : PointValues, optional
         The record's, where they were read already.
+    summaries : mapping of str to CellSummary, optional
+        The record's, where they were read already.
     """
-    summaries = record.summaries()
+    summaries = record.summaries() if summaries is None else summaries
     values = record.point_values() if values is None else values
     judged: dict[str, JudgedCell] = {}
     sources: dict[str, CellSummary] = {}

@@ -32,18 +32,27 @@ class Losses:
         self._contest = contest
         self.basis = basis
         self._best_loss = {arena: _best_known(arena.losses) for arena in contest.in_play}
-        self._best_value = {arena: _best_known(arena.values) for arena in contest.in_play}
+        self._best_value = {
+            arena: self._best_loss[arena] if arena.values is arena.losses else _best_known(arena.values)
+            for arena in contest.in_play
+        }
         self.compared = [one for one in contest.ranked if _share_found(contest, one) >= LEAST_FOUND]
         """The ranked searchers that are compared, in the contest's order."""
         self.shared = {arena: _solved_by_all(arena, self.compared) for arena in contest.in_play}
-        """By task: which places count and were solved by everybody compared."""
+        """By task: which places count and were solved by every searcher compared."""
+        self._places: dict[tuple[Arena, Entrant], BoolArray] = {}
+        self._means: dict[tuple[bool, Arena, Entrant], float | None] = {}
 
     def places(self, arena: Arena, entrant: Entrant) -> BoolArray:
         """Return the places of a task over which an entrant's results are averaged."""
-        left_out = entrant in self._contest.ranked and entrant not in self.compared
-        if left_out and self.basis is not Basis.OWN_SUCCESSES:
-            return np.zeros_like(arena.counted)
-        return _places(arena, entrant, self.shared[arena], self.basis)
+        if (arena, entrant) not in self._places:
+            left_out = entrant in self._contest.ranked and entrant not in self.compared
+            if left_out and self.basis is not Basis.OWN_SUCCESSES:
+                found = np.zeros_like(arena.counted)
+            else:
+                found = _places(arena, entrant, self.shared[arena], self.basis)
+            self._places[arena, entrant] = found
+        return self._places[arena, entrant]
 
     def mean(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean loss over these places; None where there are none."""
@@ -51,6 +60,8 @@ class Losses:
 
     def mean_value(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean objective value over these places; None where there are none."""
+        if arena.values is arena.losses:
+            return self.mean(arena, entrant)
         return self._mean(arena.values, arena, entrant)
 
     def against_best(self, arena: Arena, entrant: Entrant) -> float | None:
@@ -59,6 +70,8 @@ class Losses:
 
     def value_against_best(self, arena: Arena, entrant: Entrant) -> float | None:
         """Return the mean objective value by the mean of the best known ones of the same places, less 1."""
+        if arena.values is arena.losses:
+            return self.against_best(arena, entrant)
         return self._against(self._best_value[arena], arena.values, arena, entrant)
 
     def score(self, entrant: Entrant) -> Score:
@@ -74,15 +87,18 @@ class Losses:
         return self._over_tasks(entrant, self.mean, fmean)
 
     def _mean(self, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant) -> float | None:
-        places = self.places(arena, entrant)
-        return float(results[entrant][places].mean()) if places.any() else None
+        at = results is arena.losses, arena, entrant
+        if at not in self._means:
+            places = self.places(arena, entrant)
+            self._means[at] = float(results[entrant][places].mean()) if places.any() else None
+        return self._means[at]
 
     def _against(
         self, best: FloatArray, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant
     ) -> float | None:
-        places = self.places(arena, entrant)
-        least = float(best[places].mean()) if places.any() else 0.0
-        return float(results[entrant][places].mean()) / least - 1 if least > 0 else None
+        mean = self._mean(results, arena, entrant)
+        least = 0.0 if mean is None else float(best[self.places(arena, entrant)].mean())
+        return None if mean is None or least <= 0 else mean / least - 1
 
     def _over_tasks(
         self,

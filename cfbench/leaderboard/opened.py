@@ -190,7 +190,7 @@ def leaderboard_of(
         reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
         raise RecordError("\n".join([str(reason), *record.problems]))
     values = record.point_values()
-    cells = board_cells(record, registry, values)
+    cells = board_cells(record, registry, values, summaries)
     selected = (selection or Selection()).of(cells.values())
     shown = {cell.info.key for cell in selected}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)

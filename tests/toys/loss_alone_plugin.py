@@ -118,6 +118,16 @@ def far(problem: Problem, rng: np.random.Generator) -> FloatArray:
     return with_margin(problem.x, FAR)
 
 
+def hair(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Return a row whose loss is larger by 1e-9: a margin's part of it is (1 / 2) (1 / 2) / 20."""
+    return with_margin(problem.x, NEAR + 8e-8)
+
+
+def worse(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Return a row whose loss is larger by 0.005, which is at least 1 % of any loss here."""
+    return with_margin(problem.x, NEAR + 0.4)
+
+
 def luck(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
     """Return a row of a random margin, and nothing in some searches."""
     margin = rng.uniform(-0.2, FAR)
@@ -149,6 +159,8 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     able = (Handles.CONSTRAINTS, Handles.OBJECTIVES)
     yield SearcherEntry(name="able-near", searcher=near, handles=able)
     yield SearcherEntry(name="able-far", searcher=far, handles=able)
+    yield SearcherEntry(name="able-hair", searcher=hair, handles=able)
+    yield SearcherEntry(name="able-worse", searcher=worse, handles=able)
     for function in (near, luck):
         yield SearcherEntry(name=f"alone-{function.__name__}", searcher=function, handles=[Handles.CONSTRAINTS])
     yield SearcherEntry(name="alone-both", searcher=both, handles=[Handles.CONSTRAINTS], returns_sets=True)

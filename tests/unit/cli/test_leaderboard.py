@@ -14,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from cfbench.analysis.ranks import DEFAULT_TOLERANCE
 from cfbench.cli import cli, main
 from cfbench.cli.leaderboard import command, names_in
 from cfbench.errors import CfbenchError, StudyError
@@ -40,6 +41,56 @@ def test_the_overall_table(board: Board) -> None:
         "Note: tasks in no rank, as few searchers did them: credit, random-forest, objective none, constr"
         in result.output
     )
+
+
+def test_mean_ranks_that_differ_in_the_last_bit_alone_make_a_board(tmp_path: Path) -> None:
+    # Places of three searchers at three points each, in two tasks: see the test of the same case on standings.
+    places = {
+        "wine": {"a": (0, 0, 0), "b": (2, 2, 2), "c": (1, 1, 1)},
+        "credit": {"a": (2, 2, 0), "b": (1, 1, 2), "c": (0, 0, 1)},
+    }
+    with Record.open(tmp_path / "results", write=True) as record:
+        for dataset, searchers in places.items():
+            for searcher, own in searchers.items():
+                write_cell(record, searcher, [0.1 + 0.01 * place for place in own], dataset=dataset)
+        stream = io.StringIO()
+        print_leaderboard(record, build_registry(), stream=stream)  # as a run does at its end
+    result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "results")])
+    assert result.exit_code == 0, result.output
+    rows = [line.split()[:2] for line in result.stdout.splitlines() if line[1:2].isdigit()]
+    assert rows == [["1=", "a"], ["1=", "c"], ["3", "b"]]
+    assert [line.split()[:2] for line in stream.getvalue().splitlines() if line[1:2].isdigit()] == rows
+
+
+@pytest.mark.parametrize("wrong", ["-0.1", "1", "1.5", "inf", "nan"])
+def test_a_tolerance_that_makes_no_sense_is_refused(board: Board, wrong: str) -> None:
+    result = board("--tie", wrong)
+    assert isinstance(result.exception, StudyError)
+    assert f"(--tie) is {float(wrong)!r}; it must be a number from 0" in str(result.exception)
+
+
+def test_the_tolerance_decides_and_is_in_every_rendering(board: Board) -> None:
+    # wine: cogs has 0.2, 0.4, 0.2 and lore 0.3, nothing, 0.2: with 60 % of the better value 0.2 and 0.3 are ties, too.
+    usual, loose = (json.loads(board("--format", "json", *more).stdout) for more in ((), ("--tie", "0.6")))
+    assert (usual["tie"], loose["tie"]) == (
+        {"relative": 0.001, "absolute": 0.0001},
+        {"relative": 0.6, "absolute": 0.06},
+    )
+    ranks = [[row["rank"] for row in content["tables"][0]["rows"]] for content in (usual, loose)]
+    assert ranks == [pytest.approx([3.5 / 3, 5.5 / 3]), pytest.approx([4 / 3, 5 / 3])]
+    for form, sentence in (
+        ("table", "values within 60 % or 0.06 of the best are ties"),
+        ("markdown", "values within 60 % or 0.06 of the best are ties"),
+        ("latex", r"values within 60 \% or 0.06 of the best are ties"),
+        ("csv", ",0.6,"),
+    ):
+        assert sentence in " ".join(board("--tie", "0.6", "--format", form).stdout.split())
+    assert "only equal values are ties" in " ".join(board("--tie", "0").stdout.split())
+
+
+def test_help_names_the_usual_tolerance(board: Board) -> None:
+    text = " ".join(CliRunner().invoke(cli, ["leaderboard", "--help"]).stdout.split())
+    assert f"[default: {DEFAULT_TOLERANCE.relative}]" in text
 
 
 def test_the_tables_of_single_tasks(board: Board) -> None:
