@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from cfbench.analysis.cautions import cautions, compared_by_loss
@@ -29,7 +29,7 @@ COMPARISON = "relative-loss"
 """The comparison metric that the board shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Board:
     """All that a rendering shows.
 
@@ -60,6 +60,10 @@ class Board:
         Digest of the cells' keys: equal for boards of the same cells.
     said : tuple of Note
         What a reader should know before comparing rows, except the comparison metric's own complaints.
+    measurements : Measurements
+        The metrics that are shown.
+    yours : frozenset of str
+        Keys of the cells that are the user's own, where these are shown next to published ones.
     """
 
     standings: Standings
@@ -76,6 +80,11 @@ class Board:
     seeds: tuple[int, ...]
     mark: str
     said: tuple[Note, ...]
+    measurements: Measurements = field(default_factory=Measurements)
+    yours: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<Board {self.mark[:7]}: {len(self.standings.rows)} searchers, {len(self.standings.tasks)} tasks>"
 
     @property
     def tolerance(self) -> Tolerance:
@@ -99,7 +108,11 @@ class Board:
         tasks: dict[Task, list[Group]] = defaultdict(list)
         for arena in self.contest.arenas:
             tasks[arena.task] += arena.groups.values()
-        return tuple(row for groups in tasks.values() for row in rows_of_task(groups, self.relatives, self.white_boxes))
+        return tuple(
+            row
+            for groups in tasks.values()
+            for row in rows_of_task(groups, self.relatives, self.white_boxes, self.measurements, self.yours)
+        )
 
     @property
     def cautions(self) -> tuple[Note, ...]:
@@ -229,6 +242,8 @@ def make_board(
             *notes_as(Kind.METRICS, measurements.complaints),
             *notes_as(Kind.METRICS, measured_in_part(measurements, cells)),
         ),
+        measurements=measurements,
+        yours=frozenset(yours),
     )
 
 

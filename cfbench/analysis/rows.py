@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from cfbench.analysis.aggregate import (
     Median,
@@ -19,6 +21,8 @@ from cfbench.analysis.aggregate import (
 )
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.groups import Group, Point, Task, is_white_box
+from cfbench.analysis.measured import Measurements
+from cfbench.space import FloatArray
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Row:
         How many searches ended in which status.
     cells, failed, skipped : int
         All cells of the row; those among them whose last run failed, and those that were skipped.
+    metrics : mapping of str to (float or None, int)
+        By the metric's label: mean over the results of the points that have a value, and their number.
+    yours : bool
+        Whether its results are the user's own, shown next to the published ones.
     """
 
     task: Task
@@ -71,18 +79,23 @@ class Row:
     cells: int
     failed: int
     skipped: int
+    metrics: Mapping[str, tuple[float | None, int]] = field(default_factory=dict)
+    yours: bool = False
 
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
         label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
-        return f"{label} [white-box]" if self.white_box else label
+        label = f"{label} [white-box]" if self.white_box else label
+        return f"{label} [yours]" if self.yours else label
 
 
 def rows_of_task(
     groups: Sequence[Group],
     relatives: Relatives,
     white_boxes: Collection[str],
+    measurements: Measurements | None = None,
+    yours: Collection[str] = (),
 ) -> list[Row]:
     """Compute the rows of one task.
 
@@ -94,6 +107,10 @@ def rows_of_task(
         Their comparisons with the reference searcher.
     white_boxes : collection of str
         Names of the searchers that use the model's structure.
+    measurements : Measurements, optional
+        The metrics that the rows are to have.
+    yours : collection of str
+        Keys of the cells that are the user's own.
 
     Returns
     -------
@@ -102,7 +119,7 @@ def rows_of_task(
     """
     ran = [solved(group) for group in groups if group.ran]
     shared = set.intersection(*ran) if ran else set()
-    rows = [_row(group, shared, relatives, white_boxes) for group in groups]
+    rows = [_row(group, shared, relatives, white_boxes, measurements or Measurements(), yours) for group in groups]
     return sorted(rows, key=_place)
 
 
@@ -111,6 +128,8 @@ def _row(
     shared: set[Point],
     relatives: Relatives,
     white_boxes: Collection[str],
+    measurements: Measurements,
+    yours: Collection[str],
 ) -> Row:
     return Row(
         task=group.task,
@@ -130,7 +149,17 @@ def _row(
         cells=len(group.cells),
         failed=sum(bool(cell.failure) for cell in group.cells),
         skipped=sum(bool(cell.skipped) for cell in group.cells),
+        metrics={column.label: _mean(group, measurements.of(column)) for column in measurements.columns},
+        yours=any(cell.info.key in yours for cell in group.cells),
     )
+
+
+def _mean(group: Group, by_cell: Mapping[str, FloatArray]) -> tuple[float | None, int]:
+    """Return the mean of a metric over the group's points, and how many have a value."""
+    values = [by_cell[cell.info.key] for cell in group.ran if cell.info.key in by_cell]
+    known = np.concatenate(values) if values else np.zeros(0)
+    known = known[np.isfinite(known)]
+    return (float(known.mean()) if len(known) else None), len(known)
 
 
 def _place(row: Row) -> tuple[bool, float, float, str]:

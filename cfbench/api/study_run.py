@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import multiprocessing
 import warnings
 from collections.abc import Collection, Iterable, Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.api.plugins import registry_with
-from cfbench.errors import CfbenchError, StudyError
+from cfbench.errors import CfbenchError, RecordError, StudyError
 from cfbench.harness.presets import PRESETS, preset
 from cfbench.harness.run_report import RunReport
 from cfbench.harness.session import Session, check_statuses
@@ -19,15 +20,16 @@ from cfbench.harness.store.load import load_record
 from cfbench.harness.store.record import Record
 from cfbench.harness.study import Study, make_study, override, read_study
 from cfbench.leaderboard.opened import leaderboard
+from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.shown import Leaderboard
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
-    """What a run did and where its record is.
+    """What a run did and where its record is; a shell shows it as text, a notebook with the leaderboard.
 
     Parameters
     ----------
@@ -57,7 +59,18 @@ class StudyResult:
         skipped = f", {report.cells_skipped} skipped" if report.cells_skipped else ""
         cells = f"{report.cells_done} cell{'' if report.cells_done == 1 else 's'} done{failed}{skipped}"
         searches = f"{report.searches_run} search{'' if report.searches_run == 1 else 'es'} run"
-        return "\n".join([f"{cells}; {searches}: {self.results}", *(f"failed: {one}" for one in report.failures)])
+        said = [f"failed: {one}" for one in report.failures] + [f"warning: {one}" for one in report.complaints]
+        return "\n".join([f"{cells}; {searches}: {self.results}", *said])
+
+    def __repr__(self) -> str:
+        return f"{self}\n`.leaderboard()` shows the board, `.searches()` every search"
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(visible(line))}</p>" for line in str(self).splitlines())
+        try:
+            return said + self.leaderboard()._repr_html_()
+        except RecordError as error:  # no cell has finished
+            return f"{said}<p>{html.escape(visible(str(error)))}</p>"
 
 
 def run(

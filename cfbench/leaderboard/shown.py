@@ -23,9 +23,9 @@ PIPED_WIDTH = 100
 """Columns of the plain text that goes into a file or another program."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Leaderboard:
-    """A record's leaderboard. ``print`` it, let a notebook show it, or compute with :meth:`to_frame`.
+    """A record's leaderboard. A shell and ``print`` show its table, a notebook, too; :meth:`to_frame` computes with it.
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """Return every number of single tasks, unrounded: a row for each task and searcher.
 
-        The columns are those of ``--group-by task --format csv``.
+        The columns are those of ``--group-by task --format csv``; each metric that the board shows has its mean over
+        points, and the number of points that have a value.
         """
         import pandas as pd
 
@@ -109,6 +110,9 @@ class Leaderboard:
 
     def __str__(self) -> str:
         return text_of(self.lines()).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_markdown_(self) -> str:
         return self.render("markdown")

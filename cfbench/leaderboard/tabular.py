@@ -71,6 +71,9 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
 def flat_row(row: Row, reference: str) -> dict[str, Any]:
     """Return the numbers of a searcher on one task by the names of their columns; None where there is none."""
     relative = row.relative
+    metrics: dict[str, Any] = {}
+    for label, (mean, points) in row.metrics.items():
+        metrics |= {label: mean, f"{label}_points": points}
     return {
         "dataset": row.task.dataset,
         "model": row.task.model,
@@ -79,6 +82,7 @@ def flat_row(row: Row, reference: str) -> dict[str, Any]:
         "searcher": row.searcher,
         "setup": row.setup,
         "white_box": row.white_box,
+        "yours": row.yours,
         "folds": spans(row.folds),
         "cells": row.cells,
         "cells_failed": row.failed,
@@ -104,6 +108,7 @@ def flat_row(row: Row, reference: str) -> dict[str, Any]:
         "search_queries_mean": row.spending.search_queries,
         "robustness_queries_mean": row.spending.robustness_queries,
         **{f"status_{status.value}": row.statuses.get(status.value, 0) for status in Status},
+        **metrics,
     }
 
 

@@ -15,7 +15,10 @@ import pytest
 
 import cfbench
 from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
+from cfbench.api.study_run import StudyResult
 from cfbench.cli import cli
+from cfbench.harness.run_report import RunReport
+from cfbench.harness.store.record import Record
 from cfbench.harness.store.record_digest import record_digest
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
@@ -44,10 +47,28 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "results"
 
 
+def test_a_result_without_a_finished_cell_is_shown_with_what_to_do(results: Path) -> None:
+    with Record.open(results, write=True):
+        pass
+    report = RunReport(cells_failed=1, failures=["toy, threshold: <no table>"])
+    page = StudyResult(report, results, "")._repr_html_()
+    assert "1 failed" in page
+    assert "&lt;no table&gt;" in page
+    assert "no cell is finished" in page
+    assert "<table>" not in page
+
+
 def test_python_and_the_command_line_run_the_same(results: Path) -> None:
     result = cfbench.run(STUDY, plugins=[TOY], results=results)
     assert (result.report.cells_done, result.report.searches_run, result.tracking) == (1, 2, "")
     assert str(result) == f"1 cell done; 2 searches run: {results}"
+    assert repr(result).splitlines()[0] == str(result)
+    assert "`.leaderboard()` shows the board" in repr(result)
+    assert "StudyResult(" not in repr(result)
+    page = result._repr_html_()
+    assert f"1 cell done; 2 searches run: {results}" in page
+    assert page.count("<table>") == 1
+    assert "toy-dice" in page
     assert result.searches()["status"].tolist() == ["found", "found"]
     assert result.leaderboard().to_frame()["searches"].tolist() == [2]
     options = ["--points", "2", "--repetitions", "1", "--fold", "0", "--metric", "success", "--tracking", "none"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import cfbench
@@ -61,10 +62,29 @@ def test_a_record_is_opened_by_its_path(
         other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
         put_cell(record, finished_cell([0.5, 0.5], info=other))
     shown = cfbench.leaderboard(tmp_path / "r", reference="cogs")
-    assert shown.to_frame()[["searcher", "points_found", "points"]].values.tolist() == [["toy", 2, 2], ["cogs", 1, 2]]
+    frame = shown.to_frame()[["searcher", "points_found", "points"]]
+    assert frame.to_numpy().tolist() == [["toy", 2, 2], ["cogs", 1, 2]]
     assert str(tmp_path / "r") in str(shown)
     with pytest.raises(cfbench.UnknownNameError, match="unknown data set of this record 'wine'"):
         cfbench.leaderboard(tmp_path / "r", datasets=["wine"])
+
+
+def test_a_python_shell_shows_the_table_and_the_frame_has_the_metrics(
+    tmp_path: Path, finished_cell: FinishedCell, put_cell: Callable[[Record, CellFinished], None]
+) -> None:
+    with Record.open(tmp_path / "r", write=True) as record:
+        cell = finished_cell([0.25, 0.5, None])
+        put_cell(record, cell)
+        values = {"metric": "sparsity", "version": "1", "settings": "{}", "repetition": 0}
+        table = {"cell_key": cell.cell.key, **values, "point": range(3), "value": [1.0, 2.0, float("nan")]}
+        record.write_measures(cell.cell.key, pd.DataFrame(table))
+    shown = cfbench.leaderboard(tmp_path / "r", columns=["found", "sparsity"])
+    assert repr(shown) == str(shown)
+    assert len(repr(shown)) < 5000
+    assert len(repr(shown.board)) < 100
+    (row,) = shown.to_frame().to_dict("records")
+    assert (row["sparsity"], row["sparsity_points"]) == (1.5, 2)
+    assert "sparsity" not in cfbench.leaderboard(tmp_path / "r", columns=["found"]).to_frame()
 
 
 def test_own_points_need_to_know_whose(
