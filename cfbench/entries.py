@@ -24,6 +24,7 @@ MetricClass = (
 D = TypeVar("D", bound=StrEnum)
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ADDRESS = re.compile(r"https://[^\s<>\"]+")
 
 
 class Handles(StrEnum):
@@ -173,6 +174,8 @@ class SearcherEntry(Entry):
     known_failures : mapping of str to str
         Conformance checks that a third party's library makes it fail, each with the reason. A declared check that
         passes nevertheless counts as failed.
+    url : str
+        Address (``https://...``) of the paper or page that describes the algorithm; the leaderboard's page links to it.
     """
 
     searcher: type[Searcher] | SearchFunction
@@ -184,9 +187,15 @@ class SearcherEntry(Entry):
     check_settings: Mapping[str, Any] | None = None
     unavailable: str = ""
     known_failures: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.url and not (isinstance(self.url, str) and _ADDRESS.fullmatch(self.url)):
+            raise PluginError(
+                f"searcher {self.name!r}: `url` is {self.url!r}; it must be an address that starts with https://, "
+                "without spaces"
+            )
         object.__setattr__(self, "handles", self._declared("handles", Handles))
         object.__setattr__(self, "needs", self._declared("needs", Need))
         object.__setattr__(self, "can_use", self._declared("can_use", Need))

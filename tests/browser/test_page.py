@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cfbench
+from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.selection import Selection
+from cfbench.analysis.standings import State
 from cfbench.harness.store.record import Record
+from cfbench.harness.store.summary import CellSummary
+from cfbench.leaderboard.numbers import share
 from cfbench.leaderboard.opened import leaderboard_of
+from cfbench.leaderboard.page.columns import PAGE_COLUMNS
 from cfbench.leaderboard.page.render import render_page
+from cfbench.leaderboard.shown import Leaderboard
+from cfbench.leaderboard.standing_columns import columns_of
 from cfbench.registry import RegistryOptions, build_registry
 from tests.browser.chromium import Page, open_page
 
@@ -58,6 +67,64 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         yield opened
 
 
+SIZES = """
+  [...document.querySelectorAll("body *")]
+    .filter((one) => one.checkVisibility() && (!one.closest("svg") || one.matches("text")))
+    .map((one) => [parseFloat(getComputedStyle(one).fontSize) * (one.matches("text") ? one.getScreenCTM().a : 1),
+      one.outerHTML.slice(0, 100)])
+    .sort((a, b) => a[0] - b[0]).slice(0, 3)
+"""
+"""Sizes of text that is seen, in pixels of the screen, the smallest first; a drawing scales its own."""
+HEADS = "[...document.getElementById('board').tHead.rows[0].cells]"
+ROWS = "[...document.querySelectorAll('#board tr.entry')]"
+VALUES = f"""
+  {ROWS}.map((row) => [
+    row.querySelector("button").textContent,
+    row.cells[0].textContent,
+    {HEADS}
+      .map((head, i) => [head, row.cells[i], row.cells[i].querySelector(".text")])
+      .filter(([head]) => head.dataset.column && !head.hidden)
+      .map(([head, cell, text]) => [head.dataset.column, text.textContent, cell.dataset.value]),
+  ])
+"""
+RECORD = Path(__file__).parents[2] / "leaderboard" / "record"
+FACETS = ("dataset", "model", "objective", "constraints")
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published record's page: its address, its numbers, and the cells behind them."""
+
+    address: str
+    shown: Leaderboard
+    cells: list[CellSummary]
+    searchers: set[str]
+
+    def board(self, chosen: dict[str, str]) -> Board:
+        """Make the board of the tasks that filters choose, as the command does."""
+        named = {f"{name}s": [value] for name, value in chosen.items() if name != "constraints"}
+        constraints = {"": None, "on": True, "off": False}[chosen.get("constraints", "")]
+        selection = Selection(**named, constraints=constraints, searchers=self.searchers)
+        return make_board(self.cells, self.shown.registry, need_reference=False, selection=selection)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
+    """Make the page of the searchers that are compared over all tasks: these are the same ones in any of its parts."""
+    registry = build_registry()
+    with Record.open(RECORD) as record:
+        cells = list(record.summaries().values())
+        rows = make_board(cells, registry, need_reference=False).standings.rows
+        compared = {row.entrant.searcher for row in rows if row.state in (State.RANKED, State.WHITE_BOX)}
+        selection = Selection(searchers=compared)
+        shown = leaderboard_of(record, registry, selection=selection, columns=PAGE_COLUMNS)
+        text = render_page(shown, record, {}, "published.csv")
+    assert len(text) < 1_000_000
+    file = tmp_path_factory.mktemp("published") / "published.html"
+    file.write_text(text, encoding="utf-8")
+    return Published(file.as_uri(), shown, cells, compared)
+
+
 def names(page: Page) -> list[str]:
     found: list[str] = page.value("[...document.querySelectorAll('#board .name button')].map(one => one.textContent)")
     return found
@@ -87,14 +154,135 @@ def test_it_loads_without_complaints_from_one_file_and_fits(page: Page, address:
     assert page.errors == []
     assert page.requests == [address]
     assert page.value("document.documentElement.scrollWidth") <= width
-    assert (
-        page.value(
-            "Math.min(...[...document.querySelectorAll('body *')].map(e => parseFloat(getComputedStyle(e).fontSize)))"
-        )
-        >= 12
-    )
     colours = page.value("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
     assert _contrast(*colours) >= 7
+
+
+@pytest.mark.parametrize("width", [1400, 1200, 400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_scrolls_sideways_and_text_is_large_enough(
+    page: Page, published: Published, width: int, dark: bool
+) -> None:
+    page.open(published.address, width, dark=dark)
+    assert page.errors == []
+    assert page.value("document.scrollingElement.scrollWidth <= innerWidth")
+    page.value("document.querySelectorAll('details').forEach(one => (one.open = false))")
+    if width >= 1200:
+        cut = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
+        assert page.value(cut) == 0
+        assert page.value("(h => getComputedStyle(h).position)(document.querySelector('.heat thead th'))") == "sticky"
+    smallest = page.value(SIZES)
+    assert smallest[0][0] >= 11.99, smallest
+
+
+def test_the_trade_off_is_next_to_the_table_and_the_other_figures_are_two_by_two(
+    page: Page, published: Published
+) -> None:
+    page.open(published.address, 1400)
+    box = "(one => (({left, right, top, bottom}) => [left, right, top, bottom])(one.getBoundingClientRect()))"
+    table = page.value(f"{box}(document.querySelector('#board'))")
+    figure = page.value(f"{box}(document.querySelector('.next figure'))")
+    assert figure[0] > table[1]
+    assert figure[3] < table[3]
+    places = page.value(f"[...document.querySelectorAll('.figures figure')].map({box})")
+    assert len(places) == 4
+    assert len({round(place[0]) for place in places}) == 2
+    assert len({round(place[2]) for place in places}) == 2
+    colours = page.value(
+        "[...document.querySelectorAll('svg.chart')].map(chart => [...chart.querySelectorAll('text.of')]"
+        ".map(one => getComputedStyle(one).color))"
+    )
+    assert all(len(set(own)) == len(own) for own in colours)
+
+
+def test_a_phones_first_screen_shows_who_leads_and_by_what(page: Page, published: Published) -> None:
+    page.open(published.address, 400, 800)
+    shown = page.value(f"{HEADS}.filter(head => head.checkVisibility()).map(head => head.dataset.column || '')")
+    assert shown == ["", "", "found", "rank", "objective"]
+    ends = page.value(f"{ROWS}.map(row => row.getBoundingClientRect()).map(box => [box.bottom, box.right])")
+    assert ends[2][0] <= 800
+    assert max(right for _, right in ends) <= 400
+
+
+def values_of(page: Page) -> dict[str, dict[str, Any]]:
+    """Return what the main table shows: by searcher, each column's text and the number behind it."""
+    found = {}
+    for label, position, columns in page.value(VALUES):
+        own: dict[str, Any] = {name: (text, value and float(value)) for name, text, value in columns}
+        found[label] = {"position": position, **own}
+    return found
+
+
+def filters_of(page: Page) -> dict[str, list[str]]:
+    selects = "[...document.querySelectorAll('#tools select')]"
+    return dict(page.value(f"{selects}.map(one => [one.name, [...one.options].slice(1).map(own => own.value)])"))
+
+
+def test_the_browser_computes_what_python_computes_for_every_filter_value(page: Page, published: Published) -> None:
+    page.open(published.address)
+    filters = filters_of(page)
+    assert set(filters) <= set(FACETS)
+    assert filters
+    single = [{name: value} for name, values in filters.items() for value in values]
+    ends = [{name: values[at] for name, values in filters.items()} for at in (0, -1)]
+    for chosen in [*single, *ends]:
+        for name in filters:
+            choose(page, name, chosen.get(name, ""))
+        standings = published.board(chosen).standings
+        ranked = [row for row in standings.rows if row.state is State.RANKED]
+        assert len(ranked) > 2
+        shown = values_of(page)
+        assert list(shown)[: len(ranked)] == [row.label for row in ranked]
+        columns = {column.name: column for column in columns_of(standings, ("rank", "objective", "loss", "wins"), "")}
+        for row in ranked:
+            own = shown[row.label]
+            assert own["position"] == str(row.position).strip(), (chosen, row.label)
+            assert own["found"][0] == f"{row.found.k:,} of {row.found.n:,} ({share(row.found.share)})"
+            for name, column in columns.items():
+                text, number = own[name]
+                assert number == pytest.approx(column.value(row), abs=1e-12), (chosen, row.label, name)
+                assert text == column.text(row).removesuffix(f" {row.group}"), (chosen, row.label, name)
+        for row in standings.rows:
+            if row.state is State.WHITE_BOX:
+                assert shown[row.label]["loss"][1] == pytest.approx(row.loss.value, abs=1e-12)
+                assert shown[row.label]["rank"][0] == "-"
+        rows = page.value("[...document.querySelectorAll('.heat [data-task]')].filter(row => !row.hidden).length")
+        assert rows == len(standings.tasks)
+        assert page.value("document.getElementById('chosen').textContent").startswith(f"{rows} of ")
+
+
+def test_numbers_of_all_tasks_are_back_when_filters_are_off(page: Page, published: Published) -> None:
+    page.open(published.address)
+    before = values_of(page)
+    name, values = next(iter(filters_of(page).items()))
+    choose(page, name, values[0])
+    assert values_of(page) != before
+    choose(page, name, "")
+    assert values_of(page) == before
+
+
+def test_a_hidden_column_orders_nothing(page: Page, published: Published) -> None:
+    page.open(published.address)
+    by_rank = names(page)
+    click(page, "th[data-column=seconds] button")
+    assert names(page) != by_rank
+    assert "Sorted by s/search" in page.value("document.querySelector('#board .order').textContent")
+    name, values = next(iter(filters_of(page).items()))
+    choose(page, name, values[0])  # seconds are hidden now
+    ranks = [value["rank"][1] for value in values_of(page).values() if value["rank"][1] is not None]
+    assert ranks == sorted(ranks)
+    assert "by mean rank" in page.value("document.querySelector('#board .order').textContent")
+    assert page.value("document.querySelectorAll('[aria-sort]').length") == 0
+
+
+def test_all_columns_are_shown_where_a_reader_wants_them(page: Page, published: Published) -> None:
+    page.open(published.address)
+    column = "document.querySelector('th[data-column=\"tasks\"]').checkVisibility()"
+    assert not page.value(column)
+    page.value("document.getElementById('all-columns').click()")
+    assert page.value(column)
+    assert page.value("location.hash") == "#columns=all"
+    assert page.value("document.scrollingElement.scrollWidth <= innerWidth")
 
 
 def test_sorting_moves_rows_and_never_renumbers_positions(page: Page, address: str) -> None:
@@ -129,6 +317,7 @@ def test_filtering_recomputes_what_it_shows_and_hides_the_rest(page: Page, addre
     assert page.value("document.getElementById('filtered').hidden")
     choose(page, "model", "threshold")
     assert cells(page, "found") == ["2 of 2 (100.0%)", "2 of 2 (100.0%)", "0 of 2 (0.0%)"]
+    assert all("(" not in text for text in cells(page, "rank"))
     assert not page.value("document.getElementById('filtered').hidden")
     assert page.value("document.querySelector('th[data-column=seconds]').hidden")
     assert page.value("location.hash") == "#model=threshold"
@@ -147,6 +336,8 @@ def test_a_row_opens_and_closes(page: Page, address: str) -> None:
     assert "rows = 200" in page.value("[...document.querySelectorAll('#board tr.more')].map(e => e.textContent).join()")
     click(page, "#board .name button")
     assert page.value(hidden)
+    click(page, "#board tr.entry td.place")  # the whole row opens
+    assert not page.value(hidden)
 
 
 def test_what_is_shown_is_copied(page: Page, address: str) -> None:

@@ -149,3 +149,17 @@ def test_the_contracts_methods_have_no_default() -> None:
 
 def test_a_fitted_model_is_known_by_its_methods() -> None:
     assert not isinstance(Loose(), FittedModel)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a.example", "javascript:alert(1)", "https://a b", "https://", 'https://a"b', 3]
+)
+def test_an_address_that_is_no_page_is_refused(url: Any) -> None:
+    with pytest.raises(
+        PluginError, match=r"searcher 'a': `url` is .*; it must be an address that starts with https://"
+    ):
+        SearcherEntry(name="a", searcher=stay, url=url)
+
+
+def test_an_address_of_a_page_is_kept() -> None:
+    assert SearcherEntry(name="a", searcher=stay, url="https://a.example/paper?id=1").url.endswith("id=1")

@@ -1,15 +1,19 @@
-"""What the page shows beyond the board, from one pass over the searches: progress, examples, failures."""
+"""What the page shows beyond the board, from one pass over the searches: progress, examples, failures.
+
+Decision: under a robust objective the record's anytime list holds base losses and noisy bests. There a search counts
+with its result alone: the judged objective value, reached after all its queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.groups import Point
-from cfbench.analysis.loss_alone import rows_of
+from cfbench.analysis.loss_alone import record_key, rows_of
 from cfbench.events import CellInfo
 from cfbench.harness.again import command_again
 from cfbench.harness.store.reading import RecordReading
@@ -19,7 +23,7 @@ from cfbench.outcome import Status
 from cfbench.space import FloatArray
 
 TARGETS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, np.inf)
-"""Losses above a point's best known one, as shares of it, that count as reached; the last is any counterfactual."""
+"""Values above a point's best known one, as shares of it, that count as reached; the last is any counterfactual."""
 
 LONGEST_REASON = 160
 
@@ -30,13 +34,13 @@ class Progress:
 
     Parameters
     ----------
-    rows : ndarray of int64, shape (reached,)
-        Rows asked when a (search, target) pair was reached, sorted.
+    queries : ndarray of float64, shape (reached,)
+        Queries when a (search, target) pair was reached, sorted.
     pairs : int
         All pairs.
     """
 
-    rows: FloatArray
+    queries: FloatArray
     pairs: int
 
 
@@ -49,7 +53,8 @@ class Example:
     fold, row_id : int
     x : ndarray of float64, shape (d,)
         Empty where the record holds no rows of this data set.
-    found : mapping of Entrant to (z, loss)
+    found : mapping of Entrant to (z, value)
+        The value is the one that the task asks searchers to minimise.
     """
 
     fold: int
@@ -101,9 +106,12 @@ def gather(contest: Contest, record: RecordReading) -> Evidence:
     pairs = dict.fromkeys(contest.entrants, 0)
     failures: dict[tuple[str, str, str], Failures] = {}
     evidence = Evidence()
+    counted: set[str] = set()  # one search may belong to several tasks: judged under several objectives
     for arena in contest.arenas:
         best = dict(zip(arena.places, _best(arena), strict=True))
-        place = _telling(arena)
+        numbers = {place: number for number, place in enumerate(arena.places)}
+        by_loss = arena.values is arena.losses
+        telling = _telling(arena)
         x, found = np.empty(0), {}
         for entrant, group in arena.groups.items():
             for cell in group.cells:
@@ -113,17 +121,21 @@ def gather(contest: Contest, record: RecordReading) -> Evidence:
                 if not cell.searches:
                     continue
                 for row in rows_of(record, cell):
-                    reached[entrant] += _reached(row, best[cell.info.fold, row["row_id"]])
+                    place = cell.info.fold, row["row_id"]
+                    steps = row["anytime"] if by_loss else _end(row, row["objective_value"])
+                    reached[entrant] += _reached(steps, best[place])
                     pairs[entrant] += len(TARGETS)
-                    if row["status"] != Status.FOUND:
+                    if row["status"] != Status.FOUND and record_key(cell) not in counted:
                         _note(failures, entrant.label, row["status"], row["reason"], cell, row["point"])
-                    if (cell.info.fold, row["row_id"]) == place and _is_result(row, cell):
-                        x, found[entrant] = np.array(row["x"]), (np.array(row["z"]), float(row["loss"]))
-        example = None if place is None else Example(*place, x, found)
+                    if place == telling and _is_result(row, cell):
+                        value = arena.values[entrant][numbers[place]]
+                        x, found[entrant] = np.array(row["x"]), (np.array(row["z"]), float(value))
+                counted.add(record_key(cell))
+        example = None if telling is None else Example(*telling, x, found)
         evidence.examples.append(example if found else None)
     evidence.progress = {
-        entrant: Progress(np.sort(np.array(rows)), pairs[entrant])
-        for entrant, rows in reached.items()
+        entrant: Progress(np.sort(np.array(queries)), pairs[entrant])
+        for entrant, queries in reached.items()
         if pairs[entrant]
     }
     evidence.failures = sorted(failures.values(), key=lambda one: (-one.count, one.searcher, one.status, one.reason))
@@ -131,9 +143,9 @@ def gather(contest: Contest, record: RecordReading) -> Evidence:
 
 
 def _best(arena: Arena) -> FloatArray:
-    """Return the best known loss of each place of a task, infinity where nobody found anything."""
-    losses = [np.where(np.isnan(own), np.inf, own) for own in arena.losses.values()]
-    best: FloatArray = np.min(losses, axis=0) if losses else np.full(len(arena.places), np.inf)
+    """Return the best known value of each place of a task, infinity where no searcher found anything."""
+    values = [np.where(np.isnan(own), np.inf, own) for own in arena.values.values()]
+    best: FloatArray = np.min(values, axis=0) if values else np.full(len(arena.places), np.inf)
     return best
 
 
@@ -145,14 +157,19 @@ def _telling(arena: Arena) -> Point | None:
     return arena.places[int(np.argmax(solved))]
 
 
-def _reached(row: Row, best: float) -> list[float]:
-    """Return the rows asked when a search reached each of the targets that it reached."""
+def _end(row: Row, value: float | None) -> list[tuple[int, float]]:
+    """Return what a search had reached at its end, after all its queries; nothing where it found nothing."""
+    return [] if value is None or row["loss"] is None else [(row["search_queries"] + row["robustness_queries"], value)]
+
+
+def _reached(steps: Iterable[tuple[int, float]], best: float) -> list[float]:
+    """Return the queries after which a search reached each of the targets that it reached."""
     found = []
     for target in TARGETS:
         limit = np.inf if np.isinf(target) else best * (1 + target)
-        asked = next((queries for queries, loss in row["anytime"] if loss <= limit), None)
-        if asked is not None:
-            found.append(float(asked))
+        queries = next((queries for queries, value in steps if value <= limit), None)
+        if queries is not None:
+            found.append(float(queries))
     return found
 
 
@@ -172,13 +189,8 @@ def _note(
 ) -> None:
     reason = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
     info: CellInfo = cell.info
-    known = failures.setdefault(
-        (searcher, status, reason),
-        Failures(
-            searcher,
-            status.replace("_", " "),
-            reason,
-            command_again([info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1)),
-        ),
-    )
+    known = failures.get((searcher, status, reason))
+    if known is None:
+        command = command_again([info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
+        known = failures[searcher, status, reason] = Failures(searcher, status.replace("_", " "), reason, command)
     known.count += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cfbench.analysis.positions import ALPHA
-from cfbench.analysis.standings import Standings, State
+from cfbench.analysis.standings import Standings
 from cfbench.counts import plural
 from cfbench.harness.store.machines import read_machines
 from cfbench.leaderboard.header import alike, coverage, make_up, searches_a_task
 from cfbench.leaderboard.notes import notes_of
-from cfbench.leaderboard.page import figures
 from cfbench.leaderboard.page.evidence import gather
-from cfbench.leaderboard.page.main_table import filter_data, headings, lines, table_columns
-from cfbench.leaderboard.page.tasks import cards, heat_rows
+from cfbench.leaderboard.page.figures import Figures
+from cfbench.leaderboard.page.main_table import facets, ranked_tables, table_columns
+from cfbench.leaderboard.page.tasks import cards, heat_table
 from cfbench.leaderboard.safe import visible
-from cfbench.leaderboard.standing_columns import StandingColumn
+from cfbench.leaderboard.standing_columns import SIGNIFICANCE
 
 if TYPE_CHECKING:
     from cfbench.harness.store.reading import RecordReading
@@ -51,13 +50,15 @@ def render_page(
     """
     board, standings = shown.board, shown.board.standings
     evidence = gather(board.contest, record)
-    columns = table_columns(board, shown.columns)
+    tables = ranked_tables(board, shown.columns, shown.registry)
+    white = board.white_standings
+    drawing = Figures(standings, () if white is None or white is standings else white.rows)
     robustness = next((metric.label for metric in standings.metrics if metric.label == "k-robustness"), "")
     drawn = [
-        figures.ranks(standings),
-        figures.robustness_tradeoff(standings, robustness) if robustness else None,
-        figures.effort_tradeoff(standings),
-        figures.solved_over_rows(standings, evidence.progress),
+        drawing.ranks(),
+        drawing.ranks_by_part(),
+        drawing.robustness(robustness) if robustness else None,
+        drawing.solved_over_queries(evidence.progress),
     ]
     environment = Environment(
         loader=PackageLoader("cfbench.leaderboard", "templates"),
@@ -72,40 +73,66 @@ def render_page(
         sentence=headline(standings),
         style=Markup((folder / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         script=Markup((folder / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        filter_data=Markup(filter_data(standings)),  # noqa: S704 - JSON whose `<` and `&` are escaped
         facts=[*_facts(shown), *_machines(record)],
+        lede=_lede(standings),
         incomplete=_incomplete(standings),
         notes=[visible(note) for note in notes_of(shown)],
-        headings=headings(columns),
-        lines=lines(board, columns),
-        alpha=ALPHA,
-        tied=any(row.position is not None and row.position.shared for row in standings.rows),
+        tables=tables,
+        significance=SIGNIFICANCE,
+        beside=drawing.effort(),
         figures=[figure for figure in drawn if figure is not None],
         filters=_filters(standings),
-        tasks=[visible(view.label) for view in standings.tasks],
-        heat=heat_rows(board),
+        heat=heat_table(board),
         duels=_duels(standings),
         cards=cards(board, evidence.examples, spaces),
         failures=evidence.failures,
+        anything=bool(standings.ranked),
         data_file=data_file,
-        legend=_legend(columns),
+        legend=_legend(standings, shown),
         surroundings=_surroundings(),
         Markup=Markup,
     )
 
 
 def headline(standings: Standings) -> str:
-    """Say the result in one sentence."""
+    """Say which searcher leads, by how much, on what; every number in it is in the table below."""
     ranked, tasks = standings.ranked, plural(len(standings.in_play), "task")
     if not ranked:
-        return standings.verdict or "Nobody is ranked."
+        said = standings.verdict or "no searcher is ranked"
+        return f"{said[0].upper()}{said[1:]}."
     if len(ranked) == 1:
-        return f"{visible(ranked[0].label)} alone was asked every point of {tasks}: there is nobody to rank it against."
-    first = [visible(row.label) for row in ranked if row.position is not None and row.position.number == 1]
-    if len(first) == 1:
-        return f"{first[0]} leads on {tasks}."
-    names = f"{', '.join(first[:-1])} and {first[-1]}"
-    return f"{names} lead; they are not told apart on {tasks}."
+        return f"{visible(ranked[0].label)} alone ran on every point of {tasks}: there is no other to rank it with."
+    number = ranked[0].position.number if ranked[0].position is not None else 1
+    first = [row for row in ranked if row.position is not None and row.position.number == number]
+    others = [row for row in ranked if row not in first]
+    leads = "lead" if len(first) > 1 else "leads"
+    wins = f"{first[0].wins} won" if len(first) == 1 else f"won: {_joined([str(row.wins) for row in first])}"
+    named = _joined([visible(row.label) for row in first])
+    result = f"{named} {leads} with mean rank {first[0].rank:.1f} on {tasks} ({wins})"
+    if not others:
+        return f"{result}."
+    alike = [row for row in others if row.group and row.group == ranked[0].group]
+    if alike:
+        close = _joined([f"{visible(row.label)} ({row.rank:.1f})" for row in alike])
+        return f"{result}, but {close} {'is' if len(alike) == 1 else 'are'} not significantly worse."
+    following = f"{visible(others[0].label)} follows with {others[0].rank:.1f}"
+    if not ranked[0].group:
+        return f"{result}; {following}, and {tasks} {'is' if tasks == '1 task' else 'are'} too few for a test."
+    return f"{result}; {following}, a significant difference."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _lede(standings: Standings) -> str:
+    """Say what the ranks are of, in two sentences."""
+    tasks, common = make_up(standings), alike(standings)
+    what = "objective value that the task asks for" if standings.robust else "loss"
+    return (
+        f"Tasks: {tasks}{f'; {common}' if common else ''}. At each point searchers are ranked by the {what}; "
+        f"{standings.tolerance}; not found ranks last."
+    )
 
 
 def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
@@ -142,25 +169,17 @@ def _machines(record: RecordReading) -> list[tuple[str, str]]:
 
 
 def _incomplete(standings: Standings) -> str:
-    """Say what is missing, and of whom; empty where nothing is."""
-    if standings.ran == standings.cells:
+    """Say that cells failed or were not run; empty where none did."""
+    if not standings.failed and not standings.not_run:
         return ""
-    lacking = [
-        f"{visible(row.label)} ({row.complete} of {len(standings.in_play)} tasks)"
-        for row in standings.rows
-        if row.state in (State.NOT_RANKED, State.FAILED, State.SKIPPED)
-    ]
-    listed = f" Not ranked, because tasks are missing: {', '.join(lacking)}." if lacking else ""
-    return f"Incomplete: {coverage(standings)}.{listed}"
+    return f"Incomplete: {coverage(standings)}."
 
 
 def _filters(standings: Standings) -> list[tuple[str, str, list[str]]]:
     """Return what can be chosen: name, words, values."""
     values: dict[str, list[str]] = {"dataset": [], "model": [], "objective": [], "constraints": []}
     for view in standings.tasks:
-        task = view.task
-        named = (task.dataset, task.model, task.objective, "on" if task.constraints else "off")
-        for name, value in zip(values, named, strict=True):
+        for name, value in facets(view).items():
             if value not in values[name]:
                 values[name].append(value)
     words = {"dataset": "data set", "model": "model", "objective": "objective", "constraints": "constraints"}
@@ -178,12 +197,18 @@ def _duels(standings: Standings) -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _legend(columns: list[StandingColumn]) -> list[tuple[str, str]]:
-    return [
+def _legend(standings: Standings, shown: Leaderboard) -> list[tuple[str, str]]:
+    columns = table_columns(standings, shown.columns, shown.board.reference)
+    legend = [
         (column.title or column.name, f"{column.legend}{f' ({column.counted})' if column.counted else ''}")
         for column in columns
         if column.legend
     ]
+    if any(row.group for row in standings.rows):
+        legend.append(SIGNIFICANCE)
+    if standings.limits:
+        legend.append(("limits", visible(standings.limits)))
+    return legend
 
 
 def _surroundings() -> list[tuple[str, str]]:

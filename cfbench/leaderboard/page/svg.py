@@ -1,18 +1,26 @@
-"""Small charts as inline SVG: text in the page's font and ink, colours from its style sheet, no ids."""
+"""Small charts as inline SVG: text in the page's font and ink, colours from its style sheet, no ids.
+
+A searcher has one colour, one marker and one dash in all charts of a page. Colours never repeat: the hues of all
+searchers are spread evenly over the circle.
+"""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-WIDTH, HEIGHT = 440, 320
-LEFT, TOP, BOTTOM = 44, 18, 44
-NAMES = 150
+WIDTH = 470
+LEFT, TOP, BOTTOM = 52, 24, 46
+NAMES = 182
 """Room at the right side for the names of what is drawn."""
-RIGHT = NAMES + 10
-SERIES = 8
-"""So many colours and dashes; labels stand at the lines themselves."""
+RIGHT = NAMES + 8
+LONGEST_NAME = 23
+"""A longer name is cut; the whole name is in the chart's numbers."""
+GAP = 16.0
+"""Height of a line of text."""
+DASHES = 8
+MARKERS = 4
 
 
 class Axis:
@@ -21,7 +29,7 @@ class Axis:
     Parameters
     ----------
     low, high : float
-        The ends; positive where `log`.
+        The ends; positive where `log`. Values beyond an end are drawn at it.
     start, stop : float
         Places of the ends.
     log : bool
@@ -36,69 +44,29 @@ class Axis:
 
     def __call__(self, value: float) -> float:
         """Return the place of a value."""
-        share = ((math.log10(value) if self._log else value) - self._low) / (self._high - self._low)
+        if self._log:
+            value = math.log10(value) if value > 0 else self._low
+        share = (min(max(value, self._low), self._high) - self._low) / (self._high - self._low)
         return self._start + share * (self._stop - self._start)
 
     def ticks(self) -> list[float]:
         """Return about five round values."""
         if self._log:
-            powers = range(math.ceil(self._low), math.floor(self._high) + 1)
-            step = max(1, round(len(powers) / 5))
-            return [10.0**power for power in powers][::step]
+            powers = range(math.ceil(self._low - 1e-9), math.floor(self._high + 1e-9) + 1)
+            if len(powers) > 2:
+                return [10.0**power for power in powers][:: math.ceil(len(powers) / 5)]
+            every = range(math.floor(self._low), math.ceil(self._high) + 1)
+            fine = [factor * 10.0**power for power in every for factor in (1, 2, 5)]
+            return [tick for tick in fine if self._low - 1e-9 <= math.log10(tick) <= self._high + 1e-9]
         step = 10 ** math.floor(math.log10((self._high - self._low) / 4))
         step *= next(factor for factor in (1, 2, 5, 10) if (self._high - self._low) / (step * factor) <= 5)
-        first = math.ceil(self._low / step)
+        first = math.ceil(self._low / step - 1e-9)
         return [step * i for i in range(first, math.floor(self._high / step + 1e-9) + 1)]
 
 
-def chart(title: str, description: str, labels: tuple[str, str], body: Sequence[str], x: Axis, y: Axis | None) -> str:
-    """Frame a chart: axes with ticks and labels around `body`; without `y`, heights mean nothing."""
-    parts = [
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>",
-    ]
-    bottom = HEIGHT - BOTTOM
-    for tick in x.ticks():
-        at = x(tick)
-        parts.append(f'<path class="grid" d="M{at:.1f} {TOP}V{bottom}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 15}" text-anchor="middle">{short(tick)}</text>')
-    for tick, at in [(tick, y(tick)) for tick in y.ticks()] if y is not None else []:
-        parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{short(tick)}</text>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(labels[0])}</text>')
-    parts.append(f'<text x="{LEFT}" y="{TOP - 2}" class="what">{html.escape(labels[1])}</text>')
-    return "".join([*parts, *body, "</svg>"])
-
-
-def dot(x: float, y: float, series: int) -> str:
-    """Return a dot."""
-    return f'<circle class="s{series % SERIES}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
-
-
-def names(labels: Sequence[str], ends: Sequence[tuple[float, float]]) -> list[str]:
-    """Write names at the right side, level with the places that they belong to, moved apart where they would meet.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        A name a series.
-    ends : sequence of (float, float)
-        The places; a thin line leads from each to its name.
-    """
-    side = WIDTH - NAMES
-    parts = []
-    for series, (label, end, height) in enumerate(zip(labels, ends, _apart([y for _, y in ends]), strict=True)):
-        parts.append(f'<path class="lead" d="M{end[0]:.1f} {end[1]:.1f}L{side + 3} {height:.1f}"/>')
-        place = f'x="{side + 6}" y="{height + 4:.1f}"'
-        parts.append(f'<text class="t{series % SERIES}" {place}>{html.escape(label)}</text>')
-    return parts
-
-
-def steps(points: Sequence[tuple[float, float]], series: int) -> str:
-    """Return a line that rises in steps through points."""
-    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
-    return f'<path class="line s{series % SERIES} d{series % SERIES}" d="{path}"/>'
+def height_for(names: int) -> int:
+    """Return the height of a chart with so many names at its side."""
+    return max(320, TOP + BOTTOM + math.ceil(GAP * names) + 16)
 
 
 def short(value: float) -> str:
@@ -115,16 +83,130 @@ def short(value: float) -> str:
     return f"{round(value, 6):g}"
 
 
-def _apart(heights: Sequence[float], gap: float = 13) -> list[float]:
-    """Move heights apart that are closer than a line of text, keeping their order; inside the chart."""
+def percent(value: float) -> str:
+    """Write a tick that is a share.
+
+    Examples
+    --------
+    >>> [percent(number) for number in (0.001, 0.5, 10.0)]
+    ['0.1%', '50%', '1,000%']
+    """
+    text = f"{100 * value:,.6f}".rstrip("0").rstrip(".")
+    return f"{text}%"
+
+
+def chart(
+    title: str,
+    description: str,
+    labels: tuple[str, str],
+    body: Sequence[str],
+    x: Axis | Sequence[tuple[float, str]],
+    y: Axis | None,
+    *,
+    height: int,
+    written: tuple[Callable[[float], str], Callable[[float], str]] = (short, short),
+) -> str:
+    """Frame a chart: axes with ticks and labels around `body`.
+
+    Parameters
+    ----------
+    title, description : str
+    labels : (str, str)
+        What the two axes show.
+    body : sequence of str
+    x : Axis, or sequence of (float, str)
+        The lower axis; or places with names, which are written in turns at two heights.
+    y : Axis or None
+        The left axis; None where heights mean nothing.
+    height : int
+    written : (callable, callable)
+        Write the ticks of the two axes.
+    """
+    parts = [
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img">',
+        f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>",
+    ]
+    bottom = height - BOTTOM
+    ticks = [(x(tick), written[0](tick)) for tick in x.ticks()] if isinstance(x, Axis) else x
+    for number, (at, text) in enumerate(ticks):
+        lower = 0 if isinstance(x, Axis) else 14 * (number % 2)
+        parts.append(f'<path class="grid" d="M{at:.1f} {TOP}V{bottom}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 15 + lower}" text-anchor="middle">{html.escape(text)}</text>')
+    for tick, at in [(tick, y(tick)) for tick in y.ticks()] if y is not None else []:
+        parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
+        parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{html.escape(written[1](tick))}</text>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{html.escape(labels[0])}</text>')
+    parts.append(f'<text x="4" y="{TOP - 9}" class="what">{html.escape(labels[1])}</text>')
+    return "".join([*parts, *body, "</svg>"])
+
+
+def hue(series: int, of: int) -> str:
+    """Return the attribute that gives something the colour of one of `of` series; neighbours differ much."""
+    step = next(step for step in range(max(1, round(0.38 * of)), of + 1) if math.gcd(step, of) == 1)
+    return f'style="--hue:{360 * (series * step % of) / of:.1f}"'
+
+
+def dot(x: float, y: float, series: int, of: int, label: str) -> str:
+    """Return a series' marker: a circle, a square, a diamond or a triangle."""
+    shapes = (
+        "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z",
+        "M-4.5 -4.5H4.5V4.5H-4.5Z",
+        "M0 -6L6 0L0 6L-6 0Z",
+        "M0 -6L5.6 4.5H-5.6Z",
+    )
+    return (
+        f'<path class="dot" {hue(series, of)} transform="translate({x:.1f} {y:.1f})" '
+        f'd="{shapes[series % MARKERS]}"><title>{html.escape(label)}</title></path>'
+    )
+
+
+def names(
+    labels: Sequence[str], ends: Sequence[tuple[float, float]], series: Sequence[int], of: int, height: int
+) -> list[str]:
+    """Write names at the right side, level with the places that they belong to, moved apart where they would meet.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    ends : sequence of (float, float)
+        The places; a thin line leads from each to its name.
+    series : sequence of int
+        Which of the `of` series each is.
+    of, height : int
+    """
+    side = WIDTH - NAMES
+    parts = []
+    places = apart([y for _, y in ends], height)
+    for label, end, number, at in zip(labels, ends, series, places, strict=True):
+        cut = label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
+        parts.append(f'<path class="lead" {hue(number, of)} d="M{end[0]:.1f} {end[1]:.1f}L{side + 3} {at:.1f}"/>')
+        parts.append(f'<text class="of" {hue(number, of)} x="{side + 6}" y="{at + 4:.1f}">{html.escape(cut)}</text>')
+    return parts
+
+
+def steps(points: Sequence[tuple[float, float]], series: int, of: int) -> str:
+    """Return a line that rises in steps through points."""
+    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
+    return f'<path class="line d{series % DASHES}" {hue(series, of)} d="{path}"/>'
+
+
+def line(points: Sequence[tuple[float, float]], series: int, of: int) -> str:
+    """Return a line from point to point."""
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return f'<path class="line d{series % DASHES}" {hue(series, of)} d="{path}"/>'
+
+
+def apart(heights: Sequence[float], height: int) -> list[float]:
+    """Move heights apart that are closer than a line of text, keeping their order; inside a chart of that height."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
     placed = list(heights)
-    last = -math.inf
+    last = TOP - GAP / 2
     for i in order:
-        placed[i] = max(heights[i], last + gap)
+        placed[i] = max(heights[i], last + GAP)
         last = placed[i]
-    limit: float = HEIGHT - BOTTOM
+    limit: float = height - BOTTOM + 6
     for i in reversed(order):
         placed[i] = min(placed[i], limit)
-        limit = placed[i] - gap
+        limit = placed[i] - GAP
     return placed
