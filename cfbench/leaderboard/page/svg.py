@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 
 WIDTH = 470
 LEFT, TOP, BOTTOM = 52, 24, 46
-NAMES = 182
+NAMES = 190
 """Room at the right side for the names of what is drawn."""
 RIGHT = NAMES + 8
 LONGEST_NAME = 23
 """A longer name is cut; the whole name is in the chart's numbers."""
-GAP = 16.0
+GAP = 16.5
 """Height of a line of text."""
 DASHES = 8
 MARKERS = 4

@@ -389,7 +389,7 @@ def test_colours_never_repeat_within_a_chart(number: int) -> None:
 
 def test_labels_that_would_meet_are_moved_apart_in_their_order() -> None:
     placed = svg.apart([100, 101, 40, 102], 320)
-    assert placed == [100, 116, 40, 132]
+    assert placed == [100, 100 + svg.GAP, 40, 100 + 2 * svg.GAP]
     bottom = 320 - svg.BOTTOM + 6
     assert svg.apart([bottom, bottom], 320) == [bottom - svg.GAP, bottom]
     many = svg.apart([50.0] * 30, svg.height_for(30))
