@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,28 +41,42 @@ class PointResults:
     record : RecordReading
         What is written to it later is not seen.
     registry : Registry
+    repetitions : mapping of str to range, optional
+        Which repetitions count, by cell key, where others are to be left out.
     """
 
-    def __init__(self, record: RecordReading, registry: Registry) -> None:
+    def __init__(
+        self, record: RecordReading, registry: Registry, repetitions: Mapping[str, range] | None = None
+    ) -> None:
         self._record = record
         self._registry = registry
+        self._repetitions = repetitions or {}
         self._measured = record.measured()
         self._best: dict[str, pd.DataFrame] = {}
-        self._seconds: dict[str, FloatArray] = {}
+        self._searches: dict[str, pd.DataFrame] = {}
         self._measures: dict[str, dict[tuple[str, str, str], dict[SearchId, float]]] = {}
 
     def best(self, key: str) -> pd.DataFrame:
         """Return the best repetition of each point of a cell, as `best_results` describes it."""
         if key not in self._best:
             searches = self._record.searches(key)
+            if key in self._repetitions:
+                searches = searches[searches["repetition"].isin(self._repetitions[key])]
             self._best[key] = best_results(searches)
-            self._seconds[key] = searches["wall_seconds"].to_numpy(dtype=np.float64)
+            self._searches[key] = searches[["point", "repetition", "wall_seconds", "cpu_seconds"]]
         return self._best[key]
 
     def seconds(self, key: str) -> FloatArray:
         """Return the wall-clock seconds of every search of a cell, successful or not, shape (n,)."""
         self.best(key)
-        return self._seconds[key]
+        return self._searches[key]["wall_seconds"].to_numpy(dtype=np.float64)
+
+    def cpu_seconds(self, key: str) -> FloatArray:
+        """Return the CPU seconds of the search that gave each result, in the order of `best`, shape (points,)."""
+        best = self.best(key)
+        spent = self._searches[key].set_index(["point", "repetition"])["cpu_seconds"]
+        places = list(zip(best["point"], best["repetition"], strict=True))
+        return spent.loc[places].to_numpy(dtype=np.float64)
 
     def measured(self, key: str, metric: Variant | str) -> FloatArray | None:
         """Return a metric's value of each result of a cell, in the order of `best`.

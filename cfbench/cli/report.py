@@ -66,6 +66,7 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
 def _show(report: Report) -> None:
     """Say on the terminal what the page begins and ends with: the claims, and what is missing."""
     from cfbench.leaderboard.safe import visible
+    from cfbench.report.names import DATASETS
     from cfbench.report.page import headline, lacks
     from cfbench.report.tables import decimal
 
@@ -82,7 +83,15 @@ def _show(report: Report) -> None:
             if found is None
             else (f"{decimal(found.mean, 3)} [{decimal(found.low, 3)}, {decimal(found.high, 3)}], n = {found.n}")
         )
-        click.echo(f"  {one.verdict.value:<{width}}  {one.claim}: {value}, claimed {one.threshold}")
+        click.echo(
+            f"  {one.verdict.value:<{width}}  {one.claim}: {value}, claimed {one.threshold}; the authors: {one.authors}"
+        )
+        for here in one.local:
+            reached = f", goal {one.goal:g}" if one.goal else ""
+            click.echo(
+                f"  {'':<{width}}    {DATASETS[here.dataset]}: {decimal(here.found.mean, 3)} ± "
+                f"{decimal(here.found.half_width, 3)}{reached}, n = {here.found.n}: {here.verdict.value}"
+            )
     if report.gaps.measure:
         click.echo(f"\n{lacks(report.gaps)}")
         for line in report.gaps.missing:

@@ -34,6 +34,11 @@ class Estimate:
     n: int
     strata: int
 
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width."""
+        return (self.high - self.low) / 2
+
 
 def estimate(samples: Mapping[Any, FloatArray], *, resample_strata: bool) -> Estimate | None:
     """Return the mean over strata of each stratum's mean, with a bootstrap interval.

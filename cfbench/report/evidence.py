@@ -11,13 +11,14 @@ import pandas as pd
 
 from cfbench.analysis.objectives import compare_with_none
 from cfbench.analysis.point_results import PointResults
+from cfbench.analysis.references import compare_with_reference
 from cfbench.dataset import Dataset
 from cfbench.harness.measure import cell_metrics, identity
 from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import Variant, resolve_variant
 from cfbench.registry import Registry
-from cfbench.report.names import DISTRIBUTIONS, PARTS, TOLERANCES
+from cfbench.report.names import DISTRIBUTIONS, PARTS, SEARCHER, TOLERANCES
 from cfbench.report.selection import Selection, select
 from cfbench.space import FloatArray
 
@@ -42,12 +43,12 @@ COMPARED: Mapping[str, str] = {
     },
     **{
         f"{name}/{part}/{distribution}": f"{name}[part={part},distribution={distribution}]"
-        for name in ("relative-cost", "relative-cost-raw")
+        for name in ("relative-cost", "relative-cost-published")
         for part in PARTS
         for distribution in DISTRIBUTIONS
     },
 }
-"""Columns of values beside the result under objective ``none``, with the metrics that they come from."""
+"""Columns of values that compare with the result under objective ``none``, with the metrics that they come from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +60,14 @@ class Evidence:
     selection : Selection
     robust : DataFrame
         A row for each point of a cell with constraints on: `dataset`, `model`, `objective` (label), `robustness`
-        (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, and the columns of ``MEASURED`` and
-        ``COMPARED``, NaN where there is no value.
+        (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, `cpu_seconds`, `queries`, and the columns
+        of ``MEASURED`` and ``COMPARED``, NaN where there is no value. A point's result is the best of the repetitions
+        that all these cells have.
     searching : DataFrame
         A row for each point of a cell with constraints off: `dataset`, `model`, `searcher`, `fold`, `row_id`, `found`,
-        `loss`.
+        `loss`. A point's result is the best of the repetitions that all cells of the searcher have.
+    optimum : DataFrame
+        CoGS next to the proven optimum, as `gap_rows` returns it.
     seconds : mapping of (str, str, str) to ndarray of float64
         Wall-clock seconds of every search with constraints off, by data set, model and searcher.
     unmeasured : Counter of str
@@ -75,6 +79,7 @@ class Evidence:
     selection: Selection
     robust: pd.DataFrame
     searching: pd.DataFrame
+    optimum: pd.DataFrame
     seconds: Mapping[tuple[str, str, str], FloatArray]
     unmeasured: Counter[str]
     complaints: Counter[str]
@@ -91,7 +96,7 @@ def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) 
         Those at hand, by name: distances are measured in their spaces.
     """
     selection = select(record.summaries().values())
-    results = PointResults(record, registry)
+    results = PointResults(record, registry, shared_repetitions(selection))
     robust = selection.robust
     frames = [_robust_rows(cell, results) for cell in robust]
     table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_robust_columns())
@@ -106,10 +111,50 @@ def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) 
         selection=selection,
         robust=table.merge(compared, on=["cell_key", "row_id"], how="left", validate="one_to_one"),
         searching=(pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=columns))[columns],
+        optimum=gap_rows(record, registry, selection),
         seconds={place: np.concatenate(parts) for place, parts in seconds.items()},
         unmeasured=_unmeasured(record, registry, robust),
         complaints=complaints,
     )
+
+
+def shared_repetitions(selection: Selection) -> dict[str, range]:
+    """Return by cell key the repetitions that all cells of its searcher, with constraints or without, have.
+
+    The best of five is better than one search: a cell with more repetitions would look better than the others.
+    """
+    found: dict[str, range] = {}
+    for cells in (selection.robust, selection.searching):
+        for searcher in {cell.info.searcher for cell in cells}:
+            mine = [cell for cell in cells if cell.info.searcher == searcher]
+            fewest = min(cell.repetitions for cell in mine)
+            found |= {cell.info.key: range(fewest) for cell in mine}
+    return found
+
+
+def gap_rows(record: Record, registry: Registry, selection: Selection) -> pd.DataFrame:
+    """Compare each search of CoGS, and the best of a point's searches, with the proven optimum.
+
+    Returns
+    -------
+    DataFrame
+        `dataset`, `constraints`, `fold`, `row_id`, `searches` (how many the value is the best of), `of` (how many the
+        point has), `gap` (relative to the optimum); a row for each search and one for the best of all.
+    """
+    metric = resolve_variant(registry, "metric", "optimality-gap")
+    cells = [cell for cell in selection.cells.values() if cell.info.searcher == SEARCHER]
+    frames = []
+    for cell in (cell for cell in cells if cell.info.objective == "none"):
+        place = cell.info.dataset, cell.info.model, cell.info.fold
+        exact = [one for one in selection.exact if (one.info.dataset, one.info.model, one.info.fold) == place]
+        alone = [range(one, one + 1) for one in range(cell.repetitions)]
+        for chosen in dict.fromkeys((*alone, range(cell.repetitions))) if exact else ():
+            results = PointResults(record, registry, {cell.info.key: chosen})
+            found = compare_with_reference(record, registry, [metric], cells=[cell, *exact], results=results).table
+            mine = found[found["cell_key"] == cell.info.key]
+            frames.append(mine.assign(searches=len(chosen), of=cell.repetitions, gap=mine["value"]))
+    columns = ["dataset", "constraints", "fold", "row_id", "searches", "of", "gap"]
+    return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
 
 
 def needed_metrics(registry: Registry) -> tuple[Variant, ...]:
@@ -121,7 +166,8 @@ def needed_metrics(registry: Registry) -> tuple[Variant, ...]:
 def _rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
     """Return the results of a cell with its coordinates."""
     info = cell.info
-    best = results.best(info.key).reset_index(drop=True)[["row_id", "found", "loss", "seconds"]]
+    best = results.best(info.key).reset_index(drop=True)[["row_id", "found", "loss", "seconds", "queries"]]
+    best = best.assign(cpu_seconds=results.cpu_seconds(info.key))
     return best.assign(cell_key=info.key, dataset=info.dataset, model=info.model, fold=info.fold)
 
 
@@ -138,8 +184,8 @@ def _robust_rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
 
 
 def _robust_columns() -> list[str]:
-    own = ["row_id", "found", "loss", "seconds", "cell_key", "dataset", "model", "fold", "objective", "robustness", "m"]
-    return [*own, *MEASURED]
+    own = ["row_id", "found", "loss", "seconds", "queries", "cpu_seconds", "cell_key", "dataset", "model", "fold"]
+    return [*own, "objective", "robustness", "m", *MEASURED]
 
 
 def _compared(
@@ -149,7 +195,7 @@ def _compared(
     cells: Iterable[CellSummary],
     results: PointResults,
 ) -> tuple[pd.DataFrame, Counter[str]]:
-    """Return the values beside objective none, a column a metric."""
+    """Return the values that compare with objective none, a column per metric."""
     variants = {column: resolve_variant(registry, "metric", text) for column, text in COMPARED.items()}
     at_hand, complaints = _with_their_data(cells, datasets)
     spaces = {name: dataset.space for name, dataset in datasets.items()}

@@ -10,6 +10,9 @@ from cfbench.harness.presets import PAPER_DATASETS, PAPER_OBJECTIVES, PAPER_SEAR
 SEARCHER = "cogs"
 """The searcher of the paper's experiments on robustness."""
 
+EXACT = "exact-forest"
+"""The searcher that proves optima on forests."""
+
 DATASETS: Mapping[str, str] = dict(zip(PAPER_DATASETS, ("Cre", "Inc", "Hou", "Pro", "Rec"), strict=True))
 """The data sets with the paper's abbreviations."""
 

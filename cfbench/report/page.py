@@ -15,6 +15,7 @@ from cfbench.leaderboard.safe import visible
 from cfbench.report.canvas import Figure
 from cfbench.report.claims import Claim, Verdict
 from cfbench.report.gaps import Gaps
+from cfbench.report.names import DATASETS
 from cfbench.report.paper_report import Report
 from cfbench.report.published import POINTS
 from cfbench.report.tables import Table, decimal
@@ -69,6 +70,7 @@ def render_page(report: Report) -> str:
         result=headline(report.claims),
         missing=lacks(report.gaps),
         points=POINTS,
+        names=DATASETS,
         runs=_runs,
         value=lambda number: decimal(number, 3),
     )

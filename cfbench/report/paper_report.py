@@ -16,10 +16,11 @@ from cfbench.registry import Registry
 from cfbench.report.accident_table import accident_table
 from cfbench.report.accuracy_tables import Accuracies, accuracy_table, tuned_table
 from cfbench.report.canvas import Figure
-from cfbench.report.claims import Claim, claims_table
-from cfbench.report.cost_boxes import added_cost, cost_of_robustness, relative_cost
+from cfbench.report.claims import Claim, claims_table, local_claims_table
+from cfbench.report.cost_boxes import added_cost, cost_of_robustness, relative_cost, relative_cost_table
 from cfbench.report.dataset_tables import datasets_table, perturbations_table
 from cfbench.report.evidence import Evidence, gather
+from cfbench.report.gap_table import gap_table
 from cfbench.report.gaps import Gaps, first_commands, gaps
 from cfbench.report.heat_maps import fixability, invalidity
 from cfbench.report.names import DATASETS, DISTRIBUTIONS, MODELS
@@ -112,7 +113,7 @@ def make_report(
 
 
 def _verdicts(found: list[Claim]) -> Section:
-    return Section("claims", "What holds here", "", (claims_table(found),))
+    return Section("claims", "What holds here", "", (claims_table(found), local_claims_table(found)))
 
 
 def _sections(
@@ -135,11 +136,11 @@ def _sections(
     yield Section(
         "cost",
         "Question 3: what do perturbations cost?",
-        "The same costs twice: as the text defines them, and with setbacks in raw units, as in the published "
-        "experiments.",
+        "The same costs twice: as the text defines them, and in the reading of the published experiments.",
         (
+            relative_cost_table(robust),
             *(relative_cost(robust, model, one) for model in MODELS for one in DISTRIBUTIONS),
-            *(relative_cost(robust, model, one, raw=True) for model in MODELS for one in DISTRIBUTIONS),
+            *(relative_cost(robust, model, one, published=True) for model in MODELS for one in DISTRIBUTIONS),
             *(cost_of_robustness(robust, model) for model in MODELS),
         ),
     )
@@ -165,6 +166,7 @@ def _sections(
             *(run_times(evidence.seconds, model) for model in MODELS),
             *(relative_loss(searching, model) for model in MODELS),
             *((searchers_table(searching),) if len(searching) else ()),
+            *((gap_table(evidence.optimum),) if len(evidence.optimum) else ()),
         ),
     )
     yield Section(

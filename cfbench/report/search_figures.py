@@ -48,7 +48,7 @@ def run_times(seconds: Mapping[tuple[str, str, str], FloatArray], model: str) ->
         for searcher in SEARCHERS
     ]
     numbers = Table(name, title, f"{caption} n: searches.", ("searcher",), tuple(DATASETS.values()), tuple(rows))
-    points = (2, 3, 4, 6) if model == "neural-network" else (3, 4, 6)
+    points = (2, 3, 4, 6, 16) if model == "neural-network" else (3, 4, 6, 16)
     return Figure(name, title, caption, _alt(title, found), svg, png, numbers, block("figures")["run-times"], points)
 
 
@@ -62,7 +62,7 @@ def relative_loss(searching: pd.DataFrame, model: str) -> Figure:
         "is better, below 0 beats CoGS. Constraints off. Boxes: quartiles and median; whiskers: extremes.",
         panels,
         block("figures")["relative-loss"],
-        (2, 3, 4, 6) if model == "neural-network" else (3, 4, 6),
+        (2, 3, 4, 6, 16) if model == "neural-network" else (3, 4, 6, 16),
         height=1.25,
         reference=0.0,
     )

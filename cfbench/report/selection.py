@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cfbench.digests import digest_of
 from cfbench.harness.presets import PAPER_OBJECTIVES, PAPER_SAMPLES
 from cfbench.harness.store.summary import CellSummary
-from cfbench.report.names import DATASETS, MODELS, SEARCHER, SEARCHERS
+from cfbench.report.names import DATASETS, EXACT, MODELS, SEARCHER, SEARCHERS
 
 Place = tuple[str, str, str, str, bool, int]
 """Data set, model, searcher, objective, constraints, fold."""
@@ -29,6 +29,9 @@ class Selection:
         Cells that were skipped or failed before they had any, and why.
     passed_over : int
         Cells with results that are not the paper's: other data sets, searchers, settings.
+    exact : tuple of CellSummary
+        Cells of the searcher that proves optima, for the loss alone: no part of the paper's experiments, and no cell
+        of the comparison.
     other_setups : int
         Cells of the paper's matrix that were left out because most others have another seed, budget, or version.
     """
@@ -37,6 +40,7 @@ class Selection:
     without_results: Mapping[Place, str]
     passed_over: int
     other_setups: int
+    exact: tuple[CellSummary, ...] = ()
 
     @property
     def robust(self) -> list[CellSummary]:
@@ -78,9 +82,12 @@ def select(summaries: Iterable[CellSummary]) -> Selection:
     """
     inside: list[CellSummary] = []
     without_results: dict[Place, str] = {}
+    exact: list[CellSummary] = []
     passed_over = 0
     for cell in summaries:
-        if not in_matrix(place_of(cell)):
+        if cell.info.searcher == EXACT and cell.info.objective == "none" and cell.info.dataset in DATASETS:
+            exact.append(cell)
+        elif not in_matrix(place_of(cell)):
             passed_over += bool(cell.searches)
         elif cell.searches:
             inside.append(cell)
@@ -95,6 +102,7 @@ def select(summaries: Iterable[CellSummary]) -> Selection:
         without_results={place: why for place, why in without_results.items() if place not in cells},
         passed_over=passed_over,
         other_setups=len(inside) - len(chosen),
+        exact=tuple(exact),
     )
 
 

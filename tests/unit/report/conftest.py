@@ -37,6 +37,7 @@ class Put(Protocol):
         objective: str = "none",
         measures: Mapping[str, Sequence[float]] = ...,
         step: float = 0.0,
+        bounds: Mapping[int, float] = ...,
         content: Mapping[str, Any] = ...,
         **coordinates: Any,
     ) -> str: ...
@@ -68,10 +69,15 @@ def put(registry: Registry, datasets: Mapping[str, Dataset]) -> Put:
         objective: str = "none",
         measures: Mapping[str, Sequence[float]] = {},
         step: float = 0.0,
+        bounds: Mapping[int, float] = {},
         content: Mapping[str, Any] = {},
         **coordinates: Any,
     ) -> str:
-        """`measures`: a metric's values, a point each; `step`: how much further the first feature moves."""
+        """A row that stands twice has two repetitions.
+
+        `measures`: a metric's values, one per point, of the first repetitions; `step`: how much further the first
+        feature moves; `bounds`: proven lower bounds by row.
+        """
         place = {
             "dataset": "housing",
             "model": "random-forest",
@@ -99,15 +105,16 @@ def put(registry: Registry, datasets: Mapping[str, Dataset]) -> Put:
         }
         key = digest_of(full)
         x = np.zeros(13) if place["dataset"] not in datasets else datasets[place["dataset"]].X[0]
-        for point, (row_id, loss, seconds) in enumerate(results):
+        rows = list(dict.fromkeys(row_id for row_id, *_ in results))
+        for number, (row_id, loss, seconds) in enumerate(results):
             z = x.copy()
             z[0] += 1.0 + step
             record.append(
                 {
                     "cell_key": key,
-                    "point": point,
+                    "point": rows.index(row_id),
                     "row_id": row_id,
-                    "repetition": 0,
+                    "repetition": sum(other == row_id for other, *_ in results[:number]),
                     "status": "not_found" if loss is None else "found",
                     "reason": "",
                     "x": x.tolist(),
@@ -120,7 +127,7 @@ def put(registry: Registry, datasets: Mapping[str, Dataset]) -> Put:
                     "wall_seconds": seconds,
                     "cpu_seconds": seconds,
                     "anytime": [],
-                    "figures": {},
+                    "figures": {"lower_bound": bounds[row_id], "proven": 1.0} if row_id in bounds else {},
                     "model_fingerprint": "f",
                 }
             )
@@ -158,6 +165,8 @@ def patterns() -> pd.DataFrame:
                         "found": True,
                         "loss": 0.1 + spread,
                         "seconds": 1.0 + (robustness != "none"),
+                        "cpu_seconds": 0.5 + 0.2 * (robustness != "none"),
+                        "queries": 101_000.0,
                         "cell_key": f"{dataset}/{model}/{objective}",
                         "dataset": dataset,
                         "model": model,

@@ -21,6 +21,7 @@ from cfbench.harness.store.record import Record
 from cfbench.harness.store.summary import CellSummary
 from cfbench.registry import Registry
 from cfbench.report.evidence import COMPARED, MEASURED, Evidence, gather, needed_metrics
+from cfbench.report.gap_table import gap_table
 from cfbench.report.gaps import first_commands, gaps, matrix
 from cfbench.report.selection import Place, in_matrix, place_of, select
 
@@ -87,6 +88,36 @@ def test_values_of_the_right_points_and_metrics(
     assert found.unmeasured["k-robustness"] == 1
     assert found.unmeasured["fixability"] == 2
     assert "actual-cost" not in found.unmeasured
+
+
+def test_comparisons_take_the_repetitions_that_all_cells_have(
+    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+) -> None:
+    put(record, [(7, 0.2, 1.0), (7, 0.1, 3.0), (8, 0.3, 1.0), (8, 0.3, 1.0)])
+    put(record, [(7, 0.4, 2.0), (8, 0.6, 2.0)], objective="c")
+    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
+    found = gather(record, registry, datasets)
+    ours = {(row["objective"], row["row_id"]): row for row in found.robust.to_dict("records")}
+    # The second repetition under none, which found 0.1, is in no comparison.
+    assert ours["c", 7]["cost-of-robustness"] == pytest.approx(2.0)
+    assert [ours["none", 7][name] for name in ("loss", "cpu_seconds", "queries")] == [0.2, 1.0, 10.0]
+    assert found.selection.passed_over == 0
+    assert [cell.info.searcher for cell in found.selection.exact] == ["exact-forest"]
+    # Gaps of row 7: 100 % and 0; of row 8: twice 50 %. The best of two: 0 and 50 %.
+    table = gap_table(found.optimum)
+    assert [(row.heads, [entry.text for entry in row.entries]) for row in table.rows] == [
+        (("Hou", "on", "one search"), ["50.00 % (n = 2)", "25 % (n = 2)"]),
+        (("Hou", "on", "best of 2"), ["25.00 % (n = 2)", "50 % (n = 2)"]),
+    ]
+
+
+def test_one_search_per_point_is_no_best_of_several(
+    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+) -> None:
+    put(record, [(7, 0.2, 1.0), (8, None, 1.0)])
+    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
+    (row,) = gap_table(gather(record, registry, datasets).optimum).rows
+    assert (row.heads, row.entries[0].text) == (("Hou", "on", "one search"), "100.00 % (n = 1)")
 
 
 def test_searchers_without_constraints(
