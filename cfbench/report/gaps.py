@@ -120,10 +120,12 @@ def _coverage(selection: Selection) -> Iterator[str]:
         points = _span(len(cell.row_ids) for cell in cells)
         eligible = _span(cell.eligible for cell in cells)
         repetitions = _span(cell.repetitions for cell in cells)
+        fewest = min(cell.repetitions for cell in cells)
+        taken = f"; comparisons of results take the first {fewest}" if str(fewest) != repetitions else ""
         yield (
             f"On {what}: {len(cells)} cells; fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))} of 0 to "
             f"{N_FOLDS - 1}; {points} points a cell, of {eligible} eligible ones; {repetitions} of the "
-            "paper's 5 repetitions a point."
+            f"paper's 5 repetitions per point{taken}."
         )
     if selection.other_setups:
         yield (
@@ -190,7 +192,7 @@ def _extent(cells: Sequence[CellSummary]) -> list[str]:
     """Return the options that make further cells comparable with those of the record."""
     content = cells[0].content
     options = ["--points", str(max(len(cell.row_ids) for cell in cells))]
-    options += ["--repetitions", str(max(cell.repetitions for cell in cells)), "--seed", str(content["seed"])]
+    options += ["--repetitions", str(min(cell.repetitions for cell in cells)), "--seed", str(content["seed"])]
     if content["time_limit"] is not None:
         options += ["--time-limit", str(content["time_limit"])]
     budgets = {cell.info.searcher: cell.content["query_budget"] for cell in cells}

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from cfbench.errors import CfbenchError
 from cfbench.harness.sources import data_source, load_dataset
 from cfbench.harness.store.record import Record
 from cfbench.registry import build_registry
 from cfbench.report.bootstrap import Estimate, estimate
-from cfbench.report.canvas import BLUE, GREEN, INK, ORANGE, draw
+from cfbench.report.canvas import BLUE, INK, ORANGE, absent, draw
 from cfbench.report.claims import Claim, interval_text
 from cfbench.report.cost_boxes import relative_cost_table
 from cfbench.report.evidence import Evidence, gather
@@ -78,8 +79,8 @@ def fixable(rows: pd.DataFrame, dataset: str) -> Series:
 def costs(rows: pd.DataFrame, dataset: str) -> Series:
     """Return relative costs by what is perturbed: without accounting for anything, and with accounting for it."""
     return {
-        "nothing accounted for": [means(rows, dataset, "none", f"relative-cost/{part}") for part in PARTS],
-        "accounted for": [means(rows, dataset, part, f"relative-cost/{part}") for part in PARTS],
+        "for nothing": [means(rows, dataset, "none", f"relative-cost/{part}") for part in PARTS],
+        "for that part": [means(rows, dataset, part, f"relative-cost/{part}") for part in PARTS],
     }
 
 
@@ -91,24 +92,72 @@ def readings(rows: pd.DataFrame, dataset: str) -> Series:
     }
 
 
+def permanent(rows: pd.DataFrame, dataset: str) -> Mapping[str, Sequence[float | None]]:
+    """Return the shares of draws that cannot be walked back, for each value of `costs`."""
+
+    def share(objective: str, part: str) -> float | None:
+        found = means(rows, dataset, objective, f"fixability/{part}")
+        return None if found is None else 1.0 - found.mean
+
+    return {
+        "for nothing": [share("none", part) for part in PARTS],
+        "for that part": [share(part, part) for part in PARTS],
+    }
+
+
 FIGURES = {
-    "accident": ("Share of results that are robust by accident, 5 %", accident, list(PARTS.values()), False),
-    "fixability": ("Share of perturbations to K that can be walked back", fixable, list(ROBUSTNESS.values()), False),
-    "cost": ("Relative cost, all draws", costs, list(PARTS.values()), True),
-    "readings": ("Relative cost in two readings", readings, list(PARTS.values()), True),
+    "accident": (
+        "Share of results that are robust by accident, by what is accounted for, here and in the paper",
+        accident,
+        list(PARTS.values()),
+        False,
+    ),
+    "fixability": (
+        "Share of perturbations to K that can be walked back, by what is accounted for",
+        fixable,
+        list(ROBUSTNESS.values()),
+        False,
+    ),
+    "cost": (
+        "Relative cost by what is perturbed, of searches that account for nothing and for that part, with the share of "
+        "draws that cannot be walked back",
+        costs,
+        list(PARTS.values()),
+        True,
+    ),
+    "readings": (
+        "Relative cost by what is perturbed, nothing accounted for, in two readings",
+        readings,
+        list(PARTS.values()),
+        True,
+    ),
 }
 
 
 def drawing(rows: pd.DataFrame, name: str) -> str | None:
     """Return a figure as SVG, one panel per data set; None where the record has no value for it."""
-    title, of, groups, ratio = FIGURES[name]
+    _, of, groups, ratio = FIGURES[name]
     found = {dataset: of(rows, dataset) for dataset in DATASETS}
     if not any(isinstance(value, Estimate) for series in found.values() for one in series.values() for value in one):
         return None
 
+    shares = {dataset: permanent(rows, dataset) for dataset in DATASETS} if name == "cost" else {}
+    bounds = [
+        bound
+        for series in found.values()
+        for one in series.values()
+        for value in one
+        if isinstance(value, Estimate)
+        for bound in (value.low, value.high)
+    ]
+
     def panel(axes: Axes, number: int) -> None:
-        series = found[list(DATASETS)[number]]
-        for place, ((label, values), colour) in enumerate(zip(series.items(), (BLUE, ORANGE, GREEN), strict=False)):
+        dataset = list(DATASETS)[number]
+        series = found[dataset]
+        if not any(isinstance(value, Estimate) for one in series.values() for value in one):
+            absent(axes)
+            return
+        for place, ((label, values), colour) in enumerate(zip(series.items(), (BLUE, ORANGE), strict=False)):
             shift = 0.18 * (place - (len(series) - 1) / 2)
             for group, value in enumerate(values):
                 mean = value.mean if isinstance(value, Estimate) else value
@@ -117,20 +166,38 @@ def drawing(rows: pd.DataFrame, name: str) -> str | None:
                 bar = [[mean - value.low], [value.high - mean]] if isinstance(value, Estimate) else None
                 marker = "o" if bar is not None else "D"
                 axes.errorbar([group + shift], [mean], yerr=bar, fmt=marker, markersize=4, color=colour, ecolor=INK)
-            if number == 0 and len(series) > 1:
-                axes.plot([], [], "o", markersize=4, color=colour, label=label)
-        if number == 0 and len(series) > 1:
-            axes.legend(loc="best")
+                share = shares[dataset][label][group] if shares else None
+                if share is not None:
+                    axes.annotate(
+                        f"{100 * share:.0f} %",
+                        (group + shift, mean),
+                        xytext=(5 if place else -5, 0),
+                        textcoords="offset points",
+                        ha="left" if place else "right",
+                        va="center",
+                        fontsize=7,
+                    )
+            if len(series) > 1:
+                axes.plot([], [], "o" if label != "paper" else "D", markersize=4, color=colour, label=label)
+        if len(series) > 1 and dataset == first:
+            axes.legend(loc="lower left", bbox_to_anchor=(0.2, 0.98), ncols=2, borderaxespad=0)
         axes.set_xticks(range(len(groups)), groups)
         axes.set_xlim(-0.6, len(groups) - 0.4)
         if ratio:
             axes.set_yscale("log")
+            axes.set_ylim(min(0.8, 0.9 * min(bounds)), 1.3 * max(bounds))
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
             axes.axhline(1.0, color=INK, linewidth=0.6, linestyle=":", zorder=0)
         else:
             axes.set_ylim(-0.03, 1.05)
 
-    titles = [f"{title}: {DATASETS[dataset]}" if dataset == "credit" else DATASETS[dataset] for dataset in DATASETS]
-    svg, _ = draw(f"findings-{name}", titles, panel, height=1.2)
+    first = next(
+        dataset
+        for dataset, series in found.items()
+        if any(isinstance(value, Estimate) for one in series.values() for value in one)
+    )
+    svg, _ = draw(f"findings-{name}", list(DATASETS.values()), panel, height=1.2)
     # Coordinates to a tenth of a point keep the file small.
     return re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{2,}", lambda one: f"{float(one[0]):.1f}", tag[0]), svg)
 
