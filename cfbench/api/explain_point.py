@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from cfbench.analysis.hazards import DRAWS
 from cfbench.api.explained_row import explanation_of
@@ -18,9 +20,11 @@ from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Job, SerialExecutor
 from cfbench.harness.folds import N_FOLDS, split
+from cfbench.harness.objective_measures import objective_measure
 from cfbench.harness.plan import Cell, Plan, make_plan
 from cfbench.harness.search import Ground, SearchTask
 from cfbench.harness.study import make_study
+from cfbench.harness.variants import Variant
 from cfbench.harness.worker import Worker, WorkerSetup
 from cfbench.registry import Registry
 
@@ -84,21 +88,23 @@ def explain_point(
     point, row_id = _located(place, cell, ground, prepared.row_ids)
     recorded = None
     if results is not None:
-        lookup = look_up(results, cell, row_id, prepared.fingerprint)
+        lookup = look_up(results, cell, row_id, prepared.fingerprint, partial(_judged, cell, executor))
         recorded = lookup.found
         for problem in lookup.problems:
             remark(problem)
         if recorded is None and lookup.other_model:
             remark(f"{results} holds this search with a differently fitted model; it is made anew with the one here")
-    row = (
-        recorded.row if recorded else executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
-    )
+    if recorded:
+        row = recorded.row
+    else:
+        row = executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
+        row = {**row, "objective_value": _judged(cell, executor, pd.DataFrame([row]))["objective_value"].iloc[0]}
     _confirm(row, cell, executor, ground)
     labels = ground.dataset.class_labels
     about = _about(plan, cell, point, row_id, len(prepared.row_ids), recorded, results)
     return explanation_of(
         row,
-        cell,
+        replace(cell, objective=_asked(cell)),
         ground.dataset.space,
         ground.dataset.target,
         labels,
@@ -108,6 +114,21 @@ def explain_point(
         heading=_heading(about),
         model=ground.model,
     )
+
+
+def _asked(cell: Cell) -> Variant:
+    """Return the objective that is asked for: that of the search, or the one that its result is judged under."""
+    return cell.judged[0] if cell.judged else cell.objective
+
+
+def _judged(cell: Cell, executor: SerialExecutor, searches: pd.DataFrame) -> pd.DataFrame:
+    """Return searches with their value under the objective that is asked for."""
+    if not cell.judged:
+        return searches
+    measured = executor.submit(0, Job("measure", (cell, searches, (objective_measure(_asked(cell)),)))).result()
+    if measured.complaints:
+        raise CfbenchError(measured.complaints[0])
+    return searches.assign(objective_value=measured.table["value"].to_numpy())
 
 
 def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...]) -> tuple[int, int]:
@@ -173,6 +194,8 @@ def _about(
         "points": points,
         "row": row_id,
         "seed": cell.seed,
+        "searched_for": cell.objective.label,
+        "judged_under": _asked(cell).label,
         "record": found,
     }
 
@@ -182,8 +205,12 @@ def _heading(about: Mapping[str, Any]) -> tuple[str, ...]:
         f"{about['dataset']}, {about['model']}, fold {about['fold']}: point {about['point']} of {about['points']:,} "
         f"(row {about['row']})"
     )
+    lines = [case]
+    if about["judged_under"] != about["searched_for"]:
+        searched = f"objective {about['searched_for']}"
+        lines.append(f"searched for the loss alone ({searched}), and judged under objective {about['judged_under']}")
     recorded = about["record"]
     if recorded is None:
-        return (case,)
+        return tuple(lines)
     of = "" if recorded["repetitions"] == 1 else f", the best of {recorded['repetitions']}"
-    return (case, f"read from the record {recorded['results']}: repetition {recorded['repetition']}{of}")
+    return (*lines, f"read from the record {recorded['results']}: repetition {recorded['repetition']}{of}")

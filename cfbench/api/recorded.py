@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfbench.digests import digest_of
 from cfbench.harness.plan import Cell
 from cfbench.harness.store.record import Record
 from cfbench.outcome import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,13 @@ class Lookup:
     problems: tuple[str, ...]
 
 
-def look_up(path: Path, cell: Cell, row_id: int, fingerprint: str) -> Lookup:
+def look_up(
+    path: Path,
+    cell: Cell,
+    row_id: int,
+    fingerprint: str,
+    judged: Callable[[pd.DataFrame], pd.DataFrame] = lambda searches: searches,
+) -> Lookup:
     """Look for the searches of a point in the record at `path`.
 
     A cell counts that differs in nothing that changes a result: any time limit will do, since a search that was not
@@ -65,6 +74,8 @@ def look_up(path: Path, cell: Cell, row_id: int, fingerprint: str) -> Lookup:
         The point's row of the data set.
     fingerprint : str
         Of the fitted model here: a record that was made elsewhere may have met another one.
+    judged : callable
+        From searches to the same with the objective value that is asked for, where that is another than the search's.
 
     Raises
     ------
@@ -81,6 +92,7 @@ def look_up(path: Path, cell: Cell, row_id: int, fingerprint: str) -> Lookup:
             known = searches[searches["model_fingerprint"] == fingerprint]
             other_model |= len(known) < len(searches)
             if len(known):
+                known = judged(known)
                 place = known["objective_value"].fillna(float("inf")).argmin()
                 best = {name: known[name].iloc[int(place)] for name in map(str, known.columns)}
                 found = Recorded(best, key, int(best["repetition"]), len(known))

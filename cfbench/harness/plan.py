@@ -228,21 +228,22 @@ def _searches_for_loss(
 
 
 def _judged(cells: Iterable[Cell]) -> list[str]:
-    """Say which results are judged under further objectives, and which cells are run for nothing else."""
-    searchers: dict[str, dict[str, None]] = {}
-    added = 0
+    """Say which results are judged under further objectives, and how many cells are run for nothing else."""
+    objectives: dict[str, dict[str, None]] = {}
+    added: Counter[str] = Counter()
     for cell in cells:
         for objective in cell.judged:
-            searchers.setdefault(objective.label, {})[cell.searcher.label] = None
-        added += not cell.asked
-    found = [
-        f"searched for the loss alone, and judged under objective {label} without a search of their own: "
-        f"{', '.join(names)}"
-        for label, names in searchers.items()
+            objectives.setdefault(cell.searcher.label, {})[objective.label] = None
+        added[cell.searcher.label] += not cell.asked
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for searcher, labels in objectives.items():
+        alike.setdefault(tuple(labels), []).append(searcher)
+    return [
+        f"{', '.join(searchers)}: searched for the loss alone, and judged under objective {', '.join(labels)}"
+        + (f" ({plural(count, 'cell')} of objective {PLAIN} added for that)" if count else "")
+        for labels, searchers in alike.items()
+        for count in [sum(added[searcher] for searcher in searchers)]
     ]
-    if added:
-        found.append(f"{plural(added, 'cell')} of objective {PLAIN} added, which the study does not name, to be judged")
-    return found
 
 
 def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) -> list[str]:

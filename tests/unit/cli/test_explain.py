@@ -195,3 +195,50 @@ def test_a_perturbed_data_set_and_what_a_searcher_does_not_handle(cfbench: Comma
     refused = cfbench("explain", *asked)
     assert isinstance(refused.exception, StudyError)
     assert "grow does not handle constraints" in str(refused.exception)
+
+
+DRIFTING = Path(__file__).parents[2] / "toys" / "loss_alone_plugin.py"
+
+
+def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Command, tmp_path: Path) -> None:
+    def explained(searcher: str, *more: str) -> Result:
+        asked = ["explain", "--plugin", str(DRIFTING), "--dataset", "drifting", "--model", "rule", "--point", "1"]
+        return CliRunner().invoke(cli, [*asked, "--searcher", searcher, "--objective", "k", *more])
+
+    able, alone = (json.loads(explained(f"{name}-near", "--format", "json").stdout) for name in ("able", "alone"))
+    assert alone["objective"] == able["objective"] == "k"
+    assert alone["objective_value"] == able["objective_value"] > able["cost"] == alone["cost"]
+    assert (alone["case"]["searched_for"], able["case"]["searched_for"]) == ("none", "k")
+    text = explained("alone-near").stdout.splitlines()
+    assert text[1] == "searched for the loss alone (objective none), and judged under objective k"
+    assert text[2].startswith("found: alone-near, objective k, constraints on: ")
+
+
+def test_of_several_repetitions_the_best_under_the_objective_is_shown(cfbench: Command, tmp_path: Path) -> None:
+    options, cache = RegistryOptions(plugins=(str(DRIFTING),)), tmp_path / "cache"
+    registry, source = build_registry(options), DataSource((), cache, download=False)
+    study = Study(
+        datasets=("drifting",),
+        models=("rule",),
+        searchers=("alone-luck",),
+        objectives=("none", "k"),
+        metrics=(),
+        constraints=(True,),
+        folds=(0,),
+        points=1,
+        repetitions=5,
+    )
+    with Record.open(Path("results"), write=True) as record:
+        executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
+        Run(make_plan(study, registry, source), record, registry, executor).go()
+        (key,) = record.summaries()
+        rows = record.searches(key)
+        values = record.measures(key)["value"]
+    best = int(values.argmin())
+    assert best != int(rows["loss"].argmin())
+    asked = ["explain", "--plugin", str(DRIFTING), "--dataset", "drifting", "--model", "rule", "--point", "0"]
+    asked += ["--searcher", "alone-luck", "--objective", "k", "--format", "json"]
+    found = json.loads(CliRunner().invoke(cli, asked).stdout)
+    assert found["case"]["record"]["repetition"] == best
+    assert found["objective_value"] == values[best]
+    assert found["cost"] == rows["loss"][best]

@@ -113,16 +113,16 @@ def test_a_searcher_of_the_loss_alone_is_planned_with_one_search_for_all_objecti
         ("alone-near", "none", ("k", "ck"), True, 3),
         *(("able-near", objective, (), True, 3) for objective in ("none", "k", "ck")),
     ]
-    assert plan.notes == (
-        "searched for the loss alone, and judged under objective k without a search of their own: alone-near",
-        "searched for the loss alone, and judged under objective ck without a search of their own: alone-near",
-    )
+    assert plan.notes == ("alone-near: searched for the loss alone, and judged under objective k, ck",)
 
 
 def test_a_study_without_objective_none_gets_the_cells_that_are_judged(drifting: Drifting) -> None:
     plan = drifting.plan("alone-near", "able-near", objectives=("k[m=8]",))
     assert places(plan) == [("alone-near", "none", ("k[m=8]",), False, 3), ("able-near", "k[m=8]", (), True, 3)]
-    assert plan.notes[-1] == "1 cell of objective none added, which the study does not name, to be judged"
+    assert plan.notes == (
+        "alone-near: searched for the loss alone, and judged under objective k[m=8] "
+        "(1 cell of objective none added for that)",
+    )
     with_none = drifting.plan("alone-near", objectives=("none",))
     assert plan.cells[0].info.key == with_none.cells[0].info.key
 
@@ -268,8 +268,8 @@ def test_a_plan_counts_what_is_to_be_judged(drifting: Drifting) -> None:
 
 
 def test_data_without_perturbations_are_searched_under_the_objective_as_before(drifting: Drifting) -> None:
-    still = (("perturbation=NumericalPerturbation(2, 2)", ""), (", perturbation=NumericalPerturbation(8, 8)", ""))
-    drifting.change_plugin((", perturbation=NumericalPerturbation(2, 2)", ""), still[1])
+    drifts = (", perturbation=NumericalPerturbation(2, 2)", ", perturbation=NumericalPerturbation(8, 8)")
+    drifting.change_plugin(*((drift, "") for drift in drifts))
     assert places(drifting.plan("alone-near", objectives=("none", "ck"))) == [
         ("alone-near", "none", (), True, 3),
         ("alone-near", "ck", (), True, 3),
