@@ -24,6 +24,7 @@ from cfbench.harness.store.frames import search_frame
 from cfbench.harness.store.protocol import PROTOCOL_VERSION
 from cfbench.harness.store.record import Record
 from cfbench.harness.tracking import remember_tracking
+from tests.toys.drifting import Drifting
 
 # A suite that is started in the background inherits an ignored Ctrl-C, and so would the commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -212,3 +213,9 @@ def ui_pages(tracked_results: Path, start_ui: StartUi, free_port: Callable[[], i
 def runs_page(ui_pages: dict[str, str]) -> str:
     """Serve `tracked_results` with ``cfbench ui`` and return the address of its runs."""
     return ui_pages["runs, one a cell"]
+
+
+@pytest.fixture
+def drifting(tmp_path: Path) -> Drifting:
+    """Return a way to run small studies of searchers that minimise the loss alone."""
+    return Drifting(tmp_path)

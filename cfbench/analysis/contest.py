@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.analysis.groups import Group, Point, Task, bare_name, differences, is_white_box, lacks_values
+from cfbench.analysis.loss_alone import record_key
 from cfbench.digests import digest_of
 from cfbench.harness.store.beside import OWN
 from cfbench.harness.store.summary import CellSummary
@@ -255,7 +256,7 @@ def make_contest(
         given = {key: value for key, value in content.items() if key not in (*OWN, "fold")}
         identity = group.searcher, digest_of(setting)
         contents[group.searcher][identity[1]] = setting
-        own |= {identity} if any(cell.info.key in yours for cell in group.cells) else set()
+        own |= {identity} if any(record_key(cell) in yours for cell in group.cells) else set()
         tasks[group.task, digest_of(given)].append((identity, group))
     entrants = {}
     for searcher, variants in sorted(contents.items()):

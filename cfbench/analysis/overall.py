@@ -11,6 +11,7 @@ from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.fairness import limits, unequal
+from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.notes import Kind, Note, listing
 from cfbench.analysis.positions import FEWEST, duels, fewest_units, group_letters, positions
@@ -229,7 +230,8 @@ class _Desk:
         if entrant in self.ranked:
             return State.RANKED, ""
         complete, tasks = self.contest.complete_in(entrant), len(self.contest.in_play)
-        return State.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks"
+        waiting = next((f"; {cell.skipped}" for cell in cells if isinstance(cell, JudgedCell) and cell.skipped), "")
+        return State.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks{waiting}"
 
     def _found(self, entrant: Entrant, *, counted: bool) -> Count:
         """Count searches: of the points that count, or all."""
@@ -249,7 +251,8 @@ class _Desk:
             state = "failed" if any(cell.failure for cell in group.cells) else "skipped"
             return TaskResult(state, None, Count(0, 0), None, None, None, None)
         if not arena.counted.any():
-            return TaskResult("ran", None, _searches(arena, entrant, counted=False), None, None, None, None)
+            found = _searches(arena, entrant, counted=False)
+            return TaskResult("ran", None, found, None, None, None, None, group.loss_alone)
         ranked = entrant in self.ranked and not self.unranked
         at = self.contest.in_play.index(arena)
         return TaskResult(
@@ -260,6 +263,7 @@ class _Desk:
             against_best=self.losses.against_best(arena, entrant),
             objective=self.losses.mean_value(arena, entrant),
             objective_against_best=self.losses.value_against_best(arena, entrant),
+            loss_alone=group.loss_alone,
         )
 
     def view(self, arena: Arena) -> TaskView:

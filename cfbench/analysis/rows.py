@@ -21,6 +21,7 @@ from cfbench.analysis.aggregate import (
 )
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.groups import Group, Point, Task, is_white_box
+from cfbench.analysis.loss_alone import record_key
 from cfbench.analysis.measured import Measurements
 from cfbench.space import FloatArray
 
@@ -60,6 +61,8 @@ class Row:
         By the metric's label: mean over the results of the points that have a value, and their number.
     yours : bool
         Whether its results are the user's own, shown next to the published ones.
+    loss_alone : bool
+        Whether its results were searched for the loss alone, and judged under the task's objective.
     """
 
     task: Task
@@ -81,6 +84,7 @@ class Row:
     skipped: int
     metrics: Mapping[str, tuple[float | None, int]] = field(default_factory=dict)
     yours: bool = False
+    loss_alone: bool = False
 
     @property
     def label(self) -> str:
@@ -150,7 +154,8 @@ def _row(
         failed=sum(bool(cell.failure) for cell in group.cells),
         skipped=sum(bool(cell.skipped) for cell in group.cells),
         metrics={column.label: _mean(group, measurements.of(column)) for column in measurements.columns},
-        yours=any(cell.info.key in yours for cell in group.cells),
+        yours=any(record_key(cell) in yours for cell in group.cells),
+        loss_alone=group.loss_alone,
     )
 
 

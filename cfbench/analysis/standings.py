@@ -95,6 +95,8 @@ class TaskResult:
         the loss (see `TaskView.by_loss`).
     objective_against_best : float or None
         That value by the mean of the best known objective values of the same points, less 1.
+    loss_alone : bool
+        Whether its results were searched for the loss alone, and judged under the task's objective.
     """
 
     state: str
@@ -104,6 +106,7 @@ class TaskResult:
     against_best: float | None
     objective: float | None
     objective_against_best: float | None
+    loss_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,11 @@ class Standing:
     def label(self) -> str:
         """The searcher as readers see it."""
         return self.entrant.label
+
+    @property
+    def loss_alone(self) -> int:
+        """Tasks whose results were searched for the loss alone, and judged under the task's objective."""
+        return sum(result is not None and result.loss_alone for result in self.results)
 
     @cached_property
     def relative(self) -> Median | None:

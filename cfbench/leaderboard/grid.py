@@ -11,10 +11,12 @@ from cfbench.analysis.standings import Standings
 from cfbench.leaderboard.header import alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.numbers import ABSENT
 from cfbench.leaderboard.standing_columns import (
+    LOSS_ALONE,
     SIGNIFICANCE,
     cell_text,
     column_named,
     columns_of,
+    marked_label,
     sorted_rows,
     state_text,
 )
@@ -64,7 +66,7 @@ def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
     for row in sorted_rows(standings, column_named(columns, shown.by) if shown.by else None):
         position = str(row.position).strip() if row.position else (state_text(row, standings) or ABSENT)
         cells = [cell_text(row, column, standings) or ABSENT for column in columns]
-        rows.append((position, row.label, *cells))
+        rows.append((position, marked_label(row), *cells))
     titles = []
     for column in columns:
         unit = column.unit.replace(column.arrow, "").strip() if column.arrow else column.unit
@@ -89,6 +91,8 @@ def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
     ]
     if any(row.group for row in standings.rows):
         legend.append(SIGNIFICANCE)
+    if any(row.loss_alone for row in standings.rows):
+        legend.append(LOSS_ALONE)
     if standings.limits:
         legend.append(("limits", standings.limits))
     return Grid(about, ("position", "searcher", *titles), tuple(rows), 2, tuple(legend))
@@ -102,7 +106,9 @@ def _of_tasks(shown: Leaderboard) -> Grid:
     for row, cells in zip(board.rows, table_of(board.rows, columns), strict=True):
         constraints, folds = "on" if row.task.constraints else "off", spans(row.folds) or ABSENT
         rows.append((row.task.dataset, row.task.model, row.task.objective, constraints, folds, *cells))
-    legend = tuple((column.title, column.legend) for column in columns if column.legend)
+    legend = [(column.title, column.legend) for column in columns if column.legend]
+    if any(row.loss_alone for row in board.rows):
+        legend.append(LOSS_ALONE)
     reference = f"reference {board.reference}" if board.reference else "no reference"
     header = (*TASK_TITLES, *(title.strip() for title in titles))
-    return Grid(f"{coverage(board.standings)}; {reference}", header, tuple(rows), len(TASK_TITLES) + 1, legend)
+    return Grid(f"{coverage(board.standings)}; {reference}", header, tuple(rows), len(TASK_TITLES) + 1, tuple(legend))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cfbench.analysis.positions import ALPHA
+from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Standing, Standings, State
 from cfbench.entries import Direction
 from cfbench.errors import UnknownNameError
@@ -16,6 +17,7 @@ from cfbench.leaderboard.standing_column import StandingColumn
 from cfbench.registry import Registry
 
 __all__ = [
+    "LOSS_ALONE",
     "SIGNIFICANCE",
     "StandingColumn",
     "builtin_names",
@@ -23,6 +25,7 @@ __all__ = [
     "column_named",
     "columns_of",
     "expanded",
+    "marked_label",
     "sorted_rows",
     "state_text",
 ]
@@ -32,6 +35,13 @@ SIGNIFICANCE = (
     f"behind a rank: no significant difference from the first row with the same letter (Wilcoxon, Holm, p >= {ALPHA})",
 )
 """The letters of groups, and what they mean."""
+
+LOSS_ALONE = (
+    "*",
+    "behind a searcher: under objectives other than none it was searched for the loss alone, and its results are "
+    "judged by the task's objective",
+)
+"""The mark of such searchers, and what it means."""
 
 DEFAULT = ("found", "share", "rank", "interval", "objective", "loss", "k-robustness", "wins", "seconds", "queries")
 """What is shown where nothing is asked for; those of most use first, as narrow outputs lack the last ones."""
@@ -58,6 +68,11 @@ def builtin_names() -> tuple[str, ...]:
         *("searches", "seconds", "queries", "tasks", "cells"),
         *FAILURES,
     )
+
+
+def marked_label(row: Standing | Row) -> str:
+    """Return a row's label, marked where results were searched for the loss alone."""
+    return f"{row.label}{LOSS_ALONE[0]}" if row.loss_alone else row.label
 
 
 def expanded(names: Sequence[str], registry: Registry) -> list[str]:

@@ -21,11 +21,13 @@ from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.notes import note_lines
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.standing_columns import (
+    LOSS_ALONE,
     SIGNIFICANCE,
     StandingColumn,
     cell_text,
     column_named,
     columns_of,
+    marked_label,
     sorted_rows,
     state_text,
 )
@@ -121,7 +123,7 @@ def _table(
         Line(_written([(at.unit_at, at.column.unit) for at in placed], ""), "dim"),
     ]
     for number, row in enumerate(rows):
-        label = visible(row.label)
+        label = visible(marked_label(row))
         cells = [(at.stop - cell_len(at.cells[number]), at.cells[number]) for at in placed]
         state = _state(state_text(row, standings), placed, number, width)
         position = f"{row.position!s:>3}" if row.position else " - "
@@ -148,7 +150,7 @@ def _state(text: str, placed: Sequence[_Placed], number: int, width: int) -> lis
 def _fitting(
     rows: Sequence[Standing], columns: Sequence[StandingColumn], standings: Standings, width: int
 ) -> list[_Placed]:
-    labels = [cell_len(visible(row.label)) for row in rows]
+    labels = [cell_len(visible(marked_label(row))) for row in rows]
     label_end = LABEL_AT + max([cell_len("searcher"), *(size for size in labels if size <= LONGEST_LABEL)])
     kept = list(columns)
     while True:
@@ -210,6 +212,8 @@ def _legend(
                 said[column.title][f"{column.legend}{counted}{_better(column)}"].append(part.title)
             if column.name == "rank" and any(row.group for row in part.rows):
                 said[SIGNIFICANCE[0]][SIGNIFICANCE[1]].append(part.title)
+        if any(row.loss_alone for row in part.rows):
+            said[LOSS_ALONE[0]][LOSS_ALONE[1]].append(part.title)
         if part.basis is Basis.OWN_POINTS:
             on = f"ranks and losses are on those points alone that {_owners(part)}"
             said["points"][on].append(part.title)

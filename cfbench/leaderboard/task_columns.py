@@ -13,6 +13,7 @@ from cfbench.analysis.board import Board
 from cfbench.analysis.rows import Row
 from cfbench.leaderboard.numbers import ABSENT, change, decimal, seconds, whole
 from cfbench.leaderboard.safe import visible
+from cfbench.leaderboard.standing_columns import marked_label
 
 LONGEST_REFERENCE = 12
 """A longer name would push other columns off the board; the headline and the legend hold it."""
@@ -45,7 +46,7 @@ def columns_for(board: Board) -> list[Column]:
     """Return the columns that say something about this board, those of most use first."""
     reference = visible(board.reference)
     columns = [
-        Column("searcher", "", 0, lambda row: visible(row.label)),
+        Column("searcher", "", 0, lambda row: visible(marked_label(row))),
         Column(
             "found",
             "% points",

@@ -15,6 +15,7 @@ from cfbench.analysis.rows import Row
 from cfbench.leaderboard.header import about, coverage
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.notes import note_lines
+from cfbench.leaderboard.standing_columns import LOSS_ALONE
 from cfbench.leaderboard.task_columns import Column, columns_for, table_of
 
 LONGEST_LABEL = 28
@@ -42,7 +43,10 @@ def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False
             else:
                 lines += [*wrapped(INDENT + label, width), Line(_row(["", *numbers], widths))]
     lines.append(Line(""))
-    lines += explained([(column.title, column.legend) for column in columns if column.legend], width)
+    legend = [(column.title, column.legend) for column in columns if column.legend]
+    if any(row.loss_alone for row in board.rows):
+        legend.append(LOSS_ALONE)
+    lines += explained(legend, width)
     return lines + note_lines(board.cautions, width, whole=all_notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,18 +107,40 @@ def test_standard_is_what_the_published_leaderboard_shows() -> None:
     assert (study.datasets, study.models, study.folds) == (PAPER_DATASETS, MODELS, (0, 1, 2, 3, 4))
     assert (study.objectives, study.constraints) == (("none", "ck"), (False, True))
     assert (study.points, study.repetitions, study.time_limit) == (5, 1, None)
-    assert [(part.searchers, part.folds) for part in study.parts] == [
-        (("cogs", "mine"), None),
-        (("lore", "dice-a"), (0,)),
-    ]
-    assert {name: cap.points for name, cap in study.at_most.items()} == {"lore": 2, "dice-a": 2}
+    assert (study.searchers, study.parts, study.at_most) == (("cogs", "lore", "mine", "dice-a"), (), {})
     assert study.notes == ()
+
+
+def test_standard_searches_every_point_with_every_black_box_and_once_for_the_loss_alone(tmp_path: Path) -> None:
+    registry = build_registry()
+    plan = make_plan(preset("standard", registry), registry, DataSource((), tmp_path, download=False))
+    datasets = set(PAPER_DATASETS) - {"productivity"}  # its table is downloaded, which this plan may not do
+    assert {cell.dataset for cell in plan.cells} == datasets
+    able, alone = Counter[str](), Counter[str]()
+    for cell in plan.cells:
+        assert cell.searches == (0 if cell.skipped else 5)
+        assert cell.asked
+        if not cell.skipped and not cell.info.white_box:
+            (alone if cell.judged else able)[cell.searcher.name] += 1
+            assert [objective.label for objective in cell.judged] in ([], ["ck"])
+    every = len(datasets) * len(MODELS) * 5
+    assert {able[name] for name in ("cogs", "sparse-sweep", "random-search")} == {every * 2 * 2}
+    assert {alone[name] for name in ("lore", "growing-spheres")} == {every * 2}
+    assert not able.keys() & alone.keys()
 
 
 def test_standard_measures_robustness_and_plausibility() -> None:
     study = preset("standard", build_registry())
     assert set(DEFAULT_METRICS) < set(study.metrics)
-    for metric in ("k-robustness", "invalidity[part=ck]", "fixability[part=c]", "relative-cost[part=k]", "lof-inlier"):
+    for metric in (
+        "k-robustness",
+        "k-certified",
+        "optimality-gap",
+        "invalidity[part=ck]",
+        "fixability[part=c]",
+        "relative-cost[part=k]",
+        "lof-inlier",
+    ):
         assert metric in study.metrics
 
 
