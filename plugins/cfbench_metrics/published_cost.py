@@ -25,6 +25,9 @@ class PublishedRelativeCost(ObjectiveComparison):
       0 where no draw is invalidated.
     - For both it is the sum of these two means, not a mean over joint draws.
 
+    A changed category that is set back counts as a mismatch here, as in the text. The published experiments counted
+    the random share of a mismatch that they had added to the category's code.
+
     Parameters
     ----------
     part, distribution, draws

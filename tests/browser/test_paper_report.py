@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from cfbench.report.accident_table import accident_table
-from cfbench.report.claims import claims_table
+from cfbench.report.claims import claims_table, local_claims_table
 from cfbench.report.cost_boxes import relative_cost
 from cfbench.report.evidence import COMPARED, MEASURED
 from cfbench.report.gaps import Gaps
@@ -59,7 +59,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = pd.DataFrame(
         [
             {"dataset": dataset, "model": "random-forest", "objective": objective, "robustness": objective, "m": 0}
-            | {"fold": 0, "row_id": row, "found": True, "loss": 0.1, "seconds": 1.0}
+            | {"fold": 0, "row_id": row, "found": True, "loss": 0.1, "seconds": 1.0, "cpu_seconds": 1.0, "queries": 9.0}
             | dict.fromkeys((*MEASURED, *COMPARED), 1.0 + row)
             for dataset in ("credit", "income", "housing", "productivity", "recidivism")
             for objective in ("none", "c", "k", "ck")
@@ -69,7 +69,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = claims(rows)
     items = (accident_table(rows), fixability(rows, "random-forest"), relative_cost(rows, "random-forest", "uniform"))
     sections = (
-        Section("claims", "What holds here", "", (claims_table(found),)),
+        Section("claims", "What holds here", "", (claims_table(found), local_claims_table(found))),
         Section("some", "Some of it", "A lead.", items),
     )
     lacks = Gaps(("Two cells.",), ("CoGS: one",), 1, ("cfbench run " + "--dataset credit " * 20,), (), "cfbench", "all")

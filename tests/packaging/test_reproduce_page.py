@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
+from cfbench.contracts import DataSource
+from cfbench.harness.measure import cell_metrics
+from cfbench.harness.plan import make_plan
 from cfbench.harness.presets import PAPER_METRICS, PAPER_OBJECTIVES, PAPER_SAMPLES
+from cfbench.harness.study import read_study
+from cfbench.harness.variants import resolve_variant
 from cfbench.registry import build_registry
+from cfbench.report.evidence import needed_metrics
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce-the-paper.md").read_text(encoding="utf-8")
@@ -36,3 +43,22 @@ def test_what_the_page_names_is_registered_and_in_the_preset() -> None:
         "k",
         "ck",
     } <= preset & names
+
+
+def test_the_study_of_the_record_has_all_that_the_report_needs() -> None:
+    registry = build_registry()
+    study = read_study(ROOT / "leaderboard" / "paper.toml")
+    measured = cell_metrics([resolve_variant(registry, "metric", text) for text in study.metrics], registry)
+    assert {one.label for one in needed_metrics(registry)} <= {one.label for one in measured}
+    anywhere = study.model_copy(update={"optional_datasets": study.datasets})
+    plan = make_plan(anywhere, registry, DataSource((), Path("nowhere"), download=False))
+    credit = [cell for cell in plan.cells if cell.dataset == "credit" and cell.searcher.name != "exact-forest"]
+    counts = Counter((cell.searcher.name, cell.info.objective, cell.constraints) for cell in credit)
+    robust = {("cogs", objective, True): 10 for objective in (*PAPER_OBJECTIVES, *PAPER_SAMPLES)}
+    searchers = ("cogs", "growing-spheres", "nelder-mead", "lore")
+    assert counts == robust | {(searcher, "none", False): 10 for searcher in searchers}
+    # All points without constraints; with them 20, and five repetitions on fold 0 under none alone.
+    assert {cell.points for cell in credit if not cell.constraints} == {None}
+    assert {cell.points for cell in credit if cell.constraints} == {20}
+    several = {(cell.fold, cell.info.objective, cell.constraints) for cell in credit if cell.repetitions == 5}
+    assert several == {(0, "none", True)}
