@@ -120,6 +120,11 @@ def own_loss(group: Group) -> Median:
     return median_of((point.loss for point in group.points.values()), len(group.points))
 
 
+def own_objective(group: Group) -> Median:
+    """Return the median objective value over the points that the searcher itself solved."""
+    return median_of((point.objective_value for point in group.points.values()), len(group.points))
+
+
 def solved(group: Group) -> set[Point]:
     """Return the points that the searcher solved."""
     return {place for place, point in group.points.items() if point.loss is not None}
@@ -128,6 +133,11 @@ def solved(group: Group) -> set[Point]:
 def shared_loss(group: Group, shared: set[Point]) -> Median:
     """Return the median loss over `shared`, points that all compared searchers solved."""
     return median_of((group.points[place].loss for place in shared), len(group.points))
+
+
+def shared_objective(group: Group, shared: set[Point]) -> Median:
+    """Return the median objective value over `shared`, points that all compared searchers solved."""
+    return median_of((group.points[place].objective_value for place in shared), len(group.points))
 
 
 def spending(cells: Sequence[CellSummary]) -> Spending:

@@ -12,15 +12,17 @@ from cfbench.analysis.aggregate import (
     Rate,
     Spending,
     own_loss,
+    own_objective,
     search_success_rate,
     shared_loss,
+    shared_objective,
     solved,
     spending,
     statuses,
     success_rate,
 )
 from cfbench.analysis.comparison import Relatives
-from cfbench.analysis.groups import Group, Point, Task, is_white_box
+from cfbench.analysis.groups import Group, Point, Task, is_white_box, lacks_values
 from cfbench.analysis.loss_alone import record_key
 from cfbench.analysis.measured import Measurements
 from cfbench.space import FloatArray
@@ -49,6 +51,8 @@ class Row:
         Over the points that this searcher solved.
     shared_loss : Median
         Over the points that all searchers of the task solved.
+    objective, shared_objective : Median
+        The objective value over the same points: what the task asks for. Results of early records have none.
     relative : Median or None
         The comparison metric against the reference; None for the reference itself and where there is none.
     is_reference : bool
@@ -75,6 +79,8 @@ class Row:
     search_success: Rate
     loss: Median
     shared_loss: Median
+    objective: Median
+    shared_objective: Median
     relative: Median | None
     is_reference: bool
     spending: Spending
@@ -119,12 +125,20 @@ def rows_of_task(
     Returns
     -------
     list of Row
-        The highest rate of success first, then the smallest loss on the points that all solved; white boxes last.
+        The highest rate of success first, then the smallest objective value on the points that all solved; white boxes
+        last. Where results lack objective values, the loss takes their place for all.
     """
     ran = [solved(group) for group in groups if group.ran]
     shared = set.intersection(*ran) if ran else set()
     rows = [_row(group, shared, relatives, white_boxes, measurements or Measurements(), yours) for group in groups]
-    return sorted(rows, key=_place)
+    by_loss = any(lacks_values(cell) for group in groups for cell in group.ran)
+
+    def place(row: Row) -> tuple[bool, float, float, str]:
+        rate = -1.0 if row.success.mean is None else row.success.mean
+        value = (row.shared_loss if by_loss else row.shared_objective).value
+        return row.white_box, -rate, float("inf") if value is None else value, row.label
+
+    return sorted(rows, key=place)
 
 
 def _row(
@@ -146,6 +160,8 @@ def _row(
         search_success=search_success_rate(group),
         loss=own_loss(group),
         shared_loss=shared_loss(group, shared) if group.ran else Median(None, 0, 0),
+        objective=own_objective(group),
+        shared_objective=shared_objective(group, shared) if group.ran else Median(None, 0, 0),
         relative=relatives.of(group),
         is_reference=group.searcher == relatives.yardstick.reference,
         spending=spending(group.ran),
@@ -165,9 +181,3 @@ def _mean(group: Group, by_cell: Mapping[str, FloatArray]) -> tuple[float | None
     known = np.concatenate(values) if values else np.zeros(0)
     known = known[np.isfinite(known)]
     return (float(known.mean()) if len(known) else None), len(known)
-
-
-def _place(row: Row) -> tuple[bool, float, float, str]:
-    rate = -1.0 if row.success.mean is None else row.success.mean
-    loss = float("inf") if row.shared_loss.value is None else row.shared_loss.value
-    return row.white_box, -rate, loss, row.label

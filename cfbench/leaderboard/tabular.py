@@ -100,6 +100,8 @@ def flat_row(row: Row, reference: str) -> dict[str, Any]:
         "search_success_sd": row.search_success.sd,
         "loss_median": row.loss.value,
         "loss_points": row.loss.k,
+        "objective_median": row.objective.value,
+        "shared_objective_median": row.shared_objective.value,
         "shared_loss_median": row.shared_loss.value,
         "shared_loss_points": row.shared_loss.k,
         "reference": reference,

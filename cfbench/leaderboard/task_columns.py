@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cfbench.analysis.aggregate import Median, Rate
 from cfbench.analysis.board import Board
+from cfbench.analysis.groups import bare_name
 from cfbench.analysis.rows import Row
 from cfbench.leaderboard.numbers import ABSENT, change, decimal, seconds, whole
 from cfbench.leaderboard.safe import visible
@@ -64,6 +65,16 @@ def columns_for(board: Board) -> list[Column]:
             "hard points lowers it, too",
         ),
     ]
+    if any(bare_name(row.task.objective) != "none" for row in board.rows):
+        columns.append(
+            Column(
+                "objective",
+                "median",
+                1,
+                lambda row: decimal(row.objective.value),
+                "median objective value over the same points, with the same reservation; lower is better",
+            )
+        )
     if any(row.relative is not None for row in board.rows):
         columns += [
             Column(

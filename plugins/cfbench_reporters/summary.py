@@ -24,7 +24,7 @@ COLUMNS = ("robustness", "plausibility")
 """What of the leaderboard's columns is asked for besides those that it always has."""
 _FEW = 4
 """So many data sets, models or objectives are named; more are counted."""
-_TEXTS = ("table", "searcher", "setup", "state", "why", "basis", "white_box", "position", "position_shared")
+_TEXTS = ("table", "group", "searcher", "setup", "state", "why", "basis", "white_box", "position", "position_shared")
 _RENAMED = {"cells": "n_cells", "tasks": "n_tasks"}
 _RATES = {"success_rate": ("searches_found", "searches")}
 _SUMS = {"queries": ("search_queries_mean", "robustness_queries_mean")}
@@ -94,7 +94,7 @@ def _summary_run(row: Mapping[str, Any], about: Mapping[str, str]) -> SummaryRun
     return SummaryRun(
         name=f"{row['searcher']}{setup}",
         params={"searcher": str(row["searcher"]), **about, "white_box": "yes" if row["white_box"] else "no"},
-        tags={"position": position, "state": str(row["state"]), "why": str(row["why"])},
+        tags={"position": position, "group": str(row["group"]), "state": str(row["state"]), "why": str(row["why"])},
         metrics=_metrics(row),
     )
 

@@ -81,10 +81,13 @@ def _note(study: str, runs: Iterable[SummaryRun]) -> str:
     return f"""Study {study}, {cells:,} cells, written by the last run that logged some of them: one run a searcher,
 with the numbers of `cfbench leaderboard`.
 
-- `position`, `rank` (mean over tasks, 1 is best; `rank_low`, `rank_high`: 95 % interval), `wins` of `n_tasks`
+- `position` by `rank`: the mean over tasks of ranks by the objective value, 1 is best (`rank_low`, `rank_high`: 95 %
+  interval); values within `tie` of the best one (a share of it), or within a tenth of `tie`, share a rank
+- `group`: rows with the same letter are not significantly different from the first of them; no letter: too few tasks
+- `wins` of `n_tasks`; white boxes, where there are two or more, are ranked among themselves
 - `success_rate` of `searches`; not found ranks last, never dropped
-- `loss_against_best`: median over tasks of loss / best known loss, less 1, on the `loss_points` that every ranked
-  searcher solved
+- `objective_against_best`, `loss_against_best`: median over tasks of value / best known value, less 1, on the
+  `loss_points` that every ranked searcher solved
 - `relative_loss_median`: against the reference searcher
 - metrics such as `k-robustness`: mean over tasks, over `..._points` points
 - `seconds_mean`, `queries`: a search, over all searches; `failures`: timed out, crashed or invalid

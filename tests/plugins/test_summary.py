@@ -66,6 +66,8 @@ def test_the_numbers_are_those_of_the_leaderboard(results: Path) -> None:
     assert by_name["lore"].metrics["success_rate"] == 0.5
     assert by_name["cogs"].metrics["loss_mean"] == pytest.approx(0.5)  # of the point that everybody solved
     assert by_name["random-search"].metrics["loss_against_best"] == pytest.approx(0.5)
+    assert by_name["random-search"].metrics["objective_against_best"] == pytest.approx(0.5)  # of objective none
+    assert (by_name["cogs"].metrics["tie"], by_name["cogs"].tags["group"]) == (0.001, "")  # one task: no test
     assert by_name["cogs"].metrics["n_cells"] == 1
     assert by_name["cogs"].metrics["queries"] == 150
     assert by_name["lore"].params == {
@@ -76,6 +78,23 @@ def test_the_numbers_are_those_of_the_leaderboard(results: Path) -> None:
         "constraints": "off",
         "white_box": "no",
     }
+
+
+def test_ranks_and_wins_go_by_the_objective_value(
+    tmp_path: Path, finished_cell: FinishedCell, put_cell: PutCell
+) -> None:
+    first = finished_cell().cell
+    with Record.open(tmp_path / "record", write=True) as record:
+        for number, (searcher, values) in enumerate({"cogs": [0.9, 0.9], "lore": [0.6, 0.7]}.items()):
+            info = replace(first, key=str(number) * 32, searcher=searcher, objective="ck")
+            put_cell(record, finished_cell([0.1 + 0.1 * number] * 2, info=info, objective_values=values))
+    runs = {run.name: run for run in summary_runs(tmp_path / "record")}
+    assert {name: (run.metrics["rank"], run.metrics["wins"]) for name, run in runs.items()} == {
+        "lore": (1, 1),
+        "cogs": (2, 0),
+    }
+    assert runs["cogs"].metrics["objective_against_best"] == pytest.approx(1.8 / 1.3 - 1, rel=1e-3)
+    assert runs["lore"].metrics["loss_against_best"] == pytest.approx(1.0)
 
 
 def test_it_is_rewritten_in_place(

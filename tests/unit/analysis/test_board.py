@@ -51,6 +51,20 @@ def test_ties_in_success_are_ordered_by_the_loss_on_shared_points(cell: MakeCell
     assert board.rows[1].loss == Median(0.305, 2, 3)
 
 
+def test_ties_in_success_are_ordered_by_the_objective_value_of_the_task(cell: MakeCell, registry: Registry) -> None:
+    cells = [
+        cell([0.1, 0.2], objective="ck", objective_value=(0.5, 0.7)),
+        cell([0.3, 0.4], objective="ck", objective_value=(0.4, 0.6), searcher="lore"),
+    ]
+    rows = make_board(cells, registry).rows
+    assert [(row.label, row.objective, row.shared_objective) for row in rows] == [
+        ("lore", Median(0.5, 2, 2), Median(0.5, 2, 2)),
+        ("cogs", Median(0.6, 2, 2), Median(0.6, 2, 2)),
+    ]
+    lacking = [cells[0], cell([0.3, 0.4], objective="ck", objective_value=(None, None), searcher="lore")]
+    assert [row.label for row in make_board(lacking, registry).rows] == ["cogs", "lore"]  # by the loss
+
+
 def test_a_row_has_every_number(cell: MakeCell, registry: Registry) -> None:
     board = make_board(
         [

@@ -54,14 +54,14 @@ def test_no_line_is_wider_than_asked(shown: Leaderboard, tasks: Leaderboard, wid
 
 def test_columns_go_from_the_right_and_never_without_their_denominator(tasks: Leaderboard) -> None:
     everything = [
-        *("searcher", "found", "points", "loss", "vs cogs", "on", "searches", "s/search", "queries"),
-        *("per search", "shared loss"),  # the denominators beside these two have no title of their own
+        *("searcher", "found", "points", "loss", "objective", "vs cogs", "on", "searches", "s/search", "queries"),
+        *("per search", "shared loss"),  # the denominators next to these two have no title of their own
     ]
     assert header(tasks, 160) == everything
-    assert header(tasks, 100) == everything[:9]
-    assert header(tasks, 80) == everything[:8]
-    assert header(tasks, 70) == everything[:6]
-    assert header(tasks, 45) == everything[:4]
+    assert header(tasks, 100) == everything[:10]
+    assert header(tasks, 90) == everything[:9]
+    assert header(tasks, 80) == everything[:7]
+    assert header(tasks, 50) == everything[:5]
     assert header(tasks, 20) == everything[:3]
 
 
