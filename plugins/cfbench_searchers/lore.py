@@ -27,10 +27,11 @@ class Lore(Searcher):
 
     The published experiments applied the factual rule, the path that `x` itself takes, instead of a counterfactual one
     (`rule="factual"`). Every numerical feature of that path moves to the threshold of its condition and from there
-    *inwards* by `epsilon`; of an interval the nearer end is taken. The target class has no part in it, and a
-    single rule needs no order by length. So a result of the target class comes about where the tree's threshold is not
-    the model's. Decision: also these attempts stay in the feasible box, where the published ones counted outside
-    the intervals.
+    *inwards* by `epsilon`; of an interval the nearer end is taken. The target class is ignored, and a single rule needs
+    no order by length. So a result of the target class comes about where the tree's threshold is not the model's.
+
+    Decisions for the factual rule: its attempts stay in the feasible box as well, where the published ones also counted
+    outside the intervals. The published C4.5 tree has fewer numerical conditions and succeeds less often than ours.
 
     Parameters
     ----------
