@@ -7,10 +7,13 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from cfbench.analysis.standings import State
 from cfbench.cli import cli
+from cfbench.errors import UnknownNameError
+from cfbench.harness.store.beside import Beside
 from cfbench.harness.store.merge import merge_records
 from cfbench.harness.store.record import Record
 from cfbench.leaderboard.opened import leaderboard_of
@@ -115,3 +118,43 @@ def test_two_searchers_are_compared_by_the_judged_values(drifting: Drifting) -> 
     assert result.exit_code == 0, result.output
     (task,) = json.loads(result.stdout)["tasks"]
     assert (task["wins"], task["losses"]) == (0, 3)
+
+
+def test_own_results_next_to_others_are_judged_on_their_tasks(drifting: Drifting, tmp_path: Path) -> None:
+    drifting.run("able-near", "able-far", objectives=("k",))
+    others = drifting.results
+    drifting.results = tmp_path / "mine"
+    drifting.run("alone-near", objectives=("k",))  # its search for the loss is of no task that the others have
+    with Record.open(drifting.results) as own, Record.open(others) as published:
+        shown = leaderboard_of(Beside(own, published), drifting.registry)
+    assert shown.problems == ()
+    rows = {row.entrant.searcher: row for row in shown.board.standings.rows}
+    assert [view.task.objective for view in shown.board.standings.tasks] == ["k"]
+    assert rows["alone-near"].rank == rows["able-near"].rank == 2.5
+    assert {name for name, row in rows.items() if row.entrant.yours} == {"alone-near"}
+
+
+def test_the_command_judges_what_a_study_or_an_option_names(
+    drifting: Drifting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(drifting.cache))
+    drifting.run("alone-near", objectives=("none",))
+    drifting.run("able-near", objectives=("none", "c", "k"))
+
+    def measure(*arguments: str) -> list[list[str]]:
+        common = ["measure", "--results", str(drifting.results), "--plugin", str(TOY)]
+        result = CliRunner().invoke(cli, [*common, *arguments])
+        assert result.exit_code == 0, result.output
+        return [line.split()[:5] for line in result.stdout.splitlines() if line.startswith("objective:")]
+
+    assert measure("--objective", "k") == [["objective:k", "1", "of", "1", "1"]]
+    study = drifting.results.parent / "study.toml"
+    study.write_text(
+        'datasets = ["drifting"]\nmodels = ["rule"]\nsearchers = ["alone-near"]\nobjectives = ["none", "k", "c"]\n'
+        "metrics = []\n",
+        "utf-8",
+    )
+    assert measure(str(study)) == [["objective:k", "1", "of", "1", "0"], ["objective:c", "1", "of", "1", "1"]]
+    assert [name for name, *_ in measure("--all")] == ["objective:c", "objective:k"]
+    unknown = CliRunner().invoke(cli, ["measure", "--results", str(drifting.results), "--objective", "kk"])
+    assert isinstance(unknown.exception, UnknownNameError)
