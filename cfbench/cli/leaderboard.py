@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from cfbench.cli.from_tracking import from_tracking_options, results_to_read
+from cfbench.cli.invocation import command_name
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option, tie_option
 from cfbench.cli.telling import tell
 from cfbench.errors import StudyError
@@ -130,7 +131,7 @@ def command(
         tolerance=None if tie is None else Tolerance(tie),
         with_published=with_published,
     )
-    shown = replace(shown, all_notes=all_notes)
+    shown = replace(shown, all_notes=all_notes, command=command_name())
     for problem in shown.problems:
         tell("Warning", problem)
     if output is not None and form == "html":

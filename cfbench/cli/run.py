@@ -40,7 +40,7 @@ def command(**options: Any) -> None:
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)
         if not report.interrupted:
-            print_leaderboard(record, session.registry)
+            print_leaderboard(record, session.registry, command=command_name())
     _epilogue(report, tracking=session.tracking, results=results, resume=resume, shard=options["shard"])
     if report.interrupted:
         sys.exit(EXIT_CODE)

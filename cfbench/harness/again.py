@@ -10,9 +10,16 @@ from cfbench.events import CellInfo
 
 
 def command_again(
-    cells: Sequence[CellInfo], content: Mapping[str, Any], *, points: int, repetitions: int, results: str = "again"
+    cells: Sequence[CellInfo],
+    content: Mapping[str, Any],
+    *,
+    points: int,
+    repetitions: int,
+    results: str = "again",
+    command: str = "cfbench",
+    plugins: Sequence[str] = (),
 ) -> str:
-    """Return the command that runs the searches of some cells anew, into a record of their own.
+    """Return the command that runs the searches of some cells, into a record of their own or the one given.
 
     Parameters
     ----------
@@ -24,8 +31,14 @@ def command_again(
     points, repetitions : int
     results : str
         The directory of that record.
+    command : str
+        What the user types for ``cfbench``.
+    plugins : sequence of str
+        Modules and files that have to be registered.
     """
-    words = ["cfbench", "run"]
+    words = [command, "run"]
+    for plugin in plugins:
+        words += ["--plugin", plugin]
     for option, name in (
         ("--dataset", "dataset"),
         ("--model", "model"),

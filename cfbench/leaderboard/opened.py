@@ -6,11 +6,13 @@ import shlex
 import sys
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from cfbench.analysis.board import make_board
 from cfbench.analysis.loss_alone import board_cells
+from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.measurements import measurements_for
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.selection import GroupBy, Selection
@@ -203,7 +205,7 @@ def leaderboard_of(
         selection=selection,
         unfinished=sum(key in shown or key not in summaries for key in pending),
         measurements=measurements,
-        remarks=why_unfound(record, selected),
+        remarks=[*why_unfound(record, selected), *seconds_of_machines(record)],
         basis=basis,
         tolerance=tolerance,
         group_by=group_by,
@@ -223,7 +225,9 @@ def leaderboard_of(
     )
 
 
-def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | None = None) -> None:
+def print_leaderboard(
+    record: Record, registry: Registry, *, stream: TextIO | None = None, command: str = "cfbench"
+) -> None:
     """Print the board of a record, as `cfbench run` does at its end.
 
     A record without the default reference is shown without comparison; one without any finished cell prints a line
@@ -235,9 +239,11 @@ def print_leaderboard(record: Record, registry: Registry, *, stream: TextIO | No
     registry : Registry
     stream : text stream, optional
         Standard output by default.
+    command : str
+        What the user types for ``cfbench``.
     """
     try:
-        shown = leaderboard_of(record, registry)
+        shown = replace(leaderboard_of(record, registry), command=command)
     except RecordError:
         print("no finished cells yet: nothing to show", file=stream or sys.stdout)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cfbench.analysis.board import Board
 from cfbench.analysis.selection import GroupBy
 from cfbench.leaderboard.formats import render
+from cfbench.leaderboard.gap_commands import GapCommand, gap_commands
 from cfbench.leaderboard.lines import Line
 from cfbench.leaderboard.notes import notes_of
 from cfbench.leaderboard.standings_table import standings_lines
@@ -43,6 +44,8 @@ class Leaderboard:
         Whether the record stands beside the published one.
     all_notes : bool
         Whether text shows every note in full; otherwise the first few, a line each.
+    command : str
+        What the user types for ``cfbench``, for the commands that the board names.
     registry : Registry
         What names metrics and data sets; by default, what is installed.
     """
@@ -54,6 +57,7 @@ class Leaderboard:
     problems: tuple[str, ...] = ()
     with_published: bool = False
     all_notes: bool = False
+    command: str = "cfbench"
     registry: Registry = field(default_factory=build_registry)
 
     @property
@@ -86,7 +90,12 @@ class Leaderboard:
             notes=self.notes,
             keep_all=keep_all,
             all_notes=self.all_notes,
+            gaps=self.gap_commands(),
         )
+
+    def gap_commands(self) -> list[GapCommand]:
+        """Return the commands after which searchers are ranked that are not ranked now."""
+        return gap_commands(self)
 
     def render(self, form: str) -> str:
         """Return it as text in one of the formats of ``--format``."""

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from cfbench.analysis.board import Board
 from cfbench.analysis.selection import GroupBy
 from cfbench.analysis.standings import Basis, Standing, Standings
+from cfbench.leaderboard.gap_commands import GapCommand
 from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, tasks_of
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.notes import note_lines
@@ -62,6 +63,7 @@ def standings_lines(
     notes: Sequence[str] = (),
     keep_all: bool = False,
     all_notes: bool = False,
+    gaps: Sequence[GapCommand] = (),
 ) -> list[Line]:
     """Lay out a board's overall tables: what they are of, each table, legend, cautions.
 
@@ -81,6 +83,8 @@ def standings_lines(
         Whether tables may be wider than `width`, rather than lack columns.
     all_notes : bool
         Whether every note is shown in full, not the first few in a line each.
+    gaps : sequence of GapCommand
+        What ranks searchers that are not ranked.
     """
     lines: list[Line] = []
     table_width = sys.maxsize if keep_all else width
@@ -108,6 +112,10 @@ def standings_lines(
     if left_out and not names:
         legend.append(("more", f"no room here for {', '.join(left_out)}: `--columns` says what to show"))
     lines += explained([*legend, ("record", record)], width)
+    for gap in gaps:
+        lines += [*remarks, *wrapped(f"To rank {visible(', '.join(gap.searchers))}:", width)]
+        lines += [Line(f"  {visible(command)}") for command in gap.commands]  # never broken, so that it can be copied
+        remarks = []
     return lines + remarks
 
 

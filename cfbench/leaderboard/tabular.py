@@ -147,6 +147,9 @@ def render_json(shown: Leaderboard) -> str:
         "unfinished": board.unfinished,
         "notes": list(shown.notes),
         "cautions": list(board.cautions),
+        "commands": [
+            {"searchers": list(gap.searchers), "commands": list(gap.commands)} for gap in shown.gap_commands()
+        ],
         "tables": [_table(part) for part in board.parts],
         "rows": rows,
     }

@@ -6,7 +6,7 @@ the same settings of model and objective, the same steps, and searches that aske
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from cfbench.counts import plural
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.harness.store.held import Held
+from cfbench.harness.store.machines import read_machines
 from cfbench.harness.store.point_values import MetricId, PointValues, judged_objective
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.rows import Row, SearchId
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from cfbench.space import FloatArray
 
+NAMED = 3
+"""Names that the warning lists for each reason; the others are counted."""
 OWN = ("searcher", "seed", "query_budget", "time_limit")
 """What of a cell's content is the searcher's; all else, the fold aside, is the task that it is given."""
 
@@ -49,6 +52,8 @@ class Beside(RecordReading):
     def __init__(self, own: RecordReading, published: RecordReading) -> None:
         super().__init__(own.path, writing=False, origin=own.origin)
         self._sides = (own, published)
+        self.machines = (read_machines(own.path), read_machines(published.path))
+        """What the user's own searches and the published ones ran on."""
         theirs = published.summaries()
         fitting, left_out = _fitting(own.summaries(), theirs, own.measured())
         if not fitting:
@@ -131,9 +136,13 @@ class _Values(PointValues):
         }
 
 
-def told(left_out: Mapping[str, int]) -> str:
-    """Say why cells are left out, with their number."""
-    cases = [f"{plural(count, 'cell')}: {reason}" for reason, count in left_out.items()]
+def told(left_out: Mapping[str, Counter[str]]) -> str:
+    """Say which cells are left out, why, and how many."""
+    cases = []
+    for reason, names in left_out.items():
+        first, rest = sorted(names)[:NAMED], len(names) - NAMED
+        listed = f"{'; '.join(first)}{f'; and {rest} more' if rest > 0 else ''}"
+        cases.append(f"{plural(names.total(), 'cell')} {reason} ({listed})")
     return "; ".join(cases) or "it has no finished cell"
 
 
@@ -141,22 +150,32 @@ def _fitting(
     own: Mapping[str, CellSummary],
     published: Mapping[str, CellSummary],
     measured: Mapping[str, AbstractSet[MetricId]],
-) -> tuple[dict[str, CellSummary], Counter[str]]:
+) -> tuple[dict[str, CellSummary], dict[str, Counter[str]]]:
     tasks = {_task(cell.content) for cell in published.values()}
+    drawn_anyhow = {_task({**cell.content, "points": None}) for cell in published.values()}
     tables = {cell.info.dataset: cell.content["dataset"]["digest"] for cell in published.values()}
     models: dict[tuple[str, str, int], set[str]] = {}
     for cell in published.values():
         models.setdefault(_model(cell), set()).update(cell.fingerprints)
-    fitting, left_out = {}, Counter[str]()
+    fitting = {}
+    left_out: dict[str, Counter[str]] = defaultdict(Counter)
     for key, cell in own.items():
         known = models.get(_model(cell), set())
         if tables.get(cell.info.dataset, "") != cell.content["dataset"]["digest"]:
             same = cell.info.dataset in tables
-            left_out["of another table or annotation" if same else "of data sets that are not on it"] += 1
+            reason = "of another table or annotation" if same else "of data sets that are not on it"
+            left_out[reason][cell.info.dataset] += 1
         elif tasks.isdisjoint(_tasks(cell, measured.get(key, ()))):
-            left_out["of tasks (model, objective, constraints, fold, steps) that are not on it"] += 1
+            reason = "of tasks (model, objective, constraints, fold, steps) that are not on it"
+            if _task({**cell.content, "points": None}) in drawn_anyhow:
+                reason = "whose points were taken in another order, by another version of cfbench"
+            info = cell.info
+            switch = "on" if info.constraints else "off"
+            task = f"{info.dataset}, {info.model}, objective {info.objective}, constraints {switch}, fold {info.fold}"
+            left_out[reason][task] += 1
         elif known and not known.issuperset(cell.fingerprints):
-            left_out["that asked a model which was fitted differently (other versions, another processor)"] += 1
+            reason = "that queried a model which was fitted differently (other versions, another processor)"
+            left_out[reason][f"{cell.info.dataset}, {cell.info.model}, fold {cell.info.fold}"] += 1
         else:
             fitting[key] = cell
     return fitting, left_out

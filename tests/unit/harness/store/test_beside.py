@@ -41,9 +41,11 @@ def content(searcher: str = "cogs", digest: str = "d1", fold: int = 2, **changes
 def put(make_row: MakeRow, info: CellInfo) -> Callable[..., str]:
     """Return what puts a cell into a record, and returns its key."""
 
-    def into(record: Record, number: int, given: dict[str, Any], points: int = 2, mark: str = "f" * 32) -> str:
+    def into(
+        record: Record, number: int, given: dict[str, Any], points: int = 2, mark: str = "f" * 32, **named: Any
+    ) -> str:
         key = f"{number:032x}"
-        own = replace(info, key=key, searcher=given["searcher"]["name"], fold=given["fold"])
+        own = replace(info, key=key, searcher=given["searcher"]["name"], fold=given["fold"], **named)
         rows = [make_row(point, cell_key=key, model_fingerprint=mark) for point in range(points)]
         record.adopt(own, given, 60, rows)
         return key
@@ -84,9 +86,27 @@ def test_what_does_not_fit_is_left_out_and_told(tmp_path: Path, put: Callable[..
         both = Beside(own, there)
         assert set(both.summaries()) == {f"{1:032x}", fits}
         (problem,) = both.problems
-        assert "1 cell: of another table or annotation" in problem
-        assert "2 cells: of tasks (model, objective, constraints, fold, steps) that are not on it" in problem
-        assert "1 cell: that asked a model which was fitted differently" in problem
+        task = "credit, random-forest, objective none, constraints on"
+        not_on_it = "of tasks (model, objective, constraints, fold, steps) that are not on it"
+        for case in (
+            "1 cell of another table or annotation (credit)",
+            f"2 cells {not_on_it} ({task}, fold 2; {task}, fold 3)",
+            "that queried a model which was fitted differently (other versions, another processor) (credit, random-f",
+        ):
+            assert case in problem
+
+
+def test_what_is_left_out_is_named(tmp_path: Path, put: Callable[..., str]) -> None:
+    with Record.open(tmp_path / "own", write=True) as own, Record.open(tmp_path / "there", write=True) as there:
+        put(there, 1, content())
+        put(own, 2, content("mine"))
+        for number, name in enumerate(("wine", "iris", "toys", "boats", "wine")):
+            given = content("mine", fold=number) | {"dataset": {"name": name, "digest": name}}
+            put(own, 3 + number, given, dataset=name)
+        put(own, 9, content("mine", points="drawn"))
+        (problem,) = Beside(own, there).problems
+        assert "5 cells of data sets that are not on it (boats; iris; toys; and 1 more)" in problem
+        assert "1 cell whose points were taken in another order, by another version of cfbench (credit, " in problem
 
 
 def test_a_record_of_which_nothing_fits_is_refused(tmp_path: Path, put: Callable[..., str]) -> None:
@@ -95,7 +115,7 @@ def test_a_record_of_which_nothing_fits_is_refused(tmp_path: Path, put: Callable
         with pytest.raises(RecordError, match="it has no finished cell"):
             Beside(own, there)
         put(own, 3, content("mine", digest="d2"))
-        with pytest.raises(RecordError, match=r"1 cell: of another table .* `cfbench run --preset standard"):
+        with pytest.raises(RecordError, match=r"1 cell of another table .* `cfbench run --preset standard"):
             Beside(own, there)
 
 
