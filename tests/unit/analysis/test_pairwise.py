@@ -10,6 +10,7 @@ import pytest
 
 from cfbench.analysis.groups import Group, group_cells
 from cfbench.analysis.pairwise import Encounter, farthest, meet, one_sided, reservations, score, side_of
+from cfbench.analysis.ranks import Tolerance
 from cfbench.errors import UnknownNameError
 from cfbench.harness.store.summary import CellSummary
 
@@ -39,6 +40,34 @@ def test_wins_ties_and_losses(cell: MakeCell) -> None:
     assert found.solved == 3
     assert found.median == pytest.approx(0.0)
     assert found.interval is None, "three points are too few"
+
+
+def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) -> None:
+    robust = {"objective": "ck"}
+    cells = [
+        cell([0.1, 0.2, None], objective_value=(0.5, 0.6, None), **robust),
+        cell([0.3, 0.1, 0.2], objective_value=(0.4, 0.9, 0.7), searcher="lore", **robust),
+    ]
+    (encounter,) = encounters = met(cells)
+    assert [bout.outcome for bout in encounter.bouts] == [-1, 1, -1]
+    assert [bout.difference for bout in encounter.bouts] == [pytest.approx(0.1), pytest.approx(-0.3), None]
+    assert [(bout.first_loss, bout.second_loss) for bout in encounter.bouts] == [(0.1, 0.3), (0.2, 0.1), (None, 0.2)]
+    assert score(encounters).median == pytest.approx(-0.1)
+    assert not encounter.by_loss
+    lacking = met([cells[0], cell([0.3, 0.1, 0.2], objective_value=(None,) * 3, searcher="lore", **robust)])
+    assert [bout.outcome for bout in lacking[0].bouts] == [1, -1, -1]
+    assert reservations(lacking) == [
+        "not given alike: objective values, which results of one side lack, so that losses are compared "
+        "(credit, random-forest, objective ck, constraints off)"
+    ]
+
+
+def test_values_within_the_tolerance_of_the_better_one_tie(cell: MakeCell) -> None:
+    cells = [cell([0.1, 0.1, 2.0]), cell([0.10009, 0.10011, 2.0019], searcher="lore")]
+    (usual,) = met(cells)
+    assert [bout.outcome for bout in usual.bouts] == [0, 1, 0]
+    (exact,) = meet(*sides(cells), "lore", Tolerance(0))
+    assert [bout.outcome for bout in exact.bouts] == [1, 1, 1]
 
 
 def test_only_points_that_both_were_asked_are_compared(cell: MakeCell) -> None:
