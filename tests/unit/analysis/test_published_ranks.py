@@ -122,4 +122,4 @@ def test_records_without_objective_values_are_ranked_by_the_loss_and_say_so(cell
         (row.label, row.rank, row.wins) for row in expected.rows
     ]
     (said,) = [sentence for sentence in board.cautions if "objective value" in sentence]
-    assert said.startswith("ranked by the loss, not by the objective: 20 tasks, since the results of ")
+    assert said.startswith("ranked by the loss in 20 tasks, as objective values are missing: ")
