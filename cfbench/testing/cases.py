@@ -51,6 +51,34 @@ class Toll(Objective):
         return 0
 
 
+class Lottery(Objective):
+    """An objective that is nothing but noise: each value is drawn anew, uniformly, whatever the candidate.
+
+    Its range is some twenty times that of costs, so that the smallest of many values says nothing of its candidate.
+
+    Parameters
+    ----------
+    seed : int
+    highest : float
+    """
+
+    seed: int
+    highest: float = 20.0
+
+    def bind(self, context: ObjectiveContext) -> Term:
+        """Return the term."""
+        draws = np.random.default_rng([self.seed, context.stream])
+
+        def lottery(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+            return self.highest * draws.random(len(Z))
+
+        return lottery
+
+    def draws_per_candidate(self) -> int:
+        """Return 64, as many as the objective `k` takes."""
+        return 64
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One problem to put to a searcher.

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from cfbench.space import Constraint, FeatureSpace, FeatureSpec, Kind
-from cfbench.testing.cases import Case, Toll
+from cfbench.testing.cases import Case, Lottery, Toll
 from cfbench.testing.rules import Rule
 
 Way = Constraint
@@ -209,6 +209,12 @@ def with_toll(feature: int) -> Case:
         objective=Toll(feature=feature),
         rows=((9.8, 15, 0.5), (15, 9.8, 0.5)),
     )
+
+
+def with_lottery(seed: int) -> Case:
+    """Return a problem where two features lead to the target, and the values of candidates are mostly noise."""
+    toll = with_toll(0)
+    return replace(toll, name=f"lottery {seed}", objective=Lottery(seed=seed))
 
 
 SOLVABLE = (

@@ -89,6 +89,37 @@ class Moody(Distance):
         return term
 
 
+class Secretive(Distance):
+    """Values are drawn by the number of the evaluation, and that is not said."""
+
+    def bind(self, context: ObjectiveContext) -> Term | None:
+        evaluations = 0
+
+        def term(Z: FloatArray, classes: IntArray) -> FloatArray:
+            nonlocal evaluations
+            numbers = range(evaluations, evaluations + len(Z))
+            evaluations += 0 if context.judging else len(Z)
+            draws = [0.0 if context.judging else np.random.default_rng([context.stream, n]).random() for n in numbers]
+            return np.array(draws, dtype=np.float64)
+
+        return term
+
+    def draws_per_candidate(self) -> int | None:
+        return 0
+
+
+class NotSaying(Secretive):
+    """The same, and it says so."""
+
+    def draws_per_candidate(self) -> int | None:
+        return None
+
+
+class FewerThanNone(Distance):
+    def draws_per_candidate(self) -> int | None:
+        return -1
+
+
 class Silent(Distance):
     def remark(self, space: FeatureSpace) -> str:
         return None  # type: ignore[return-value] # its fault
@@ -105,6 +136,8 @@ class Silent(Distance):
         (Glutton, "asks-what-it-declares", "asked 24 rows for 24 candidates, and declares 0 rows a candidate"),
         (Scribbler, "candidates-not-mutated", "it wrote into classes"),
         (Moody, "judges-every-candidate-alike", "gave a candidate two values"),
+        (Secretive, "draws-as-declared", "it declares 0 draws, and candidate 0 has"),
+        (FewerThanNone, "draws-as-declared", "draws_per_candidate returned -1"),
         (Silent, "speaks-clearly", "remark returned None"),
     ],
 )
@@ -131,6 +164,11 @@ def test_a_sound_objective_passes_and_settings_are_checked() -> None:
     assert all(finding.guards and finding.mend for finding in report.findings)
     with pytest.raises(UnknownNameError, match="setting of distance"):
         check_objective(entry, settings={"m": 3})
+
+
+def test_draws_that_are_not_denied_are_no_fault() -> None:
+    report = check_objective(ObjectiveEntry(name="not-saying", objective=NotSaying))
+    assert report.passed, str(report)
 
 
 def test_draws_keyed_by_the_question_alone_are_found_out() -> None:

@@ -17,6 +17,7 @@ OBJECTIVE_CHECKS: tuple[Check[ObjectiveEntry, ObjectiveBench], ...] = (
     Check(terms.same_stream_same_values, always),
     Check(terms.own_stream_alone, always),
     Check(terms.asks_what_it_declares, always),
+    Check(terms.draws_as_declared, always),
     Check(terms.candidates_not_mutated, always),
     Check(terms.judges_every_candidate_alike, always),
     Check(terms.parts_add_up, always),

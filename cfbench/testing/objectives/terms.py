@@ -99,6 +99,25 @@ def asks_what_it_declares(bench: ObjectiveBench) -> None:
             raise Failed(f"it asked {question.dtype} of shape {question.shape}, or what is not finite")
 
 
+def draws_as_declared(bench: ObjectiveBench) -> None:
+    """Equal candidates have equal values where `draws_per_candidate` says 0.
+
+    To mend: return from `draws_per_candidate` how many random draws one evaluation rests on, or None where that cannot
+    be said. Searchers re-evaluate what they return unless it is 0.
+    """
+    term = bench.term()
+    declared: object = guarded_call(bench.objective.draws_per_candidate, "draws_per_candidate")
+    if declared is not None and not (type(declared) is int and declared >= 0):
+        raise Failed(f"draws_per_candidate returned {declared!r}; it must be None or a whole number of at least 0")
+    if declared != 0:
+        return
+    Z = candidates(MIXED)
+    first, second = bench.values(term, Z), bench.values(term, Z)
+    if not np.array_equal(first, second):
+        i = int(np.flatnonzero(first != second)[0])
+        raise Failed(f"it declares 0 draws, and candidate {i} has {first[i]!r}, then {second[i]!r} in one search")
+
+
 def candidates_not_mutated(bench: ObjectiveBench) -> None:
     """It writes into neither the candidates, nor their classes, nor the factual point.
 

@@ -9,9 +9,12 @@ from cfbench.harness.obstacles import obstacle
 from cfbench.space import FloatArray
 from cfbench.testing.cases import Case, Toll
 from cfbench.testing.check import Failed, NotApplicable
-from cfbench.testing.problems import MIXED, NUMERICAL, with_toll
+from cfbench.testing.problems import MIXED, NUMERICAL, with_lottery, with_toll
 from cfbench.testing.searchers.bench import Bench
 from cfbench.testing.searchers.faults import Fault
+
+LOTTERIES = 8
+"""Problems with noise. To return the luckiest of two re-evaluated candidates on all of them has probability 1/256."""
 
 
 def asks_only_for_what_it_declares(bench: Bench) -> None:
@@ -44,6 +47,29 @@ def objective_used(bench: Bench) -> None:
             f"with moving {cases[0].space.names[0]} dear it returned {_shown(first.z)}, with moving "
             f"{cases[0].space.names[1]} dear {_shown(second.z)}: it does not minimise what the objectives add"
         )
+
+
+def luck_not_returned(bench: Bench) -> None:
+    """Where values are noisy, it does not return the candidate with the luckiest single value.
+
+    To mend: evaluate candidates by `cfbench.Best`, and return what its `choose` returns. Or re-evaluate the best few
+    yourself where `problem.has_draws` is true, and compare the means of the new values alone.
+    """
+    bench.expect_sound()
+    lucky = 0
+    for seed in range(LOTTERIES):
+        case = with_lottery(seed)
+        bench.expect_no_further(case)
+        is_luckiest = bench.observe(case).is_luckiest
+        if is_luckiest is False:
+            return  # so will it be at nine of ten where ten candidates are re-evaluated, and once is enough
+        lucky += is_luckiest is True
+    if lucky < LOTTERIES / 2:
+        raise NotApplicable("it found nothing, or evaluated fewer than two candidates, on the problems with noise")
+    raise Failed(
+        f"on {lucky} of {lucky} problems whose values are mostly noise it returned the very candidate with the "
+        f"smallest single value: that one was lucky, and nothing shows that it is good"
+    )
 
 
 def skipped_where_not_declared(bench: Bench) -> None:

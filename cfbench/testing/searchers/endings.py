@@ -7,7 +7,7 @@ import pickle
 from cfbench.entries import Handles
 from cfbench.outcome import Status
 from cfbench.testing.check import Failed, NotApplicable
-from cfbench.testing.problems import SOLVABLE, with_all_fixed, with_budget, with_toll, without_target
+from cfbench.testing.problems import SOLVABLE, with_all_fixed, with_budget, with_lottery, with_toll, without_target
 from cfbench.testing.searchers.bench import Bench
 from cfbench.testing.searchers.child import Child, UnfitEntry
 from cfbench.testing.searchers.faults import Fault
@@ -63,6 +63,7 @@ def survives_small_budgets(bench: Bench) -> None:
         bench.expect_no_further(with_budget(bench.plain, rows))
     if Handles.OBJECTIVES in bench.entry.handles:
         bench.expect_no_further(with_budget(with_toll(0), 5))  # the objective spends of it, too
+        bench.expect_no_further(with_budget(with_lottery(0), 5))  # a part of it may be kept for re-evaluation
 
 
 def gives_up(bench: Bench) -> None:

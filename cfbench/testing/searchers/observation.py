@@ -49,6 +49,9 @@ class Observation:
         The judge's; None where the search did not end by itself.
     rounded : str
         Why the answer seems to be a row that was asked, rounded on the way; empty where it does not.
+    is_luckiest : bool or None
+        Whether the answer is the candidate with the smallest single value, under an objective with draws. None if there
+        is no valid answer, or if fewer than two candidates of the target class were evaluated.
     asked, metered : int
         Rows that the model was asked, and rows that the meter counted.
     changed : tuple of str
@@ -70,6 +73,7 @@ class Observation:
     classes: tuple[int, ...] = ()
     verdict: Verdict | None = None
     rounded: str = ""
+    is_luckiest: bool | None = None
     asked: int = 0
     metered: int = 0
     changed: tuple[str, ...] = ()

@@ -87,6 +87,7 @@ def observe(
         classes=_classes(case, verdict),
         verdict=verdict,
         rounded=_rounded(case, verdict, trace_of(problem).best_asked),
+        is_luckiest=_is_luckiest(problem, verdict),
         asked=asked,
         metered=metered,
         changed=changed,
@@ -119,6 +120,7 @@ def _problem(entry: SearcherEntry, case: Case, meter: Meter, training: TrainingF
         budget=SearchBudget(budget),
         term=None if case.objective is None else case.objective.bind(context),
         term_rows=0 if case.objective is None else case.objective.rows_per_candidate(),
+        term_draws=0 if case.objective is None else case.objective.draws_per_candidate(),
         probabilities=Need.PROBABILITIES in declared,
         training=training if Need.TRAINING_DATA in declared else None,
         model=case.asked if Need.MODEL_STRUCTURE in declared else None,
@@ -148,6 +150,14 @@ def _classes(case: Case, verdict: Verdict | None) -> tuple[int, ...]:
     if finite.any():
         classes[finite] = case.asked.predict(rows[finite])
     return tuple(int(code) for code in classes)
+
+
+def _is_luckiest(problem: Problem, verdict: Verdict | None) -> bool | None:
+    """Say whether a valid answer is the candidate with the smallest single value; None where there is no choice."""
+    evaluated = trace_of(problem).by_value.rows
+    if not problem.has_draws or len(evaluated) < 2 or verdict is None or verdict.z is None or verdict.loss is None:
+        return None
+    return np.array_equal(verdict.z, evaluated[0])
 
 
 def _rounded(case: Case, verdict: Verdict | None, best_asked: FloatArray | None) -> str:
@@ -185,7 +195,7 @@ def _snapshot(problem: Problem, training: TrainingFold) -> dict[str, object]:
         "constraints": problem._constraints,
         "respect_steps": problem._respect_steps,
         "budget": repr(problem._budget),
-        "the price of a candidate": problem._term_rows,
+        "the price of a candidate": (problem._term_rows, problem._term_draws),
         "the ways to the model": (id(problem._meter), id(problem._term), id(problem._model), id(problem._training)),
     }
 

@@ -38,6 +38,7 @@ SEARCHER_CHECKS: tuple[Check[SearcherEntry, Bench], ...] = (
     Check(endings.survives_small_budgets, always),
     Check(answers.constraints_obeyed, _unless_declared(Handles.CONSTRAINTS)),
     Check(declarations.objective_used, _unless_declared(Handles.OBJECTIVES)),
+    Check(declarations.luck_not_returned, _unless_declared(Handles.OBJECTIVES)),
     Check(manners.same_rng_same_answer, always),
     Check(endings.runs_in_a_spawned_process, always),
     Check(manners.global_generators_untouched, always),

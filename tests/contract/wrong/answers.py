@@ -109,6 +109,21 @@ def ignores_objectives(problem: Problem, rng: np.random.Generator) -> FloatArray
     return hits[np.argmin(problem.distance(hits))] if len(hits) else None
 
 
+def trusts_its_luck(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    return _luckiest(problem, candidates(problem, rng))
+
+
+def tries_its_luck_again(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    """Evaluate every candidate ten times, and return the one with the smallest of all values."""
+    return _luckiest(problem, np.repeat(candidates(problem, rng), 10, axis=0))
+
+
+def _luckiest(problem: Problem, Z: FloatArray) -> FloatArray | None:
+    values, classes = problem.evaluate(Z)
+    hits = np.flatnonzero(classes == problem.target)
+    return Z[hits[np.argmin(values[hits])]] if len(hits) else None
+
+
 def returns_one_of_its_set(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
     return honest(problem, rng)
 
@@ -129,6 +144,8 @@ WRONG = (
     wrong(ignores_constraints, "constraints-obeyed"),
     wrong(changes_what_is_fixed, "constraints-obeyed"),
     wrong(ignores_objectives, "objective-used"),
+    wrong(trusts_its_luck, "luck-not-returned"),
+    wrong(tries_its_luck_again, "luck-not-returned"),
 )
 
 

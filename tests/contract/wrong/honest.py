@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
+from cfbench import Best, FloatArray, Handles, Problem, SearcherEntry, hookimpl
 
 EVERYTHING = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
 N_ROWS = 400
@@ -28,10 +28,9 @@ def candidates(problem: Problem, rng: np.random.Generator, n: int = N_ROWS) -> F
 
 def honest(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
     """Return the best of random rows; nothing is wrong with it."""
-    Z = candidates(problem, rng)
-    values, classes = problem.evaluate(Z)
-    hits = np.flatnonzero(classes == problem.target)
-    return Z[hits[np.argmin(values[hits])]] if len(hits) else None
+    best = Best(problem)
+    best.evaluate(candidates(problem, rng))
+    return best.choose()
 
 
 @dataclass(frozen=True)

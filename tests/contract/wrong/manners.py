@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, Problem, SearcherEntry, hookimpl
+from cfbench import Best, BudgetExhausted, FloatArray, Problem, SearcherEntry, hookimpl
 from cfbench.loading import import_file
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def moves_the_target(problem: Problem, rng: np.random.Generator) -> FloatArray |
 def bypasses_the_meter(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
     Z = candidates(problem, rng)
     hits = Z[problem._meter._oracle.predict(Z) == problem.target]
-    return hits[np.argmin(problem.loss(hits))] if len(hits) else None
+    best = Best(problem)
+    best.evaluate(hits)
+    return best.choose()
 
 
 def prints(problem: Problem, rng: np.random.Generator) -> FloatArray | None:

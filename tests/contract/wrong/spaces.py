@@ -70,6 +70,8 @@ def ignores_steps(problem: Problem, rng: np.random.Generator) -> FloatArray | No
 
 
 def any_other_class(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    if problem.has_draws:
+        return honest(problem, rng)
     Z = candidates(problem, rng)
     values, classes = problem.evaluate(Z)
     values -= classes != problem.target

@@ -57,3 +57,30 @@ def test_a_budget_ends_the_search(
     assert z is not None
     assert z.tolist() == np.concatenate(asked).min(axis=0).tolist()
     assert sum(map(len, asked)) == budget
+
+
+@pytest.mark.parametrize(("budget", "again"), [(None, 160), (1000, 160), (480, 160), (200, 100)])
+def test_under_draws_the_ten_best_are_re_evaluated(
+    make_problem: Callable[..., Problem],
+    numbers: Callable[..., FeatureSpace],
+    asked: list[FloatArray],
+    budget: int | None,
+    again: int,
+) -> None:
+    draws = np.random.default_rng(0)
+    problem = make_problem(
+        numbers((0, 1)),
+        [0.0],
+        lambda Z: Z[:, 0] > 0.2,
+        term=lambda Z, classes: 3 * draws.random(len(Z)),
+        term_draws=64,
+        max_queries=budget,
+    )
+    z = RandomSearch(n_rows=500, batch_size=100).search(problem, np.random.default_rng(1))
+    assert z is not None
+    rows = np.concatenate(asked)
+    searched = 500 if budget is None else min(500, budget - again)
+    assert len(rows) == searched + again
+    times = again // 10
+    assert rows[searched:].tolist() == np.repeat(rows[searched::times], times, axis=0).tolist()
+    assert z.tolist() in rows[searched::times].tolist()

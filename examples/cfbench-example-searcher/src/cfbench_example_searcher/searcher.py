@@ -7,9 +7,20 @@ feature: a small search that works. Keep the frame, and put an algorithm of your
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
-from cfbench import FloatArray, Handles, Kind, Problem, Searcher, SearcherEntry, hookimpl
+from cfbench import (
+    Best,
+    BudgetExhausted,
+    FloatArray,
+    Handles,
+    Kind,
+    Problem,
+    Searcher,
+    SearcherEntry,
+    hookimpl,
+)
 from pydantic import Field
 
 
@@ -36,44 +47,36 @@ class ExampleSearcher(Searcher):
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return a row of the target class, shape (d,); None if none was found.
 
-        A question past the query budget raises BudgetExhausted. It may pass: cfbench then takes the
-        best row of the target class that was asked about.
+        `Best` keeps the best rows that are evaluated, and `choose` returns one of them. Where the
+        objective's values are noisy, it re-evaluates them first. A query past the budget raises
+        BudgetExhausted; the rows for the re-evaluation are reserved.
         """
+        best = Best(problem)
+        with suppress(BudgetExhausted):
+            self.walk(problem, rng, best)
+        return best.choose()
+
+    def walk(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
+        """Evaluate random rows, then places on the best one's way back to `x`."""
         lower, upper = problem.bounds()
         rows = rng.uniform(lower, upper, size=(self.n_rows, problem.space.d))
         kept = rng.random(rows.shape) < 0.5  # good counterfactuals change few features
-        z, value = best_of(np.where(kept, problem.x, rows), problem)
-        if z is None:
-            return None
+        best.evaluate(allowed(np.where(kept, problem.x, rows), problem))
         for feature in np.tile(rng.permutation(problem.space.d), self.n_rounds):
+            z = best.z
+            if z is None:
+                return
             way = np.repeat(z[np.newaxis], self.n_stops, axis=0)
             start, end = problem.x[feature], z[feature]
             way[:, feature] = np.linspace(start, end, self.n_stops, endpoint=False)
-            nearer, its_value = best_of(way, problem)
-            if nearer is not None and its_value < value:
-                z, value = nearer, its_value
-        return z
-
-
-def best_of(rows: FloatArray, problem: Problem) -> tuple[FloatArray | None, float]:
-    """Return the row of the target class with the smallest value, and that value.
-
-    All rows are asked about in one question, after they were moved to the nearest allowed values:
-    what is returned has to be exactly what the model was asked.
-    """
-    rows = allowed(rows, problem)
-    values, classes = problem.evaluate(rows)
-    hits = np.flatnonzero(classes == problem.target)
-    if len(hits) == 0:
-        return None, np.inf
-    best = hits[np.argmin(values[hits])]
-    return rows[best], float(values[best])
+            best.evaluate(allowed(way, problem))
 
 
 def allowed(rows: FloatArray, problem: Problem) -> FloatArray:
     """Move rows to the nearest plausible values: inside the bounds, categories as whole codes.
 
-    Where the study asks for it, numbers are multiples of their feature's step.
+    Where the study asks for it, numbers are multiples of their feature's step. Do this before rows
+    are evaluated: what is returned has to be exactly what the model was asked.
     """
     lower, upper = problem.bounds()
     rows = np.clip(rows, lower, upper)
