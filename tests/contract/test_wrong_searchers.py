@@ -46,6 +46,7 @@ def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_files: t
         "all-categorical-features": "its entry does not declare Handles.CATEGORICAL",
         "constraints-obeyed": "its entry does not declare Handles.CONSTRAINTS",
         "objective-used": "its entry does not declare Handles.OBJECTIVES",
+        "luck-not-returned": "its entry does not declare Handles.OBJECTIVES",
     }
     assert set(Handles) == {Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES, Handles.SEPARABLE}
 
