@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cfbench.analysis.groups import bare_name
 from cfbench.analysis.point_results import PointResults
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
+from cfbench.events import CellInfo
 from cfbench.harness.metric_values import checked_values, plugin_call
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
@@ -79,13 +80,11 @@ def compare_with_none(
     StudyError
         If a metric compares something else.
     """
-    import pandas as pd
-
     desk = _Desk(results or PointResults(record, registry), registry, metrics)
     # A cell that failed in a later run still has what it had found.
     ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
     plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
-    frames: list[pd.DataFrame] = []
+    parts: list[_Part] = []
     for cell in ran:
         beside = plain.get(_likeness(cell))
         space = spaces.get(cell.info.dataset)
@@ -96,10 +95,32 @@ def compare_with_none(
         elif space is None:
             desk.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
         else:
-            frames.append(desk.compare(cell, beside, space))
-    columns = ["cell_key", *COORDINATES, "row_id", "metric", "value"]
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
-    return Comparisons(table[columns], desk.complaints)
+            parts.append(desk.compare(cell, beside, space))
+    return Comparisons(_table(parts), desk.complaints)
+
+
+class _Part(NamedTuple):
+    """The values of one cell, a metric after the other; a frame for each of thousands of cells is slow."""
+
+    info: CellInfo
+    row_ids: Sequence[int]
+    by_metric: Mapping[str, FloatArray]
+
+
+def _table(parts: Sequence[_Part]) -> pd.DataFrame:
+    import pandas as pd
+
+    repeats = [len(part.row_ids) * len(part.by_metric) for part in parts]
+    names = ("key", *COORDINATES)
+    table = {name: np.repeat(np.array([getattr(part.info, name) for part in parts], object), repeats) for name in names}
+    columns: dict[str, list[Any]] = {
+        "row_id": [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids],
+        "metric": [label for part in parts for label in part.by_metric for _ in part.row_ids],
+    }
+    values = [own for part in parts for own in part.by_metric.values()]
+    table["cell_key"] = table.pop("key")
+    frame = pd.DataFrame({**table, **columns, "value": np.concatenate([*values, np.empty(0)])})
+    return frame[["cell_key", *COORDINATES, "row_id", "metric", "value"]].infer_objects()
 
 
 class _Desk:
@@ -108,6 +129,7 @@ class _Desk:
     def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
         self.complaints: Counter[str] = Counter()
         self._results = results
+        self._frames: dict[str, pd.DataFrame] = {}
         self._metrics: list[tuple[Variant, ObjectiveComparison]] = []
         for variant in metrics:
             metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
@@ -117,17 +139,15 @@ class _Desk:
                 )
             self._metrics.append((variant, metric))
 
-    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> pd.DataFrame:
-        """Return the table's rows of a cell, a metric after the other."""
-        import pandas as pd
-
+    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> _Part:
+        """Return the values of a cell."""
         mine, other = (self._with_measures(one) for one in (cell, beside))
         shared = mine.index
         if not mine.index.equals(other.index):
             shared = mine.index.intersection(other.index, sort=False)
             mine, other = mine.loc[shared], other.loc[shared]
-        coordinates = {name: getattr(cell.info, name) for name in COORDINATES}
-        points, reference = mine.reset_index(drop=True), other.reset_index(drop=True)
+        points = mine.reset_index(drop=True)
+        reference = points.copy() if other is mine else other.reset_index(drop=True)
         found: dict[str, FloatArray] = {}
         for variant, metric in self._metrics:
             for text in metric.measures():
@@ -139,27 +159,23 @@ class _Desk:
                 found[variant.label] = checked_values(variant.label, returned, points.index)
             except CfbenchError as error:
                 self.complaints[str(error)] += 1
-        return pd.DataFrame(
-            {
-                "cell_key": cell.info.key,
-                **coordinates,
-                "row_id": np.tile(shared.to_numpy(), len(found)),
-                "metric": np.repeat(list(found), len(shared)),
-                "value": np.concatenate([*found.values(), np.empty(0)]),
-            }
-        )
+        return _Part(cell.info, shared.tolist(), found)
 
     def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
         """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
-        import pandas as pd
+        key = cell.info.key
+        if key not in self._frames:
+            self._frames[key] = self._measured_frame(key)
+        return self._frames[key]
 
-        best = self._results.best(cell.info.key)
+    def _measured_frame(self, key: str) -> pd.DataFrame:
+        best = self._results.best(key)
         wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
-        values = {text: self._results.measured(cell.info.key, text) for text in wanted}
+        values = {text: self._results.measured(key, text) for text in wanted}
         if not values:
             return best
         columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
-        return pd.concat([best, pd.DataFrame(columns, index=best.index)], axis=1)
+        return best.assign(**columns)
 
 
 def _likeness(cell: CellSummary) -> str:

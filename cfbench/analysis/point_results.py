@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cfbench.harness.measure import identity
+from cfbench.harness.store.point_values import MetricId
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.rows import SearchId
 from cfbench.harness.variants import Variant, resolve_variant
@@ -31,6 +32,8 @@ COLUMNS = (
     "figures",
     "model_fingerprint",
 )
+SPENT = ("wall_seconds", "cpu_seconds", "search_queries", "robustness_queries")
+"""Further columns of the record, which `seconds` and `queries` are made of."""
 
 
 class PointResults:
@@ -54,12 +57,13 @@ class PointResults:
         self._measured = record.measured()
         self._best: dict[str, pd.DataFrame] = {}
         self._searches: dict[str, pd.DataFrame] = {}
-        self._measures: dict[str, dict[tuple[str, str, str], dict[SearchId, float]]] = {}
+        self._measures: dict[str, dict[MetricId, dict[SearchId, float]]] = {}
+        self._identities: dict[str, MetricId] = {}
 
     def best(self, key: str) -> pd.DataFrame:
         """Return the best repetition of each point of a cell, as `best_results` describes it."""
         if key not in self._best:
-            searches = self._record.searches(key)
+            searches = self._record.searches(key, (*COLUMNS, *SPENT))
             if key in self._repetitions:
                 searches = searches[searches["repetition"].isin(self._repetitions[key])]
             self._best[key] = best_results(searches)
@@ -86,8 +90,7 @@ class PointResults:
         ndarray of float64, shape (points,), or None
             NaN outside the metric's denominator; None where the metric's present version was not measured.
         """
-        variant = resolve_variant(self._registry, "metric", metric) if isinstance(metric, str) else metric
-        wanted = identity(variant, self._registry)
+        wanted = self._identity(metric)
         if wanted not in self._measured.get(key, set()):
             return None
         if key not in self._measures:
@@ -95,6 +98,14 @@ class PointResults:
         values, best = self._measures[key].get(wanted, {}), self.best(key)
         places = zip(best["point"].tolist(), best["repetition"].tolist(), strict=True)
         return np.array([values.get(place, np.nan) for place in places], dtype=np.float64)
+
+    def _identity(self, metric: Variant | str) -> MetricId:
+        """Return what the record calls a metric; names are resolved once, as thousands of cells ask for them."""
+        if not isinstance(metric, str):
+            return identity(metric, self._registry)
+        if metric not in self._identities:
+            self._identities[metric] = identity(resolve_variant(self._registry, "metric", metric), self._registry)
+        return self._identities[metric]
 
 
 def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[SearchId, float]]:

@@ -7,7 +7,7 @@ the same settings of model and objective, the same steps, and searches that aske
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +82,9 @@ class Beside(RecordReading):
         """Return the searches of a cell with their statuses."""
         return self._owner[key].done(key)
 
-    def searches(self, key: str) -> pd.DataFrame:
+    def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
         """Return the searches of a cell."""
-        return self._owner[key].searches(key)
+        return self._owner[key].searches(key, columns)
 
     def rows(self, key: str) -> list[Row]:
         """Return the searches of a cell in the record's own form."""

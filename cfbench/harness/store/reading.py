@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MappingProxyType
@@ -90,8 +90,14 @@ class RecordReading:
             return {}
         return self._cells.done(checked_key(key), outline.line())
 
-    def searches(self, key: str) -> pd.DataFrame:
+    def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
         """Return the searches of a cell, those of its journal included, sorted by point and repetition.
+
+        Parameters
+        ----------
+        key : str
+        columns : collection of str
+            The columns that are needed, `x` among them; all where it is empty.
 
         Returns
         -------
@@ -103,9 +109,11 @@ class RecordReading:
 
         journal = self._journals.read(checked_key(key))
         found = self._cells.read(key)
-        if found is not None and not journal:
-            return search_frame(found[0].table)
-        return search_frame(tables.search_table(self._merged(key, journal).values()))
+        plain = found is not None and not journal
+        table = found[0].table if found and plain else tables.search_table(self._merged(key, journal).values())
+        if columns:
+            table = table.select([name for name in table.column_names if name in columns])
+        return search_frame(table)
 
     def rows(self, key: str) -> list[Row]:
         """Return the searches of a cell, those of its journal included, in the record's own form; in any order."""

@@ -170,9 +170,9 @@ def _machines(record: RecordReading) -> list[tuple[str, str]]:
 
 def _incomplete(standings: Standings) -> str:
     """Say that cells failed or were not run; empty where none did."""
-    if not standings.failed and not standings.not_run:
-        return ""
-    return f"Incomplete: {coverage(standings)}."
+    counts = ((standings.failed, "failed"), (standings.not_run, "that others have were not run"))
+    listed = " and ".join(f"{plural(count, 'cell')} {what}" for count, what in counts if count)
+    return f"Incomplete: {listed}." if listed else ""
 
 
 def _filters(standings: Standings) -> list[tuple[str, str, list[str]]]:
