@@ -5,19 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import cfbench
 from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.contest import Entrant
+from cfbench.analysis.loss_alone import MARK, JudgedCell
 from cfbench.analysis.positions import Position
 from cfbench.analysis.standings import Standing
 from cfbench.cli import cli
@@ -32,7 +34,7 @@ from cfbench.leaderboard.page import svg
 from cfbench.leaderboard.page.columns import PAGE_COLUMNS
 from cfbench.leaderboard.page.evidence import TARGETS, gather
 from cfbench.leaderboard.page.figures import front
-from cfbench.leaderboard.page.render import headline, render_page
+from cfbench.leaderboard.page.render import _incomplete, headline, render_page
 from cfbench.leaderboard.page.tasks import cards, heat_table
 from cfbench.leaderboard.shown import Leaderboard
 from cfbench.registry import RegistryOptions, build_registry
@@ -204,6 +206,9 @@ class Made:
     def rows(self, key: str) -> list[dict[str, Any]]:
         return self._searches.get(key, [])
 
+    def measures(self, key: str) -> pd.DataFrame:
+        return pd.DataFrame(columns=["metric", "version", "settings", "point", "repetition", "value"])
+
 
 def summary(searcher: str, objective: str, loss: list[float | None], value: list[float | None]) -> CellSummary:
     info = CellInfo(searcher + objective, "credit", "forest", searcher, objective, constraints=False, fold=0)
@@ -367,6 +372,52 @@ def test_a_searcher_links_to_its_paper_and_ours_says_so(tmp_path: Path) -> None:
     assert f'<a class="paper" href="{cogs.url}" rel="noopener noreferrer"' in page
     ours, other = page.index(">sparse-sweep</span>"), page.index(">cogs</span>")
     assert page.index('<span class="method" title="ours: ') in range(ours, other)
+
+
+def test_white_boxes_have_a_table_of_their_own_where_there_are_two(tmp_path: Path) -> None:
+    def page(*white: str) -> str:
+        cells = [
+            summary(name, "none", [loss] * 2, [loss] * 2)
+            for name, loss in zip("abpq", (0.4, 0.3, 0.1, 0.2), strict=True)
+        ]
+        cells = [replace(cell, info=replace(cell.info, white_box=cell.info.searcher in white)) for cell in cells]
+        board = make_board(cells, build_registry(), need_reference=False)
+        return render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+
+    two, one = page("p", "q"), page("p")
+    assert list(main_rows(two)) == ["b", "a"]
+    own = two[two.index('id="white-boxes"') :]
+    assert own.index(">p [white-box]</span>") < own.index(">q [white-box]</span>")
+    data = re.search(r'data-table="white-boxes">(.*?)</script>', two)
+    assert data is not None
+    assert [row["results"][0][0] for row in json.loads(data[1])["rows"]] == [1.0, 2.0]
+    heads = texts(two[two.index('class="heat"') :], r'<th scope="col">.*?</th>')[:4]
+    assert heads == ["b", "a", "p [white-box]", "q [white-box]"]
+    assert 'id="white-boxes"' not in one
+    assert set(main_rows(one)) == {"a", "b", "q", "p [white-box]"}
+    assert main_rows(one)["p [white-box]"]["rank"] == "-"
+
+
+def test_results_searched_for_the_loss_alone_are_marked(tmp_path: Path) -> None:
+    given = summary("plain", "ck", [0.1] * 2, [0.4] * 2)
+    judged = JudgedCell(**{one.name: getattr(given, one.name) for one in fields(CellSummary)}, judged_from="plainnone")
+    cells = [judged, summary("able", "ck", [0.2] * 2, [0.3] * 2)]
+    board = make_board(cells, build_registry(), need_reference=False)
+    page = render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+    assert f'<span class="state">{MARK} on 1 task</span>' in page
+    (group,) = heat_table(board).groups
+    assert [(cell.text, cell.alone) for cell in group[1][0].cells] == [("+0%", False), ("+33%", True)]
+    assert '+33%<span class="alone">°</span>' in page
+    assert [row[0] for row in cards(board, [None], {})[0].rows] == ["able", f"plain ({MARK})"]
+    assert "<code>plainnone</code>" in page  # the key under which the record holds its searches
+
+
+def test_what_is_missing_is_counted(board: Board) -> None:
+    whole = replace(board.standings, failed=0, rows=tuple(replace(row, missing=0) for row in board.standings.rows))
+    assert _incomplete(whole) == ""
+    first, *others = whole.rows
+    lacking = replace(whole, failed=1, rows=(replace(first, missing=2), *others))
+    assert _incomplete(lacking) == "Incomplete: 1 cell failed and 2 cells that others have were not run."
 
 
 def test_the_front_joins_those_that_no_other_beats() -> None:
