@@ -257,6 +257,7 @@ def test_numbers_of_all_tasks_are_back_when_filters_are_off(page: Page, publishe
     name, values = next(iter(filters_of(page).items()))
     choose(page, name, values[0])
     assert values_of(page) != before
+    assert page.value("document.querySelector('.letters').hidden")
     choose(page, name, "")
     assert values_of(page) == before
 

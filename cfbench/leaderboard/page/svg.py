@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 WIDTH = 470
-LEFT, TOP, BOTTOM = 52, 24, 46
+LEFT, TOP, BOTTOM = 62, 24, 46
 NAMES = 190
 """Room at the right side for the names of what is drawn."""
 RIGHT = NAMES + 8

@@ -107,7 +107,7 @@ def heat_of(result: TaskResult | None, *, best: bool = False, alone: bool = Fals
     value = result.objective_against_best
     words = f"{result.found.k:,} of {result.found.n:,} found{f'; {MARK}' if alone else ''}"
     if value is None:
-        return Heat(f"{result.found.k}/{result.found.n}", "plain", f"{words}; not compared", alone=alone)
+        return Heat(f"{result.found.k}/{result.found.n}", "plain", f"{words}; not compared", best, alone)
     shade = next((shade for limit, shade in SHADES if value <= limit), 5)
     missing = "" if result.found.k == result.found.n else f" {result.found.k}/{result.found.n}"
     rank = "" if result.rank is None else f", mean rank {result.rank:.1f}"

@@ -252,6 +252,7 @@
       board.arrange();
     });
     document.getElementById("filtered").hidden = !chosen.length;
+    document.querySelectorAll(".letters").forEach((one) => (one.hidden = chosen.length > 0));
     const kept = main.data.tasks.filter(matches).length;
     const named = chosen.map((one) => `${one.dataset.words} ${one.value}`).join(", ");
     document.getElementById("chosen").textContent = `${kept} of ${main.data.tasks.length} tasks: ${named}.`;

@@ -301,6 +301,22 @@ def test_cards_and_heat_table_compare_values_on_the_points_that_all_solved(tmp_p
     assert [(cell.text, cell.best) for cell in row.cells] == [("+0%", True), ("+25%", False), ("1/10", False)]
 
 
+def test_a_task_is_won_also_where_values_cannot_be_compared() -> None:
+    """No point was solved by all: there is no value to compare, and a winner by rank."""
+    cells = [
+        summary("p", "none", [0.1, 0.1, 0.1, 0.1, None], [0.1, 0.1, 0.1, 0.1, None]),
+        summary("q", "none", [None, None, 0.2, 0.2, 0.2], [None, None, 0.2, 0.2, 0.2]),
+        summary("r", "none", [0.3, 0.3, None, None, 0.3], [0.3, 0.3, None, None, 0.3]),
+    ]
+    table = heat_table(make_board(cells, build_registry(), need_reference=False))
+    assert table.searchers == ("p", "q", "r")
+    assert [(cell.text, cell.best) for cell in table.groups[0][1][0].cells] == [
+        ("4/5", True),
+        ("3/5", False),
+        ("3/5", False),
+    ]
+
+
 def texts(page: str, pattern: str) -> list[str]:
     return [html.unescape(re.sub(r"<[^>]*>", "", one)).strip() for one in re.findall(pattern, page, flags=re.DOTALL)]
 
