@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,15 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "toy-dice [yours]" not in both
     page = CliRunner().invoke(cli, [*arguments, "--with-published", "--format", "html"]).stdout
     assert "toy-dice" in page
+
+
+def test_the_tutorial_uses_data_sets_that_are_on_the_published_board() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "write-a-searcher.md").read_text(encoding="utf-8")
+    used = set(re.findall(r"--dataset (\S+)", guide))
+    with Record.open(published_record()) as record:
+        published = {cell.info.dataset for cell in record.summaries().values()}
+    assert used
+    assert used <= published
 
 
 def test_the_published_record_comes_with_a_checkout() -> None:
