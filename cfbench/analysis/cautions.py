@@ -136,7 +136,7 @@ def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
         common = set.intersection(*(set(group.folds) for group in groups))
         if any(set(group.folds) != common for group in groups):
             uneven["folds"][_view({group.label: spans(group.folds) for group in groups})] += 1
-        asked = {group.label: {place for place in group.points if place[0] in common} for group in groups}
+        asked = {group.label: {place for place in group.places if place[0] in common} for group in groups}
         shared = set.intersection(*asked.values())
         if any(places != shared for places in asked.values()):
             uneven["points"][_view({label: str(len(places)) for label, places in asked.items()})] += 1

@@ -90,21 +90,31 @@ class Arena:
     @cached_property
     def places(self) -> list[Point]:
         """Every point that anybody was asked, sorted."""
-        return sorted({place for group in self.groups.values() for place in group.points})
+        return sorted({place for group in self.groups.values() for place in group.places})
+
+    @cached_property
+    def _at(self) -> dict[Entrant, IntArray]:
+        """Where each entrant's points are among the places."""
+        number = {place: i for i, place in enumerate(self.places)}
+        return {
+            entrant: np.array([number[place] for place in group.places], dtype=np.int64)
+            for entrant, group in self.groups.items()
+        }
+
+    def _laid_out(self, name: str) -> dict[Entrant, FloatArray]:
+        """Lay a field of the results out: infinity where nothing was found, NaN where nothing was searched."""
+        found = {}
+        for entrant, group in self.groups.items():
+            if group.ran:
+                found[entrant] = np.full(len(self.places), np.nan)
+                own = group.column(name)
+                found[entrant][self._at[entrant]] = np.where(np.isnan(own), np.inf, own)
+        return found
 
     @cached_property
     def losses(self) -> dict[Entrant, FloatArray]:
-        """The loss of each place's result: infinity where nothing was found, NaN where nothing was asked."""
-        number = {place: i for i, place in enumerate(self.places)}
-        found = {}
-        for entrant, group in self.groups.items():
-            if not group.ran:
-                continue
-            values = np.full(len(self.places), np.nan)
-            at = [number[place] for place in group.points]
-            values[at] = [np.inf if point.loss is None else point.loss for point in group.points.values()]
-            found[entrant] = values
-        return found
+        """The loss of each place's result: infinity where nothing was found, NaN where nothing was searched."""
+        return self._laid_out("loss")
 
     @cached_property
     def without_values(self) -> tuple[CellSummary, ...]:
@@ -122,31 +132,15 @@ class Arena:
         """
         if bare_name(self.task.objective) == "none" or self.without_values:
             return self.losses
-        number = {place: i for i, place in enumerate(self.places)}
-        found = {}
-        for entrant, losses in self.losses.items():
-            values = losses.copy()
-            points = self.groups[entrant].points
-            at = [number[place] for place in points]
-            values[at] = [
-                np.inf if point.objective_value is None else point.objective_value for point in points.values()
-            ]
-            found[entrant] = values
-        return found
+        return self._laid_out("objective_value")
 
     @cached_property
     def searches(self) -> dict[Entrant, IntArray]:
         """Successful and all searches of each place, shape (2, places); 0 where nothing was asked."""
-        number = {place: i for i, place in enumerate(self.places)}
         counts = {}
         for entrant, group in self.groups.items():
             counts[entrant] = np.zeros((2, len(self.places)), dtype=np.int64)
-            if group.points:
-                at = [number[place] for place in group.points]
-                counts[entrant][:, at] = [
-                    [point.successes for point in group.points.values()],
-                    [point.tries for point in group.points.values()],
-                ]
+            counts[entrant][:, self._at[entrant]] = [group.column("successes"), group.column("tries")]
         return counts
 
     def cells_of(self, entrant: Entrant) -> tuple[CellSummary, ...]:
@@ -161,12 +155,14 @@ class Arena:
 
     def spread(self, entrant: Entrant, by_cell: Mapping[str, FloatArray]) -> FloatArray:
         """Lay values of an entrant's cells, one a point of the cell, over the places; NaN where there are none."""
-        number = {place: i for i, place in enumerate(self.places)}
         values = np.full(len(self.places), np.nan)
+        start = 0
         for cell in self.groups[entrant].ran:
+            at = self._at[entrant][start : start + len(cell.row_ids)]
+            start += len(cell.row_ids)
             given = by_cell.get(cell.info.key)
-            if given is not None and len(given) == len(cell.row_ids):
-                values[[number[cell.info.fold, row_id] for row_id in cell.row_ids]] = given
+            if given is not None and len(given) == len(at):
+                values[at] = given
         return values
 
 
@@ -317,4 +313,4 @@ def _cannot(cells: Sequence[CellSummary]) -> bool:
 
 def _asked(entrant: Entrant, contest: Contest) -> int:
     """Return how many points an entrant was asked, of all tasks."""
-    return sum(len(arena.groups[entrant].points) for arena in contest.arenas if entrant in arena.losses)
+    return sum(len(arena.groups[entrant].places) for arena in contest.arenas if entrant in arena.losses)

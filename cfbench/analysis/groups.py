@@ -13,9 +13,12 @@ from functools import cached_property
 from math import isnan
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.digests import digest_of
 from cfbench.harness.store.summary import CellSummary
+from cfbench.space import FloatArray
 
 Point = tuple[int, int]
 """A factual point across cells: (fold, row of the data set)."""
@@ -103,6 +106,18 @@ class Group:
     def folds(self) -> tuple[int, ...]:
         """The folds of the cells that have results."""
         return tuple(cell.info.fold for cell in self.ran)
+
+    @cached_property
+    def places(self) -> tuple[Point, ...]:
+        """The points with results, in the order of folds and points: the keys of `points`."""
+        return tuple((cell.info.fold, row_id) for cell in self.ran for row_id in cell.row_ids)
+
+    def column(self, name: str) -> FloatArray:
+        """Return a field of the cells, such as ``loss``, one value per place; NaN where there is none.
+
+        It is much faster than to go through `points`, which boards of a hundred thousand points do without.
+        """
+        return np.array([value for cell in self.ran for value in getattr(cell, name)], dtype=np.float64)
 
     @cached_property
     def points(self) -> dict[Point, PointResult]:
