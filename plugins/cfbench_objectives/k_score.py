@@ -26,6 +26,9 @@ class NeighbourAware(Objective):
     search and by the number of the evaluation in it, so they do not hang on how candidates are batched. The judge takes
     1,000 draws from a stream of the factual point's, the same for all candidates, searchers and repetitions.
 
+    Values are noisy, so searchers re-evaluate their best candidates before they return one (`cfbench.Best`), each with
+    at least 1,024 draws: ``ceil(1024 / m)`` evaluations.
+
     Parameters
     ----------
     m : int
