@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_wins_ties_and_losses(cell: MakeCell) -> None:
 
 
 def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) -> None:
-    robust = {"objective": "ck"}
+    robust: dict[str, Any] = {"objective": "ck"}
     cells = [
         cell([0.1, 0.2, None], objective_value=(0.5, 0.6, None), **robust),
         cell([0.3, 0.1, 0.2], objective_value=(0.4, 0.9, 0.7), searcher="lore", **robust),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -30,7 +31,7 @@ EXACT = Tolerance(0)
 def cells() -> list[CellSummary]:
     found = []
     for coordinates, rows in pd.read_parquet(TABLE).groupby(CELL, observed=True):
-        content = dict(zip(CELL, coordinates, strict=True))
+        content: dict[str, Any] = dict(zip(CELL, coordinates, strict=True))
         number = len(rows)
         loss, value = (
             tuple(

@@ -75,7 +75,7 @@ def cells_of(results: Path, searcher: str) -> list[tuple[float | None, ...]]:
 
 
 def test_where_nothing_is_perturbed_the_objective_value_is_the_loss(tmp_path: Path) -> None:
-    study = {"datasets": ["toy"], "models": ["threshold"], "searchers": ["toy-both", "toy-dice"]}
+    study: dict[str, Any] = {"datasets": ["toy"], "models": ["threshold"], "searchers": ["toy-both", "toy-dice"]}
     robust = board(tmp_path / "ck", PLAIN, **study, objectives=["ck"]).board.standings
     with Record.open(tmp_path / "ck") as record:
         cells = list(record.summaries().values())
