@@ -18,7 +18,7 @@ from cfbench.entries import MetricClass
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.harness.obstacles import beyond_metric
 from cfbench.harness.sources import data_source, load_dataset
-from cfbench.harness.store.point_values import MetricId, PointValues
+from cfbench.harness.store.point_values import OBJECTIVE, MetricId, PointValues
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.variants import resolve_variant
@@ -76,7 +76,8 @@ def measurements_for(
         chosen = [name for name in DEFAULT_METRICS if name in measured]
     else:
         chosen = [name for name in names if name not in others]
-    columns = {name: metric_column(name, registry, values.metrics, others) for name in chosen}
+    metrics = {metric for metric in values.metrics if not metric[0].startswith(OBJECTIVE)}
+    columns = {name: metric_column(name, registry, metrics, others) for name in chosen}
     comparisons = [column for column in columns.values() if _compares_cells(column, registry)]
     complaints: list[str] = []
     found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}

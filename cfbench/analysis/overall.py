@@ -71,6 +71,7 @@ def make_standings(
     rows.sort(key=desk.order)
     counted = contest.candidates if contest.white else contest.entrants
     cells = [cell for arena in contest.arenas for one in counted for cell in arena.cells_of(one)]
+    stored = _stored(cells)
     return Standings(
         title=title,
         rows=tuple(rows),
@@ -82,15 +83,23 @@ def make_standings(
         duels=() if desk.unranked else tuple(duels(desk.advantages, desk.units, tested=desk.tested)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
-        cells=len(cells),
-        ran=sum(cell.has_results for cell in cells),
-        failed=sum(bool(cell.failure) and not cell.has_results for cell in cells),
-        skipped=sum(bool(cell.skipped) and not cell.has_results for cell in cells),
+        cells=len(stored),
+        ran=sum(cell.has_results for cell in stored),
+        failed=sum(bool(cell.failure) and not cell.has_results for cell in stored),
+        skipped=sum(bool(cell.skipped) and not cell.has_results for cell in stored),
         limits=limits(cells),
         tolerance=desk.tolerance,
         white=contest.white,
         notes=(*desk.inseparable(), *unequal(contest, rows, desk.losses)),
     )
+
+
+def _stored(cells: Sequence[CellSummary]) -> list[CellSummary]:
+    """Return one summary per cell of the record: a cell that is judged under further objectives counts once."""
+    stored = [cell for cell in cells if not isinstance(cell, JudgedCell)]
+    known = {cell.info.key for cell in stored}
+    judged = {cell.judged_from: cell for cell in cells if isinstance(cell, JudgedCell)}
+    return [*stored, *(cell for key, cell in judged.items() if key not in known)]
 
 
 class _Desk:
@@ -206,6 +215,7 @@ class _Desk:
             loss=self.losses.score(entrant),
             mean_loss=self.losses.mean_score(entrant),
             objective=self.losses.value_score(entrant),
+            mean_objective=self.losses.mean_value_score(entrant),
             comparison=partial(relatives.over_tasks, groups),
             spending=spending(compared),
             statuses=statuses(ran),

@@ -51,13 +51,25 @@ class Tolerance:
 
     relative: float = 0.001
 
+    @classmethod
+    def parse(cls, text: str) -> Tolerance:
+        """Return the tolerance written as text.
+
+        Raises
+        ------
+        StudyError
+            If it is no number that a tolerance can be.
+        """
+        try:
+            value = float(text)
+        except ValueError:
+            raise _refused(text) from None
+        return cls(value)
+
     def __post_init__(self) -> None:
         value: object = self.relative
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
-            raise StudyError(
-                f"the tolerance for ties (--tie) is {value!r}; it must be a number from 0 (only equal values are ties) "
-                "to below 1, such as 0.001 for values within 0.1 % of each other"
-            )
+            raise _refused(value)
 
     @property
     def absolute(self) -> float:
@@ -75,6 +87,13 @@ class Tolerance:
         if self.relative == 0:
             return "only equal values are ties"
         return f"values within {100 * self.relative:.6g} % or {self.absolute:.6g} of the best are ties"
+
+
+def _refused(value: object) -> StudyError:
+    return StudyError(
+        f"the tolerance for ties (--tie) is {value!r}; it must be a number from 0 (only equal values are ties) to "
+        "below 1, such as 0.001 for values within 0.1 % of each other"
+    )
 
 
 DEFAULT_TOLERANCE = Tolerance()

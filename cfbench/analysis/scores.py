@@ -86,6 +86,10 @@ class Losses:
         """Return the mean over tasks of the mean loss."""
         return self._over_tasks(entrant, self.mean, fmean)
 
+    def mean_value_score(self, entrant: Entrant) -> Score:
+        """Return the mean over tasks of the mean objective value."""
+        return self._over_tasks(entrant, self.mean_value, fmean)
+
     def _mean(self, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant) -> float | None:
         at = results is arena.losses, arena, entrant
         if at not in self._means:

@@ -137,6 +137,8 @@ class Standing:
         Mean over tasks of the mean loss, on the same basis.
     objective : Score
         Median over tasks of the objective value by the best known one of the same points, less 1, on the same basis.
+    mean_objective : Score
+        Mean over tasks of the mean objective value, on the same basis.
     comparison : callable
         Computes `relative`.
     spending : Spending
@@ -166,6 +168,7 @@ class Standing:
     loss: Score
     mean_loss: Score
     objective: Score
+    mean_objective: Score
     comparison: Callable[[], Median | None]
     spending: Spending
     statuses: Mapping[str, int]

@@ -21,7 +21,7 @@ from cfbench.harness.caches import cache_dir
 from cfbench.harness.executors import Job, SerialExecutor
 from cfbench.harness.folds import N_FOLDS, split
 from cfbench.harness.objective_measures import objective_measure
-from cfbench.harness.plan import Cell, Plan, make_plan
+from cfbench.harness.plan import Cell, Plan, judged_notes, make_plan
 from cfbench.harness.search import Ground, SearchTask
 from cfbench.harness.study import make_study
 from cfbench.harness.variants import Variant
@@ -78,8 +78,10 @@ def explain_point(
         puts the case into the target class already.
     """
     plan = make_plan(make_study({"repetitions": 1, "metrics": [], **study}, "explain"), registry, source)
+    judged = judged_notes(plan.cells)  # the explanation says so itself, and adds no cell
     for note in plan.notes:
-        remark(note)
+        if note not in judged:
+            remark(note)
     (cell,) = plan.cells
     worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry, told=remark)
     executor = SerialExecutor(worker)  # it holds numerical libraries to one thread, as in a run

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
 from cfbench.analysis.hazards import Hazards, Setback
 from cfbench.api.explanation import Explanation, shown_value
 from cfbench.api.proven_bounds import bounds
+from cfbench.harness.obstacles import PLAIN
 from cfbench.leaderboard.safe import visible
 from cfbench.leaderboard.text_table import text_table
 from cfbench.random_perturbations import PerturbedPart
@@ -54,6 +56,11 @@ def head(explanation: Explanation) -> list[str]:
         f"change. Cost {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
         f"of changed features, {changed / d:.3f}."
     )
+    if explanation.objective != PLAIN and not math.isnan(explanation.objective_value):
+        lines.append(
+            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the cost and what the "
+            "objective adds."
+        )
     return [visible(line) for line in [*lines, *bounds(explanation)]]
 
 

@@ -66,7 +66,7 @@ def command(
     objectives: Sequence[str],
     constraints: str | None,
     protocol: str,
-    tie: float | None,
+    tie: Tolerance | None,
     shown: int,
     form: str,
 ) -> None:
@@ -79,7 +79,7 @@ def command(
     from cfbench.analysis.selection import Selection
     from cfbench.leaderboard import pairwise
 
-    tolerance = Tolerance() if tie is None else Tolerance(tie)
+    tolerance = tie or Tolerance()
     bound = None if constraints is None else constraints == "on"
     selection = Selection(datasets, models, objectives, bound, protocol)
     if _is_directory(first) and _is_directory(second):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from cfbench.cli.invocation import command_name
 from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option, tie_option
 from cfbench.cli.telling import tell
 from cfbench.errors import StudyError
+
+if TYPE_CHECKING:
+    from cfbench.analysis.ranks import Tolerance
 
 DEFAULT_REFERENCE = "cogs"
 
@@ -41,9 +45,9 @@ DEFAULT_REFERENCE = "cogs"
     "--columns",
     multiple=True,
     metavar="NAME,...",
-    help="Show these columns: found, rank, interval, objective, loss, mean-loss, relative-loss, wins, searches, "
-    "seconds, queries, tasks, cells, failures, robustness, plausibility, or any metric by its name, such as "
-    "invalidity[part=c].",
+    help="Show these columns: found, rank, interval, objective, loss, mean-objective, mean-loss, relative-loss, "
+    "wins, searches, seconds, queries, tasks, cells, failures, robustness, plausibility, or any metric by its name, "
+    "such as invalidity[part=c].",
 )
 @click.option(
     "--on",
@@ -90,7 +94,7 @@ def command(
     constraints: str | None,
     columns: Sequence[str],
     basis: str,
-    tie: float | None,
+    tie: Tolerance | None,
     reference: str | None,
     all_notes: bool,
     with_published: bool,
@@ -106,7 +110,6 @@ def command(
     to minimise. The table shows found, rank with its interval, objective value, loss, robustness, seconds and queries,
     each with what it is counted over. Nothing is searched or fitted.
     """
-    from cfbench.analysis.ranks import Tolerance
     from cfbench.analysis.selection import GroupBy, Selection
     from cfbench.analysis.standings import Basis
     from cfbench.leaderboard.opened import open_leaderboard
@@ -128,7 +131,7 @@ def command(
         by=by,
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
-        tolerance=None if tie is None else Tolerance(tie),
+        tolerance=tie,
         with_published=with_published,
     )
     shown = replace(shown, all_notes=all_notes, command=command_name())

@@ -12,6 +12,7 @@ from cfbench.cli.telling import tell
 from cfbench.paths import at_home
 
 if TYPE_CHECKING:
+    from cfbench.analysis.ranks import Tolerance
     from cfbench.registry import Registry
 
 FOLD = click.IntRange(0, 4)
@@ -39,9 +40,18 @@ plugin_option = click.option(
     metavar="MODULE|FILE.py",
     help="Register a module or a file for this call. May be repeated.",
 )
+
+
+def _tolerance(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Tolerance | None:
+    """Return the tolerance that a text names; None without one."""
+    from cfbench.analysis.ranks import Tolerance  # loads numpy
+
+    return None if text is None else Tolerance.parse(text)
+
+
 tie_option = click.option(
     "--tie",
-    type=float,
+    callback=_tolerance,
     metavar="R",
     help="Values within this share of the better one, or within R/10, are ties; 0: only equal ones.  [default: 0.001]",
 )

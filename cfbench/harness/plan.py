@@ -166,7 +166,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     if sum(counts.values()) == len(cells):
         reasons = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
         raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
-    said = (*_remarks(cells.values(), resolution, registry), *_judged(cells.values()), *skipped)
+    said = (*_remarks(cells.values(), resolution, registry), *judged_notes(cells.values()), *skipped)
     notes = (*study.notes, *resolution.notes, *said)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
 
@@ -227,7 +227,7 @@ def _searches_for_loss(
     )
 
 
-def _judged(cells: Iterable[Cell]) -> list[str]:
+def judged_notes(cells: Iterable[Cell]) -> list[str]:
     """Say which results are judged under further objectives, and how many cells are run for nothing else."""
     objectives: dict[str, dict[str, None]] = {}
     added: Counter[str] = Counter()

@@ -85,6 +85,17 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
             compares=True,
         ),
         StandingColumn(
+            "mean-objective",
+            "objective",
+            "mean",
+            lambda row: decimal(row.mean_objective.value),
+            lambda row: row.mean_objective.value,
+            Direction.LOWER,
+            f"mean over tasks of the mean objective value, {on}",
+            counted,
+            compares=True,
+        ),
+        StandingColumn(
             "mean-loss",
             "loss",
             "mean",

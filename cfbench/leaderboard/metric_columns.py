@@ -54,4 +54,8 @@ def _settings(metric: MetricColumn, all_metrics: Sequence[MetricColumn]) -> str:
     """Write the settings that tell a metric from others of its name on the board, or from its default."""
     alike = [other.label for other in all_metrics if bare_name(other.label) == bare_name(metric.label)]
     named = {name for label in alike for name in parse_variant(label)[1]}
-    return ",".join(f"{name}={value}" for name, value in json.loads(metric.identity[2]).items() if name in named)
+    return ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in json.loads(metric.identity[2]).items()
+        if name in named
+    )

@@ -46,7 +46,7 @@ LOSS_ALONE = (
 DEFAULT = ("found", "share", "rank", "interval", "objective", "loss", "k-robustness", "wins", "seconds", "queries")
 """What is shown where nothing is asked for; those of most use first, as narrow outputs lack the last ones."""
 
-ALONE = ("found", "share", "mean-loss", "k-robustness", "seconds", "queries")
+ALONE = ("found", "share", "mean-objective", "mean-loss", "k-robustness", "seconds", "queries")
 """What is shown where nobody is ranked."""
 
 BUNDLES = {
@@ -64,8 +64,8 @@ BUNDLES = {
 def builtin_names() -> tuple[str, ...]:
     """Name the columns that are no metrics."""
     return (
-        *("found", "share", "rank", "interval", "objective", "loss", "mean-loss", "relative-loss", "wins"),
-        *("searches", "seconds", "queries", "tasks", "cells"),
+        *("found", "share", "rank", "interval", "objective", "loss", "mean-objective", "mean-loss"),
+        *("relative-loss", "wins", "searches", "seconds", "queries", "tasks", "cells"),
         *FAILURES,
     )
 
@@ -106,7 +106,7 @@ def columns_of(standings: Standings, names: Sequence[str], reference: str) -> li
     if not any(row.interval for row in standings.rows):
         del known["interval"]
     if not standings.robust:  # then it is the loss
-        del known["objective"]
+        del known["objective"], known["mean-objective"]
     return [known[name] for name in (DEFAULT if standings.ranked else ALONE) if name in known]
 
 

@@ -50,6 +50,7 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "basis": part.basis.value,
         "objective_against_best": row.objective.value,
         "loss_against_best": row.loss.value,
+        "objective_mean": row.mean_objective.value,
         "loss_mean": row.mean_loss.value,
         "loss_points": row.loss.k,
         "points": row.loss.n,

@@ -75,6 +75,20 @@ def test_cells_that_were_only_made_to_be_judged_are_no_task(drifting: Drifting) 
     board = drifting.board().board
     assert [view.task.objective for view in board.standings.tasks] == ["ck", "k"]
     assert board.cells == 4
+    # One cell of alone-near, judged under both objectives, and two of able-near.
+    assert board.standings.cells == board.standings.ran == 3
+
+
+def test_one_searcher_alone_shows_the_value_that_its_tasks_ask_for(drifting: Drifting) -> None:
+    drifting.run("able-near", objectives=("none", "k"))
+    shown = drifting.board()
+    (row,) = shown.board.standings.rows
+    values = [result.objective for result in row.results if result is not None]
+    assert row.mean_objective.value == pytest.approx(sum(value for value in values if value is not None) / 2)
+    assert row.mean_loss.value is not None
+    assert row.mean_objective.value is not None
+    assert row.mean_objective.value > row.mean_loss.value
+    assert any("objective" in line and "loss" in line for line in str(shown).splitlines()[:8])
 
 
 def test_a_record_of_such_searchers_alone_keeps_its_task_of_the_loss(drifting: Drifting) -> None:

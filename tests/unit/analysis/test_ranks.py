@@ -164,3 +164,14 @@ def test_a_tie_for_the_best_rank_is_a_win_of_both() -> None:
 def test_nobody_wins_where_nobody_found_anything() -> None:
     ranks = np.array([[1.0, 1.5], [2.0, 1.5]])
     assert task_wins(ranks, np.array([True, False])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("text", ["abc", "0,1", "", "nan", "inf", "-1", "1"])
+def test_a_tolerance_that_is_no_share_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(StudyError, match=r"--tie\) is .*must be a number from 0"):
+        Tolerance.parse(text)
+
+
+def test_a_tolerance_is_read_from_text() -> None:
+    assert Tolerance.parse("0.01") == Tolerance(0.01)
+    assert Tolerance.parse("0") == Tolerance(0)

@@ -212,6 +212,9 @@ def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Comm
     text = explained("alone-near").stdout.splitlines()
     assert text[1] == "searched for the loss alone (objective none), and judged under objective k"
     assert text[2].startswith("found: alone-near, objective k, constraints on: ")
+    value = alone["objective_value"]
+    assert f"Objective value under k: {value:.3f}, the cost and what the objective adds." in text
+    assert "added for that" not in explained("alone-near").stderr
 
 
 def test_of_several_repetitions_the_best_under_the_objective_is_shown(cfbench: Command, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
         loss=Score(loss, 15_204, 20_000, 20),
         objective=Score(1.5 * loss, 15_204, 20_000, 20),
         mean_loss=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
+        mean_objective=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
         comparison=lambda: None,
         spending=Spending(20_000, 0.7, 101_000.0, 0.0),
         statuses={"found": found, "not_found": 20_000 - found, "crashed": 1000},
