@@ -20,7 +20,7 @@ from cfbench.analysis.standings import Basis
 from cfbench.analysis.unfound import why_unfound
 from cfbench.counts import plural
 from cfbench.errors import RecordError, StudyError
-from cfbench.harness.published import published_record
+from cfbench.harness.published import opened_record
 from cfbench.harness.store.beside import Beside
 from cfbench.harness.store.reading import RecordReading
 from cfbench.harness.store.record import Record
@@ -142,20 +142,6 @@ def open_leaderboard(
         tolerance=tolerance,
         shown_as=str(results),
     )
-
-
-def opened_record(results: Path, *, with_published: bool = False) -> RecordReading:
-    """Open a record for reading, alone or beside the published one.
-
-    Raises
-    ------
-    RecordError
-        If there is none, or nothing in it can be held against the published one.
-    UnavailableError
-        If this installation came without the published one.
-    """
-    own = Record.open(results)
-    return Beside(own, Record.open(published_record())) if with_published else own
 
 
 def leaderboard_of(

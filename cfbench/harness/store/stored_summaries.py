@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from cfbench.harness.store.cell_line import is_outdated, summary_of
@@ -40,7 +42,7 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
         if is_outdated(line):
             continue
         try:
-            summaries[key] = shared.summary(summary_of(line))
+            summaries[key] = _shared(summary_of(line), shared)
             marks[key] = line["mark"]
             noted |= {key: line} if summaries[key].skipped or summaries[key].failure else {}
         except (KeyError, TypeError, ValueError) as error:
@@ -58,3 +60,20 @@ def stored_summaries(index: Index, cells: Cells, report: Callable[[str], None]) 
         if found is not None:
             summaries[key] = cells.line_from(*found, noted.get(key)).summary
     return summaries
+
+
+def _shared(summary: CellSummary, tables: SharedTables) -> CellSummary:
+    """Return `summary` with the tables and names that other summaries have, too."""
+    for name, value in summary.content.items():
+        if isinstance(value, dict):
+            summary.content[name] = tables.table(value)
+    info = summary.info
+    names: dict[str, Any] = {
+        axis: sys.intern(getattr(info, axis)) for axis in ("dataset", "model", "searcher", "objective")
+    }
+    return replace(
+        summary,
+        info=replace(info, versions=tables.table(info.versions), **names),
+        statuses=tables.table(summary.statuses),
+        fingerprints=tuple(map(sys.intern, summary.fingerprints)),
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfbench.errors import CfbenchError
+from cfbench.harness.published import opened_record
 from cfbench.harness.sources import data_source, load_dataset
 from cfbench.leaderboard.page.render import render_page
 from cfbench.registry import Registry
@@ -29,8 +30,6 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
     RecordError
         If the record is gone, or may not be read any more.
     """
-    from cfbench.leaderboard.opened import opened_record
-
     record = opened_record(Path(shown.record), with_published=shown.with_published)
     names = {view.task.dataset for view in shown.board.standings.tasks}
     return render_page(shown, record, _spaces(names, shown.registry), data_file)
