@@ -19,9 +19,8 @@ from cfbench.harness.folds import N_FOLDS
 from cfbench.harness.obstacles import PLAIN, Added, added_by, minimises_less, obstacle
 from cfbench.harness.resolution import Resolution, resolve
 from cfbench.harness.seeds import DRAWN
-from cfbench.harness.store.schema import PROTOCOL_VERSION
+from cfbench.harness.store.protocol import PROTOCOL_VERSION
 from cfbench.harness.store.shared_tables import SharedTables
-from cfbench.harness.store.summary import CellSummary
 from cfbench.harness.study import AXES, Part, Study
 from cfbench.harness.variants import Variant, build_settings, resolve_variant
 from cfbench.registry import Registry
@@ -331,32 +330,6 @@ def _cell(
         repetitions=repetitions,
         searches=0 if skipped else min(in_fold, points or in_fold) * repetitions,
         skipped=skipped,
-    )
-
-
-def recorded_cell(summary: CellSummary) -> Cell:
-    """Return the cell that a record tells of, as a plan would hold it."""
-    content, info = summary.content, summary.info
-    model, searcher, objective = (
-        Variant(content[kind]["name"], content[kind]["settings"], label)
-        for kind, label in (("model", info.model), ("searcher", info.searcher), ("objective", info.objective))
-    )
-    return Cell(
-        info=info,
-        dataset=content["dataset"]["name"],
-        model=model,
-        searcher=searcher,
-        objective=objective,
-        constraints=content["constraints"],
-        fold=content["fold"],
-        query_budget=content["query_budget"],
-        time_limit=content["time_limit"],
-        respect_steps=content["respect_steps"],
-        seed=content["seed"],
-        content=content,
-        points=None,
-        repetitions=summary.repetitions,
-        searches=summary.searches,
     )
 
 

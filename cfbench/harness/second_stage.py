@@ -17,7 +17,7 @@ from cfbench.harness.folds import split
 from cfbench.harness.measure import Measured, cell_metrics, identity, measure_cell
 from cfbench.harness.objective_measures import judge_cell, objective_measure, parted
 from cfbench.harness.obstacles import PLAIN, added_by, beyond_metric, minimises_less
-from cfbench.harness.plan import recorded_cell
+from cfbench.harness.plan import Cell
 from cfbench.harness.search import Ground
 from cfbench.harness.sources import load_dataset
 from cfbench.harness.standing import Metrics
@@ -291,3 +291,29 @@ def _nearness(cell: CellSummary) -> tuple[str, int, str, str]:
     """Order cells so that those of one fitted model follow each other."""
     info: CellInfo = cell.info
     return info.dataset, info.fold, info.model, info.key
+
+
+def recorded_cell(summary: CellSummary) -> Cell:
+    """Return the cell that a record tells of, as a plan would hold it."""
+    content, info = summary.content, summary.info
+    model, searcher, objective = (
+        Variant(content[kind]["name"], content[kind]["settings"], label)
+        for kind, label in (("model", info.model), ("searcher", info.searcher), ("objective", info.objective))
+    )
+    return Cell(
+        info=info,
+        dataset=content["dataset"]["name"],
+        model=model,
+        searcher=searcher,
+        objective=objective,
+        constraints=content["constraints"],
+        fold=content["fold"],
+        query_budget=content["query_budget"],
+        time_limit=content["time_limit"],
+        respect_steps=content["respect_steps"],
+        seed=content["seed"],
+        content=content,
+        points=None,
+        repetitions=summary.repetitions,
+        searches=summary.searches,
+    )

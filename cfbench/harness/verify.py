@@ -15,9 +15,10 @@ import numpy as np
 
 from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
 from cfbench.events import CellInfo
-from cfbench.harness.plan import Cell, recorded_cell
+from cfbench.harness.plan import Cell
 from cfbench.harness.remeasured import remeasured
 from cfbench.harness.search import SearchTask
+from cfbench.harness.second_stage import recorded_cell
 from cfbench.harness.sources import may_be_passed_on
 from cfbench.harness.store.coordinates import objection_to
 from cfbench.harness.store.point_values import OBJECTIVE, MetricId
