@@ -103,7 +103,6 @@ def study_from_options(
         study = preset(preset_name or STARTING_POINT, registry)
         if preset_name is None and changes:
             changes.setdefault("name", "command-line")
-            changes.setdefault("time_limit", None)  # the preset's limit fits its own searches, not everybody's
     return registry, override(study, **changes)
 
 

@@ -43,12 +43,6 @@ STANDARD_METRICS = (
 )
 """What the published leaderboard shows; perturbations are uniform there."""
 
-QUICK_LIMIT = 600.0
-"""Seconds for a search of the preset quick: it ends a searcher that hangs, and decides no rank.
-
-The slowest search takes some 12 s of a processor. It meets the limit only on less than a fiftieth of one.
-"""
-
 QUICK_SETTINGS = {"cma-es": {"n_rows": 10_000}}
 """Smaller settings in the preset quick: with its defaults cma-es alone takes longer than all others together."""
 
@@ -70,7 +64,6 @@ def _quick(registry: Registry) -> dict[str, Any]:
         "parts": tuple(part for part in parts if part["searchers"]),
         "at_most": {name: {"points": 1} for name in slow},
         "settings": {name: given for name, given in QUICK_SETTINGS.items() if name in registry.searchers},
-        "time_limit": QUICK_LIMIT,
         "workers": 2,
     }
 

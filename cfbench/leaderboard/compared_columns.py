@@ -123,6 +123,7 @@ def compared_columns(standings: Standings, reference: str) -> list[StandingColum
             lambda row: ABSENT if row.wins is None else str(row.wins),
             lambda row: row.wins,
             Direction.HIGHER,
+            "tasks in which no other ranked searcher has a smaller mean rank; several can win one task",
             compares=True,
         ),
     ]

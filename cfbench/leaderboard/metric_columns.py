@@ -11,7 +11,7 @@ from cfbench.analysis.standings import Basis, Standing, Standings
 from cfbench.harness.variants import parse_variant
 from cfbench.leaderboard.numbers import ABSENT, decimals, fine_change, score
 from cfbench.leaderboard.safe import visible
-from cfbench.leaderboard.standing_column import OWN_SUCCESSES, StandingColumn, span
+from cfbench.leaderboard.standing_column import NOT_MEASURED, OWN_SUCCESSES, StandingColumn, span
 
 SHORT = {"k-robustness": ("robust", "K-score")}
 """Headers of metrics that the default table shows."""
@@ -27,7 +27,7 @@ def column_of_metric(metric: MetricColumn, standings: Standings) -> StandingColu
     scores = [row.metrics[metric.label] for row in standings.rows if metric.label in row.metrics]
     ks = sorted({one.k for one in scores})
     digits = decimals([one.value for one in scores])
-    counted = f"{span(ks)} of {scores[0].n:,} points" if scores else "not measured"
+    counted = f"{span(ks)} of {scores[0].n:,} points" if scores else NOT_MEASURED
     own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
 
     def written(row: Standing) -> str:

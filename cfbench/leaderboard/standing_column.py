@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from cfbench.analysis.standings import Standing
 from cfbench.entries import Direction
 
+NOT_MEASURED = "not measured"
+"""What a column of a metric says where the record holds no value of it."""
 OWN_SUCCESSES = "each on its own successes, which rewards giving up on hard points: rows are not comparable"
 
 

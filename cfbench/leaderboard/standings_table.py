@@ -21,6 +21,7 @@ from cfbench.leaderboard.header import about, alike, coverage, searches_a_task, 
 from cfbench.leaderboard.lines import GAP, Line, both_ends, explained, wrapped
 from cfbench.leaderboard.notes import note_lines
 from cfbench.leaderboard.safe import visible
+from cfbench.leaderboard.standing_column import NOT_MEASURED
 from cfbench.leaderboard.standing_columns import (
     LOSS_ALONE,
     SIGNIFICANCE,
@@ -247,7 +248,10 @@ def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:
     for column in columns_of(standings, names, reference):
         if column.counted:
             alike[column.counted][column.title] = None
-    return "; ".join(f"{', '.join(titles)} on {counted}" for counted, titles in alike.items())
+    return "; ".join(
+        f"{', '.join(titles)} {counted if counted == NOT_MEASURED else f'on {counted}'}"
+        for counted, titles in alike.items()
+    )
 
 
 def _better(column: StandingColumn) -> str:

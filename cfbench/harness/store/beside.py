@@ -32,6 +32,16 @@ OWN = ("searcher", "seed", "query_budget", "time_limit")
 """What of a cell's content is the searcher's; all else, the fold aside, is the task that it is given."""
 
 
+OTHER_ORDER = "whose points were taken in another order, by another version of cfbench"
+"""Why cells of another order of points cannot be compared."""
+_OTHER_ORDER_HINT = (
+    "The published record was made by an earlier version, whose points stand in the order of the table. It can be "
+    "compared with new searches once it is published again. Until then, run the searchers to compare with "
+    "into the same record"
+)
+_SAME_TASKS_HINT = "The same tasks are run by `cfbench run --preset standard --searcher NAME`"
+
+
 class Beside(RecordReading):
     """Two records as one, for reading.
 
@@ -58,8 +68,8 @@ class Beside(RecordReading):
         fitting, left_out = _fitting(own.summaries(), theirs, own.measured())
         if not fitting:
             raise RecordError(
-                f"nothing in {own.origin} can be held against the published record: {told(left_out)}. The same "
-                "tasks are run by `cfbench run --preset standard --searcher NAME`"
+                f"nothing in {own.origin} can be compared with the published record: {told(left_out)}. "
+                + (_OTHER_ORDER_HINT if set(left_out) == {OTHER_ORDER} else _SAME_TASKS_HINT)
             )
         mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}
         self._summaries = theirs | {key: fitting[key] for key in sorted(mine)}
@@ -168,7 +178,7 @@ def _fitting(
         elif tasks.isdisjoint(_tasks(cell, measured.get(key, ()))):
             reason = "of tasks (model, objective, constraints, fold, steps) that are not on it"
             if _task({**cell.content, "points": None}) in drawn_anyhow:
-                reason = "whose points were taken in another order, by another version of cfbench"
+                reason = OTHER_ORDER
             info = cell.info
             switch = "on" if info.constraints else "off"
             task = f"{info.dataset}, {info.model}, objective {info.objective}, constraints {switch}, fold {info.fold}"

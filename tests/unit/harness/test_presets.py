@@ -53,7 +53,7 @@ def test_quick_is_a_first_look() -> None:
     study = preset("quick", registry)
     assert (study.datasets, study.models) == (("credit", "housing", "wine"), MODELS)
     assert (study.objectives, study.constraints, study.folds) == (("none",), (False,), (0,))
-    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, 600.0, 2)
+    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, None, 2)
     assert study.settings == {"cma-es": {"n_rows": 10_000}}  # what bounds a search is rows, not seconds
     assert study.searchers == tuple(registry.searchers)
     assert {name: cap.points for name, cap in study.at_most.items()} == {"dice-a": 1, "dice-b": 1}

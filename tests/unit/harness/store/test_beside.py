@@ -134,7 +134,7 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         cfbench.run({**study, "searchers": [searcher]}, plugins=[TOY], results=tmp_path / name)
     with Record.open(tmp_path / "there") as record:
         pack_record(record, tmp_path / "packed")
-    monkeypatch.setattr("cfbench.leaderboard.opened.published_record", lambda: tmp_path / "packed")
+    monkeypatch.setattr("cfbench.harness.published.published_record", lambda: tmp_path / "packed")
     arguments = ["leaderboard", "--results", str(tmp_path / "own"), "--plugin", str(TOY)]
     alone, both = (CliRunner().invoke(cli, [*arguments, *more]).stdout for more in ((), ("--with-published",)))
     assert "toy-both" in alone
