@@ -58,7 +58,11 @@ def test_the_summary_is_charts_whose_sections_name_the_better_direction(
     chromium: str, ui_pages: dict[str, str], tmp_path: Path
 ) -> None:
     page = _page(chromium, tmp_path / "profile", ui_pages["summary, charts"])
-    for section in ("2 Found, higher is better", "3 Loss, lower is better", "8 Spent a search, lower is better"):
+    for section in (
+        "2 Found, higher is better",
+        "3 Objective value and loss, lower is better",
+        "8 Spent a search, lower is better",
+    ):
         assert section in page
     assert all(f">{metric}<" in page for metric in ("success_rate", "loss_against_best", "seconds_mean", "queries"))
 
