@@ -103,6 +103,8 @@ def study_from_options(
         study = preset(preset_name or STARTING_POINT, registry)
         if preset_name is None and changes:
             changes.setdefault("name", "command-line")
+            # Settings that keep a first look short are no defaults of the searchers.
+            study = study.model_copy(update={"settings": {}})
     return registry, override(study, **changes)
 
 

@@ -101,8 +101,13 @@ def test_every_option_replaces_its_key(ask: Ask) -> None:
         workers=1,
         results=Path("elsewhere"),
         tracking="none",
-        settings={"cogs": {"n_generations": 5, "mutation_extent": 0.5}},
+        settings={"cma-es": {"n_rows": 10_000}, "cogs": {"n_generations": 5, "mutation_extent": 0.5}},
     )
+
+
+def test_options_alone_keep_the_searchers_own_defaults(ask: Ask) -> None:
+    assert ask("--searcher", "cma-es")[1].settings == {}
+    assert ask("--preset", "quick")[1].settings == {"cma-es": {"n_rows": 10_000}}
 
 
 @pytest.mark.parametrize(("word", "values"), [("on", (True,)), ("off", (False,)), ("both", (False, True))])
