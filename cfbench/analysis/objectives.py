@@ -114,7 +114,9 @@ def _table(parts: Sequence[_Part]) -> pd.DataFrame:
     names = ("key", *COORDINATES)
     table = {name: np.repeat(np.array([getattr(part.info, name) for part in parts], object), repeats) for name in names}
     columns: dict[str, list[Any]] = {
-        "row_id": [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids],
+        "row_id": np.array(
+            [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids], dtype=np.int64
+        ),
         "metric": [label for part in parts for label in part.by_metric for _ in part.row_ids],
     }
     values = [own for part in parts for own in part.by_metric.values()]

@@ -99,7 +99,11 @@ def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) 
     results = PointResults(record, registry, shared_repetitions(selection))
     robust = selection.robust
     frames = [_robust_rows(cell, results) for cell in robust]
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_robust_columns())
+    table = (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else pd.DataFrame(columns=_robust_columns()).astype({"row_id": "int64"})
+    )
     compared, complaints = _compared(record, registry, datasets, robust, results)
     seconds: dict[tuple[str, str, str], list[FloatArray]] = {}
     for cell in selection.searching:

@@ -127,7 +127,7 @@ def test_a_studys_metrics_and_its_record(measure: Measure, tmp_path: Path) -> No
 def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
     assert measure().exit_code == 2
     assert "name metrics with --metric NAME" in measure().output
-    unknown = measure("--metric", "sparseness").exception
+    unknown = measure("--metric", "sparsty").exception
     assert isinstance(unknown, UnknownNameError)
     assert unknown.known[0] == "sparsity"
     comparing = measure("--metric", "relative-loss").exception
@@ -137,7 +137,7 @@ def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
     assert isinstance(setting, StudyError)
     absent = CliRunner().invoke(cli, ["measure", "--all", "--results", str(tmp_path / "absent")]).exception
     assert isinstance(absent, RecordError)
-    assert "`cfbench run` makes one" in str(absent)
+    assert "the folder does not exist" in str(absent)
 
 
 def test_a_metric_that_fails_is_told_with_the_others_kept(measure: Measure, tmp_path: Path) -> None:
