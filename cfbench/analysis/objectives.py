@@ -113,7 +113,7 @@ def _table(parts: Sequence[_Part]) -> pd.DataFrame:
     repeats = [len(part.row_ids) * len(part.by_metric) for part in parts]
     names = ("key", *COORDINATES)
     table = {name: np.repeat(np.array([getattr(part.info, name) for part in parts], object), repeats) for name in names}
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Any] = {
         "row_id": np.array(
             [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids], dtype=np.int64
         ),
