@@ -10,9 +10,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfbench import FloatArray, ObjectiveContext, Problem, Settled, forest_of, k_certificate, k_probability
-from cfbench.oracle import Meter
-from cfbench.problem import trace_of
-from cfbench.registry import build_registry
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import trace_of
+from cfbench.registry.registry import build_registry
 from measuring.figures import Figure, report
 from measuring.grounds import Ground, data_source, ground
 

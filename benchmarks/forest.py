@@ -10,8 +10,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfbench import FloatArray, KNeighbours, Oracle
-from cfbench.oracle import predict_neighbours
-from cfbench_models.forest_oracle import TreeByTree
+from cfbench.problem.oracle import predict_neighbours
+from cfbench_models.forest.oracle import TreeByTree
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report
 from measuring.grounds import DATASETS, Ground, ground

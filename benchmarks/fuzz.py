@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cfbench.loading import import_file
+from cfbench.registry.discovery import import_file
 
 targets: Any = import_file(Path(__file__).parents[1] / "tests" / "fuzz" / "targets.py")
 

@@ -59,8 +59,8 @@ def write_record(path: Path, cells: int, points: int) -> None:
     import numpy as np
 
     from cfbench.digests import digest_of
-    from cfbench.events import CellInfo
-    from cfbench.harness.store.record import Record
+    from cfbench.record.record import Record
+    from cfbench.registry.events import CellInfo
 
     rng = np.random.default_rng(0)
     with Record.open(path, write=True) as record:
@@ -137,10 +137,10 @@ def main(cells: int = 2000, points: int = 50) -> None:
         with timed("load the libraries"):
             import pandas  # noqa: F401, ICN001 - loaded to be timed
 
-            from cfbench.analysis.selection import GroupBy
-            from cfbench.harness.store.record import Record
-            from cfbench.leaderboard.opened import leaderboard_of
-            from cfbench.registry import build_registry
+            from cfbench.analysis.groups import GroupBy
+            from cfbench.board.board import leaderboard_of
+            from cfbench.record.record import Record
+            from cfbench.registry.registry import build_registry
         with timed("load the plugins"):
             registry = build_registry()
         with timed("read the index"), Record.open(path) as record:

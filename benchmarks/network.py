@@ -10,7 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfbench import KNeighbours
-from cfbench.oracle import predict_neighbours
+from cfbench.problem.oracle import predict_neighbours
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report
 from measuring.grounds import DATASETS, Ground, ground

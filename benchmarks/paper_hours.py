@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from cfbench.harness.caches import cache_dir
-from cfbench.harness.plan import Cell, Plan, make_plan
-from cfbench.harness.presets import preset
-from cfbench.harness.search import SearchTask
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.caches import cache_dir
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.running.search import SearchTask
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import Cell, Plan, make_plan
+from cfbench.study.presets import preset
 from measuring.figures import Figure, report
 from measuring.grounds import FOLD, data_source
 

@@ -23,14 +23,14 @@ import psutil  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from cfbench import CellStarted, SearchFinished, hookimpl
-from cfbench.harness.executors import Executor, Job, ProcessExecutor, SerialExecutor
-from cfbench.harness.plan import Plan
-from cfbench.harness.runner import Run
-from cfbench.harness.search import SearchTask
-from cfbench.harness.session import executor_for
-from cfbench.harness.store.record import Record
-from cfbench.harness.worker import Worker
-from cfbench.registry import Registry, build_registry
+from cfbench.record.record import Record
+from cfbench.registry.registry import Registry, build_registry
+from cfbench.running.executors.local import Executor, Job, ProcessExecutor, SerialExecutor
+from cfbench.running.runner import Run
+from cfbench.running.search import SearchTask
+from cfbench.running.session import executor_for
+from cfbench.running.worker import Worker
+from cfbench.study.plan import Plan
 from measuring.figures import Figure, report
 from measuring.scale_memory import main_process_memory, time_to_first_search
 from measuring.synthetic import plan_of, registry, setup

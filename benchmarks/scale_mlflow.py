@@ -21,12 +21,11 @@ import numpy as np
 import pandas as pd
 
 from cfbench import CellFinished, digest_of
-from cfbench.cli.from_tracking import OpensReaders
-from cfbench.cli.sync import REPORTER
-from cfbench.harness.mirrored_record import rebuild_record
-from cfbench.harness.plan import Cell
-from cfbench.harness.store.record import Record
-from cfbench.registry import build_registry
+from cfbench.cli.sync import REPORTER, OpensReaders
+from cfbench.record.record import Record
+from cfbench.registry.registry import build_registry
+from cfbench.study.plan import Cell
+from cfbench.tracking.mirror import rebuild_record
 from cfbench_reporters import mirror
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import CELL_TAG, cell_run

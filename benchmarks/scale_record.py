@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cfbench.harness.standing import Metrics, standings
-from cfbench.harness.store.record import Record
+from cfbench.record.record import Record
+from cfbench.running.progress import Metrics, standings
 from measuring.synthetic import fill, plan_of, registry, without_waiting
 
 POINTS = 10

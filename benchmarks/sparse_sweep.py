@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
-from cfbench.harness.judge import Judge
-from cfbench.oracle import Meter
-from cfbench.registry import build_registry
+from cfbench.problem.oracle import Meter
+from cfbench.registry.registry import build_registry
+from cfbench.running.judge import Judge
 from measuring.figures import Figure, report
 from measuring.grounds import DATASETS, Ground, ground
 

@@ -12,7 +12,7 @@ PROGRAMS = {
     "python alone": "pass",
     "import cfbench": "import cfbench",
     "cfbench --help": "from cfbench.cli import main; main(['--help'])",
-    "building the registry": "from cfbench.registry import build_registry; build_registry()",
+    "building the registry": "from cfbench.registry.registry import build_registry; build_registry()",
     "cfbench plugins": "from cfbench.cli import main; main(['plugins'])",
 }
 

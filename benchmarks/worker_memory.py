@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
 
-from cfbench.harness.caches import CACHE_VARIABLE, cache_dir, cache_folder
-from cfbench.harness.executors import Job, ProcessExecutor
-from cfbench.harness.plan import Cell, make_plan
-from cfbench.harness.search import SearchTask
-from cfbench.harness.study import Study
-from cfbench.harness.worker import WorkerSetup
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.caches import CACHE_VARIABLE, cache_dir, cache_folder
+from cfbench.registry.registry import RegistryOptions, build_registry
+from cfbench.running.executors.local import Job, ProcessExecutor
+from cfbench.running.search import SearchTask
+from cfbench.running.worker import WorkerSetup
+from cfbench.study.plan import Cell, make_plan
+from cfbench.study.study import Study
 from measuring.figures import Figure, report
 from measuring.grounds import DATASETS, FOLD, data_source
 

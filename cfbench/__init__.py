@@ -10,32 +10,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cfbench.api.explain import explain as explain
-    from cfbench.api.explanation import Explanation as Explanation
-    from cfbench.api.study_run import StudyResult as StudyResult
-    from cfbench.api.study_run import run as run
-    from cfbench.best import Best as Best
-    from cfbench.contracts import DataSource as DataSource
-    from cfbench.contracts import FittedModel as FittedModel
-    from cfbench.contracts import ModelFamily as ModelFamily
-    from cfbench.contracts import Objective as Objective
-    from cfbench.contracts import ObjectiveContext as ObjectiveContext
-    from cfbench.contracts import Searcher as Searcher
-    from cfbench.contracts import Settings as Settings
-    from cfbench.counter_random import descended_key as descended_key
-    from cfbench.counter_random import uniform_share as uniform_share
-    from cfbench.dataset import Dataset as Dataset
+    from cfbench.api import StudyResult as StudyResult
+    from cfbench.api import run as run
+    from cfbench.board.board import Leaderboard as Leaderboard
+    from cfbench.board.board import leaderboard as leaderboard
+    from cfbench.caches import cache_folder as cache_folder
+    from cfbench.compilation import Kernels as Kernels
+    from cfbench.compilation import compiled as compiled
+    from cfbench.compilation import compiled_or_plain as compiled_or_plain
+    from cfbench.compilation import inlined_or_plain as inlined_or_plain
     from cfbench.digests import digest_of as digest_of
     from cfbench.digests import digest_of_arrays as digest_of_arrays
-    from cfbench.distributions import Distribution as Distribution
-    from cfbench.entries import DatasetEntry as DatasetEntry
-    from cfbench.entries import Direction as Direction
-    from cfbench.entries import Handles as Handles
-    from cfbench.entries import MetricEntry as MetricEntry
-    from cfbench.entries import ModelEntry as ModelEntry
-    from cfbench.entries import Need as Need
-    from cfbench.entries import ObjectiveEntry as ObjectiveEntry
-    from cfbench.entries import SearcherEntry as SearcherEntry
     from cfbench.errors import BudgetExhausted as BudgetExhausted
     from cfbench.errors import CfbenchError as CfbenchError
     from cfbench.errors import DataError as DataError
@@ -43,20 +28,14 @@ if TYPE_CHECKING:
     from cfbench.errors import TrackingError as TrackingError
     from cfbench.errors import UnavailableError as UnavailableError
     from cfbench.errors import UnknownNameError as UnknownNameError
-    from cfbench.events import CellFinished as CellFinished
-    from cfbench.events import CellInfo as CellInfo
-    from cfbench.events import CellStarted as CellStarted
-    from cfbench.events import RunFinished as RunFinished
-    from cfbench.events import RunStarted as RunStarted
-    from cfbench.events import SearchFinished as SearchFinished
+    from cfbench.explaining.explain import explain as explain
+    from cfbench.explaining.explanation import Explanation as Explanation
     from cfbench.forests.certificate import Certificate as Certificate
     from cfbench.forests.certificate import Settled as Settled
     from cfbench.forests.certificate import k_certificate as k_certificate
-    from cfbench.forests.compiling import compiled_or_plain as compiled_or_plain
-    from cfbench.forests.compiling import inlined_or_plain as inlined_or_plain
+    from cfbench.forests.parting import toy_forest as toy_forest
     from cfbench.forests.probability import Interval as Interval
     from cfbench.forests.probability import k_probability as k_probability
-    from cfbench.forests.rehearsal import toy_forest as toy_forest
     from cfbench.forests.structure import ForestNodes as ForestNodes
     from cfbench.forests.structure import ForestStructure as ForestStructure
     from cfbench.forests.structure import ShowsForest as ShowsForest
@@ -67,78 +46,85 @@ if TYPE_CHECKING:
     from cfbench.forests.sweeps import leads_of_pair as leads_of_pair
     from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.forests.walks import only_side as only_side
-    from cfbench.harness.again import command_again as command_again
-    from cfbench.harness.caches import cache_folder as cache_folder
-    from cfbench.harness.kernels import Kernels as Kernels
-    from cfbench.harness.kernels import compiled as compiled
-    from cfbench.harness.mirrored_record import MirroredCell as MirroredCell
-    from cfbench.harness.mirrored_record import MirrorListing as MirrorListing
-    from cfbench.harness.moved_store import follow_moved_store as follow_moved_store
-    from cfbench.harness.run_report import RunReport as RunReport
-    from cfbench.harness.store.load import load_record as load_record
-    from cfbench.harness.store.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
-    from cfbench.harness.store.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
-    from cfbench.harness.study import Study as Study
-    from cfbench.harness.tracking import CELL_VIEW as CELL_VIEW
-    from cfbench.harness.tracking import CHART_VIEW as CHART_VIEW
-    from cfbench.harness.tracking import SUMMARY_TAG as SUMMARY_TAG
-    from cfbench.harness.tracking import TABLE_VIEW as TABLE_VIEW
-    from cfbench.harness.tracking import VIEW_TAG_PREFIX as VIEW_TAG_PREFIX
-    from cfbench.harness.tracking import shown_address as shown_address
-    from cfbench.harness.tracking import sqlite_path as sqlite_path
-    from cfbench.hookspecs import hookimpl as hookimpl
-    from cfbench.leaderboard import Leaderboard as Leaderboard
-    from cfbench.leaderboard import leaderboard as leaderboard
-    from cfbench.metric_contracts import CellContext as CellContext
-    from cfbench.metric_contracts import ComparisonMetric as ComparisonMetric
-    from cfbench.metric_contracts import CounterfactualMetric as CounterfactualMetric
-    from cfbench.metric_contracts import ObjectiveComparison as ObjectiveComparison
-    from cfbench.metric_contracts import ReferenceComparison as ReferenceComparison
-    from cfbench.oracle import NeighbourOracle as NeighbourOracle
-    from cfbench.oracle import Oracle as Oracle
-    from cfbench.outcome import CounterfactualSet as CounterfactualSet
-    from cfbench.outcome import Status as Status
-    from cfbench.perturbations import KNeighbours as KNeighbours
-    from cfbench.perturbations import k_neighbours as k_neighbours
-    from cfbench.perturbations import perturbed_value as perturbed_value
-    from cfbench.problem import Problem as Problem
-    from cfbench.problem import SearchBudget as SearchBudget
-    from cfbench.problem import SeparableTerm as SeparableTerm
-    from cfbench.problem import Term as Term
-    from cfbench.problem import TrainingFold as TrainingFold
-    from cfbench.random_perturbations import PerturbedPart as PerturbedPart
-    from cfbench.random_perturbations import RandomPerturbations as RandomPerturbations
-    from cfbench.reach import Reach as Reach
-    from cfbench.setbacks import Setbacks as Setbacks
-    from cfbench.space import CategoricalPerturbation as CategoricalPerturbation
-    from cfbench.space import Constraint as Constraint
-    from cfbench.space import FeatureSpace as FeatureSpace
-    from cfbench.space import FeatureSpec as FeatureSpec
-    from cfbench.space import FloatArray as FloatArray
-    from cfbench.space import IntArray as IntArray
-    from cfbench.space import Kind as Kind
-    from cfbench.space import NumericalPerturbation as NumericalPerturbation
+    from cfbench.problem.best import Best as Best
+    from cfbench.problem.oracle import NeighbourOracle as NeighbourOracle
+    from cfbench.problem.oracle import Oracle as Oracle
+    from cfbench.problem.outcome import CounterfactualSet as CounterfactualSet
+    from cfbench.problem.outcome import Status as Status
+    from cfbench.problem.problem import Problem as Problem
+    from cfbench.problem.problem import SearchBudget as SearchBudget
+    from cfbench.problem.problem import SeparableTerm as SeparableTerm
+    from cfbench.problem.problem import Term as Term
+    from cfbench.problem.problem import TrainingFold as TrainingFold
+    from cfbench.record.load import load_record as load_record
+    from cfbench.record.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
+    from cfbench.record.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.registry.contracts import CellContext as CellContext
+    from cfbench.registry.contracts import ComparisonMetric as ComparisonMetric
+    from cfbench.registry.contracts import CounterfactualMetric as CounterfactualMetric
+    from cfbench.registry.contracts import DataSource as DataSource
+    from cfbench.registry.contracts import FittedModel as FittedModel
+    from cfbench.registry.contracts import ModelFamily as ModelFamily
+    from cfbench.registry.contracts import Objective as Objective
+    from cfbench.registry.contracts import ObjectiveComparison as ObjectiveComparison
+    from cfbench.registry.contracts import ObjectiveContext as ObjectiveContext
+    from cfbench.registry.contracts import ReferenceComparison as ReferenceComparison
+    from cfbench.registry.contracts import Searcher as Searcher
+    from cfbench.registry.contracts import Settings as Settings
+    from cfbench.registry.entries import DatasetEntry as DatasetEntry
+    from cfbench.registry.entries import Direction as Direction
+    from cfbench.registry.entries import Handles as Handles
+    from cfbench.registry.entries import MetricEntry as MetricEntry
+    from cfbench.registry.entries import ModelEntry as ModelEntry
+    from cfbench.registry.entries import Need as Need
+    from cfbench.registry.entries import ObjectiveEntry as ObjectiveEntry
+    from cfbench.registry.entries import SearcherEntry as SearcherEntry
+    from cfbench.registry.events import CellFinished as CellFinished
+    from cfbench.registry.events import CellInfo as CellInfo
+    from cfbench.registry.events import CellStarted as CellStarted
+    from cfbench.registry.events import RunFinished as RunFinished
+    from cfbench.registry.events import RunStarted as RunStarted
+    from cfbench.registry.events import SearchFinished as SearchFinished
+    from cfbench.registry.hookspecs import hookimpl as hookimpl
+    from cfbench.robustness.draws import descended_key as descended_key
+    from cfbench.robustness.draws import uniform_share as uniform_share
+    from cfbench.robustness.neighbours import KNeighbours as KNeighbours
+    from cfbench.robustness.neighbours import k_neighbours as k_neighbours
+    from cfbench.robustness.neighbours import perturbed_value as perturbed_value
+    from cfbench.robustness.random_perturbations import PerturbedPart as PerturbedPart
+    from cfbench.robustness.random_perturbations import RandomPerturbations as RandomPerturbations
+    from cfbench.robustness.reach import Distribution as Distribution
+    from cfbench.robustness.reach import Reach as Reach
+    from cfbench.robustness.setbacks import Setbacks as Setbacks
+    from cfbench.running.progress import RunReport as RunReport
+    from cfbench.space.dataset import Dataset as Dataset
+    from cfbench.space.space import CategoricalPerturbation as CategoricalPerturbation
+    from cfbench.space.space import Constraint as Constraint
+    from cfbench.space.space import FeatureSpace as FeatureSpace
+    from cfbench.space.space import FeatureSpec as FeatureSpec
+    from cfbench.space.space import FloatArray as FloatArray
+    from cfbench.space.space import IntArray as IntArray
+    from cfbench.space.space import Kind as Kind
+    from cfbench.space.space import NumericalPerturbation as NumericalPerturbation
+    from cfbench.study.plan import command_again as command_again
+    from cfbench.study.study import Study as Study
+    from cfbench.tracking.addresses import CELL_VIEW as CELL_VIEW
+    from cfbench.tracking.addresses import CHART_VIEW as CHART_VIEW
+    from cfbench.tracking.addresses import SUMMARY_TAG as SUMMARY_TAG
+    from cfbench.tracking.addresses import TABLE_VIEW as TABLE_VIEW
+    from cfbench.tracking.addresses import VIEW_TAG_PREFIX as VIEW_TAG_PREFIX
+    from cfbench.tracking.addresses import follow_moved_store as follow_moved_store
+    from cfbench.tracking.addresses import shown_address as shown_address
+    from cfbench.tracking.addresses import sqlite_path as sqlite_path
+    from cfbench.tracking.mirror import MirroredCell as MirroredCell
+    from cfbench.tracking.mirror import MirrorListing as MirrorListing
 
 _HOME = {
-    "api.explain": ["explain"],
-    "api.explanation": ["Explanation"],
-    "api.study_run": ["StudyResult", "run"],
-    "best": ["Best"],
-    "contracts": ["DataSource", "FittedModel", "ModelFamily", "Objective", "ObjectiveContext", "Searcher", "Settings"],
-    "counter_random": ["descended_key", "uniform_share"],
-    "dataset": ["Dataset"],
+    "api": ["StudyResult", "run"],
+    "board.board": ["Leaderboard", "leaderboard"],
+    "caches": ["cache_folder"],
+    "compilation": ["Kernels", "compiled", "compiled_or_plain", "inlined_or_plain"],
     "digests": ["digest_of", "digest_of_arrays"],
-    "distributions": ["Distribution"],
-    "entries": [
-        "DatasetEntry",
-        "Direction",
-        "Handles",
-        "MetricEntry",
-        "ModelEntry",
-        "Need",
-        "ObjectiveEntry",
-        "SearcherEntry",
-    ],
     "errors": [
         "BudgetExhausted",
         "CfbenchError",
@@ -148,49 +134,54 @@ _HOME = {
         "UnavailableError",
         "UnknownNameError",
     ],
-    "events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "explaining.explain": ["explain"],
+    "explaining.explanation": ["Explanation"],
     "forests.certificate": ["Certificate", "Settled", "k_certificate"],
-    "forests.compiling": ["compiled_or_plain", "inlined_or_plain"],
+    "forests.parting": ["toy_forest"],
     "forests.probability": ["Interval", "k_probability"],
-    "forests.rehearsal": ["toy_forest"],
     "forests.structure": ["ForestNodes", "ForestStructure", "ShowsForest", "forest_of"],
     "forests.sweeps": ["entered", "leads_along", "leads_of", "leads_of_pair"],
     "forests.walks": ["class_of_cells", "only_side"],
-    "harness.again": ["command_again"],
-    "harness.caches": ["cache_folder"],
-    "harness.kernels": ["Kernels", "compiled"],
-    "harness.store.load": ["load_record"],
-    "harness.mirrored_record": ["MirrorListing", "MirroredCell"],
-    "harness.moved_store": ["follow_moved_store"],
-    "harness.run_report": ["RunReport"],
-    "harness.store.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
-    "harness.study": ["Study"],
-    "harness.tracking": [
-        "CELL_VIEW",
-        "CHART_VIEW",
-        "SUMMARY_TAG",
-        "TABLE_VIEW",
-        "VIEW_TAG_PREFIX",
-        "shown_address",
-        "sqlite_path",
-    ],
-    "hookspecs": ["hookimpl"],
-    "leaderboard": ["Leaderboard", "leaderboard"],
-    "metric_contracts": [
+    "problem.best": ["Best"],
+    "problem.oracle": ["NeighbourOracle", "Oracle"],
+    "problem.outcome": ["CounterfactualSet", "Status"],
+    "problem.problem": ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold"],
+    "record.load": ["load_record"],
+    "record.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
+    "registry.contracts": [
         "CellContext",
         "ComparisonMetric",
         "CounterfactualMetric",
+        "DataSource",
+        "FittedModel",
+        "ModelFamily",
+        "Objective",
         "ObjectiveComparison",
+        "ObjectiveContext",
         "ReferenceComparison",
+        "Searcher",
+        "Settings",
     ],
-    "oracle": ["NeighbourOracle", "Oracle"],
-    "outcome": ["CounterfactualSet", "Status"],
-    "perturbations": ["KNeighbours", "k_neighbours", "perturbed_value"],
-    "problem": ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold"],
-    "random_perturbations": ["PerturbedPart", "RandomPerturbations"],
-    "reach": ["Reach"],
-    "setbacks": ["Setbacks"],
-    "space": [
+    "registry.entries": [
+        "DatasetEntry",
+        "Direction",
+        "Handles",
+        "MetricEntry",
+        "ModelEntry",
+        "Need",
+        "ObjectiveEntry",
+        "SearcherEntry",
+    ],
+    "registry.events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
+    "registry.hookspecs": ["hookimpl"],
+    "robustness.draws": ["descended_key", "uniform_share"],
+    "robustness.neighbours": ["KNeighbours", "k_neighbours", "perturbed_value"],
+    "robustness.random_perturbations": ["PerturbedPart", "RandomPerturbations"],
+    "robustness.reach": ["Distribution", "Reach"],
+    "robustness.setbacks": ["Setbacks"],
+    "running.progress": ["RunReport"],
+    "space.dataset": ["Dataset"],
+    "space.space": [
         "CategoricalPerturbation",
         "Constraint",
         "FeatureSpace",
@@ -200,6 +191,19 @@ _HOME = {
         "Kind",
         "NumericalPerturbation",
     ],
+    "study.plan": ["command_again"],
+    "study.study": ["Study"],
+    "tracking.addresses": [
+        "CELL_VIEW",
+        "CHART_VIEW",
+        "SUMMARY_TAG",
+        "TABLE_VIEW",
+        "VIEW_TAG_PREFIX",
+        "follow_moved_store",
+        "shown_address",
+        "sqlite_path",
+    ],
+    "tracking.mirror": ["MirrorListing", "MirroredCell"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

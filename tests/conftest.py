@@ -20,10 +20,10 @@ import pyarrow as pa
 import pytest
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, digest_of
-from cfbench.harness.store.frames import search_frame
-from cfbench.harness.store.protocol import PROTOCOL_VERSION
-from cfbench.harness.store.record import Record
-from cfbench.harness.tracking import remember_tracking
+from cfbench.record.frames import search_frame
+from cfbench.record.record import Record
+from cfbench.study.protocol import PROTOCOL_VERSION
+from cfbench.tracking.addresses import remember_tracking
 from tests.toys.drifting import Drifting
 
 # A suite that is started in the background inherits an ignored Ctrl-C, and so would the commands that tests interrupt.

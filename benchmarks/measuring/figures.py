@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cfbench.harness.machine import this_machine
+from cfbench.running.session import this_machine
 
 RESULTS = Path(__file__).parents[1] / "results"
 

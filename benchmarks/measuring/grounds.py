@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from cfbench import Dataset, DataSource, FloatArray, IntArray, Oracle
-from cfbench.harness.caches import cache_dir
-from cfbench.harness.fitted import FittedModels
-from cfbench.harness.folds import Fold, split
-from cfbench.harness.variants import build_settings
-from cfbench.registry import Registry, build_registry
+from cfbench.caches import cache_dir
+from cfbench.registry.registry import Registry, build_registry
+from cfbench.running.fitted import FittedModels
+from cfbench.space.dataset import Fold, split
+from cfbench.study.variants import build_settings
 
 DATASETS = ("credit", "recidivism", "income")
 FOLD = 0

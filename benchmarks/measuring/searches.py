@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cfbench import FloatArray, IntArray, KNeighbours, ObjectiveContext, Oracle, Problem, TrainingFold
-from cfbench.harness.fast_yardstick import FastYardstick
-from cfbench.oracle import Meter, predict_neighbours
-from cfbench.registry import build_registry
+from cfbench.problem.distances import FastYardstick
+from cfbench.problem.oracle import Meter, predict_neighbours
+from cfbench.registry.registry import build_registry
 from measuring.grounds import Ground
 
 

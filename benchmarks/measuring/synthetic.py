@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from cfbench import DataSource
-from cfbench.harness.caches import cache_dir
-from cfbench.harness.plan import Cell, Plan, make_plan
-from cfbench.harness.search import SearchTask
-from cfbench.harness.store.cell_line import CellLine, done_of, summary_of
-from cfbench.harness.store.layout import table_path
-from cfbench.harness.store.record import Record
-from cfbench.harness.study import Study
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.caches import cache_dir
+from cfbench.record.cell_line import CellLine, done_of, summary_of
+from cfbench.record.layout import table_path
+from cfbench.record.record import Record
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.running.search import SearchTask
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import Cell, Plan, make_plan
+from cfbench.study.study import Study
 
 PLUGIN = Path(__file__).with_name("scale_plugin.py")
 OPTIONS = RegistryOptions(plugins=(str(PLUGIN),))

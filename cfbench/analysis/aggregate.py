@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
 from cfbench.analysis.groups import Group, Point
-from cfbench.harness.store.summary import CellSummary
-from cfbench.outcome import Status
+from cfbench.problem.outcome import Status
+from cfbench.record.summary import CellSummary
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from cfbench.analysis.cautions import cautions, compared_by_loss
 from cfbench.analysis.comparison import Relatives, Yardstick, resolve_reference
 from cfbench.analysis.contest import Contest, make_contest
-from cfbench.analysis.groups import Group, Task, bare_name, group_cells
-from cfbench.analysis.measured import Measurements
-from cfbench.analysis.measurements import measured_in_part
-from cfbench.analysis.notes import Kind, Note, in_order, notes_as
+from cfbench.analysis.groups import Group, GroupBy, Selection, Task, bare_name, group_cells
+from cfbench.analysis.measured import Measurements, measured_in_part
+from cfbench.analysis.notes import Kind, Note, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.rows import Row, rows_of_task
-from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
-from cfbench.entries import MetricEntry
 from cfbench.errors import UnknownNameError
-from cfbench.harness.store.summary import CellSummary
-from cfbench.registry import Registry
+from cfbench.record.summary import CellSummary
+from cfbench.registry.entries import MetricEntry
+from cfbench.registry.registry import Registry
 
 COMPARISON = "relative-loss"
 """The comparison metric that the board shows."""

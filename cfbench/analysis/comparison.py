@@ -11,10 +11,10 @@ import numpy as np
 
 from cfbench.analysis.aggregate import Median, median_of
 from cfbench.analysis.groups import Group, Point, Task, bare_name
-from cfbench.entries import MetricEntry
 from cfbench.errors import CfbenchError, PluginError, UnknownNameError
-from cfbench.harness.metric_values import checked_values, plugin_call
-from cfbench.metric_contracts import ComparisonMetric
+from cfbench.registry.contracts import ComparisonMetric
+from cfbench.registry.entries import MetricEntry
+from cfbench.running.measure import checked_values, plugin_call
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from cfbench.digests import digest_of
-from cfbench.entries import Handles
-from cfbench.events import CellInfo
-from cfbench.harness.obstacles import PLAIN
-from cfbench.harness.store.beside import OWN
-from cfbench.harness.store.point_values import OBJECTIVE, MetricId, PointValues, judged_objective
-from cfbench.harness.store.reading import RecordReading
-from cfbench.harness.store.rows import Row, SearchId
-from cfbench.harness.store.summary import CellSummary
-from cfbench.registry import Registry
-from cfbench.space import FloatArray
+from cfbench.record.point_values import OBJECTIVE, MetricId, PointValues, judged_objective
+from cfbench.record.published import OWN
+from cfbench.record.reading import RecordReading
+from cfbench.record.rows import Row, SearchId
+from cfbench.record.summary import CellSummary
+from cfbench.registry.entries import Handles
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import Registry
+from cfbench.space.space import FloatArray
+from cfbench.study.obstacles import PLAIN
 
 MARK = "searched for the loss alone"
 """What a reader is told of such a result."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cfbench.analysis.notes import Kind, Note, listing
-from cfbench.harness.store.beside import Beside
-from cfbench.harness.store.machines import read_machines
-from cfbench.harness.store.reading import RecordReading
+from cfbench.record.machines import read_machines
+from cfbench.record.published import Beside
+from cfbench.record.reading import RecordReading
 
 
 def seconds_of_machines(record: RecordReading) -> list[Note]:

@@ -1,16 +1,28 @@
-"""Which metrics a board shows, and what the record holds of them."""
+"""Which metrics a board shows, and their values in a record: measured ones are read, comparisons are computed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cfbench.entries import Direction, MetricEntry
-from cfbench.errors import CfbenchError, UnknownNameError
-from cfbench.harness.store.point_values import MetricId
-from cfbench.harness.variants import parse_variant, resolve_variant
-from cfbench.registry import Registry
-from cfbench.space import FloatArray
+import numpy as np
+
+from cfbench.analysis.groups import bare_name
+from cfbench.analysis.loss_alone import with_judged
+from cfbench.analysis.references import Comparisons, PointResults, compare_with_none, compare_with_reference
+from cfbench.errors import CfbenchError, StudyError, UnknownNameError
+from cfbench.record.point_values import OBJECTIVE, MetricId, PointValues
+from cfbench.record.reading import RecordReading
+from cfbench.record.summary import CellSummary
+from cfbench.registry.contracts import ComparisonMetric, ObjectiveComparison, ReferenceComparison
+from cfbench.registry.entries import Direction, MetricClass, MetricEntry
+from cfbench.registry.registry import Registry
+from cfbench.space.space import FeatureSpace, FloatArray
+from cfbench.study.obstacles import beyond_metric
+from cfbench.study.sources import data_source, load_dataset
+from cfbench.study.variants import parse_variant, resolve_variant
+from cfbench.text import plural
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ def metric_column(
     UnknownNameError
         If it is neither registered nor in the record.
     """
-    from cfbench.harness.measure import identity  # loads pandas
+    from cfbench.running.measure import identity  # loads pandas
 
     name = parse_variant(text)[0]
     entry = registry.metrics[name].entry if name in registry.metrics else None
@@ -111,3 +123,160 @@ def _unregistered(
             "install or name its plugin (--plugin), which says which is meant"
         )
     return MetricColumn(text, alike[0])
+
+
+DEFAULT_METRICS = ("k-robustness",)
+"""What is shown where nothing is asked for, if the record has it."""
+
+
+def measurements_for(
+    names: Sequence[str],
+    others: Sequence[str],
+    record: RecordReading,
+    registry: Registry,
+    summaries: Mapping[str, CellSummary],
+    shown: Iterable[CellSummary] = (),
+    values: PointValues | None = None,
+) -> tuple[Measurements, list[str]]:
+    """Find the values of the metrics among the names of columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What is asked for; empty: the default metrics, as far as the record has them.
+    others : sequence of str
+        Columns that are no metrics.
+    record : RecordReading
+    registry : Registry
+    summaries : mapping of str to CellSummary
+        The record's.
+    shown : iterable of CellSummary
+        Cells of a board; judged ones among them get the values of the cells of objective ``none``, except in
+        comparisons with a reference, which are about another objective.
+    values : PointValues, optional
+        The record's, where they were read already.
+
+    Returns
+    -------
+    measurements : Measurements
+    labels : list of str
+        The names, metrics by their canonical labels.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is neither a column nor a metric.
+    StudyError
+        If a metric compares searchers, which an overall table has no place for.
+    """
+    values = record.point_values() if values is None else values
+    if not names:
+        measured = {label for label, _, _ in values.metrics}
+        chosen = [name for name in DEFAULT_METRICS if name in measured]
+    else:
+        chosen = [name for name in names if name not in others]
+    metrics = {metric for metric in values.metrics if not metric[0].startswith(OBJECTIVE)}
+    columns = {name: metric_column(name, registry, metrics, others) for name in chosen}
+    comparisons = [column for column in columns.values() if _compares_cells(column, registry)]
+    complaints: list[str] = []
+    found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}
+    obstacles = {column.label: _obstacles(column, registry, summaries.values()) for column in columns.values()}
+    for counts in obstacles.values():
+        complaints += [f"{reason}: no values in {plural(count, 'cell')}" for reason, count in counts.items() if reason]
+    absent = [
+        column.label
+        for column in columns.values()
+        if not found.get(column.identity, True) and "" in obstacles[column.label]
+    ]
+    if absent:
+        options = " ".join(f"--metric '{label}'" for label in absent)
+        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
+    if comparisons:
+        compared, said = _compared(comparisons, record, registry, summaries)
+        found |= compared
+        complaints += said
+    for column in columns.values():
+        if not _names_a_reference(column, registry):
+            found[column.identity] = with_judged(found[column.identity], shown)
+    labels = [columns[name].label if name in columns else name for name in names]
+    return Measurements(tuple(dict.fromkeys(columns.values())), found, tuple(complaints)), list(dict.fromkeys(labels))
+
+
+def measured_in_part(measurements: Measurements, cells: Iterable[CellSummary]) -> list[str]:
+    """Say which metrics were measured in some of the cells only."""
+    keys = [cell.info.key for cell in cells if cell.searches]
+    said = []
+    for column in measurements.columns:
+        count = sum(key in measurements.of(column) for key in keys)
+        if 0 < count < len(keys):
+            said.append(f"{column.label} is known in {count:,} of {len(keys):,} cells with searches")
+    return said
+
+
+def _obstacles(column: MetricColumn, registry: Registry, cells: Iterable[CellSummary]) -> Counter[str]:
+    """Count what keeps a metric from having values, by cells with searches; nothing does so in those under ``""``."""
+    name = bare_name(column.label)
+    return Counter(beyond_metric(name, bare_name(cell.info.model), registry) for cell in cells if cell.searches)
+
+
+def _compares_cells(column: MetricColumn, registry: Registry) -> bool:
+    """Whether a column is computed now, from several cells."""
+    metric = _metric_of(column, registry)
+    if metric is not None and issubclass(metric, ComparisonMetric):
+        raise StudyError(
+            f"metric {column.label!r} compares two searchers and is no column of an overall table; the column "
+            "'relative-loss' compares losses with the reference (--reference)"
+        )
+    return metric is not None and issubclass(metric, ObjectiveComparison | ReferenceComparison)
+
+
+def _metric_of(column: MetricColumn, registry: Registry) -> MetricClass | None:
+    name = bare_name(column.label)
+    return registry.metric(name).entry.metric if name in registry.metrics else None
+
+
+def _compared(
+    columns: Sequence[MetricColumn], record: RecordReading, registry: Registry, summaries: Mapping[str, CellSummary]
+) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
+    """Compute metrics that hold a result against others: the same searcher's under ``none``, or a reference's."""
+    results = PointResults(record, registry)
+    compared: list[Comparisons] = []
+    complaints: list[str] = []
+    with_none = [column for column in columns if not _names_a_reference(column, registry)]
+    if with_none:
+        names = {cell.info.dataset for cell in summaries.values()}
+        spaces, complaints = _spaces(sorted(names), registry)
+        at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
+        variants = [resolve_variant(registry, "metric", column.label) for column in with_none]
+        compared.append(compare_with_none(record, registry, spaces, variants, cells=at_hand, results=results))
+    named = [column for column in columns if column not in with_none]
+    variants = [resolve_variant(registry, "metric", column.label) for column in named]
+    compared.append(compare_with_reference(record, registry, variants, cells=summaries.values(), results=results))
+    found: dict[MetricId, dict[str, FloatArray]] = {column.identity: {} for column in columns}
+    identities = {column.label: column.identity for column in columns}
+    for comparisons in compared:
+        complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
+        complaints += [f"{remark} ({count:,} points)" for remark, count in comparisons.remarks.most_common()]
+        for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
+            key, label = map(str, place if isinstance(place, tuple) else (place, ""))
+            of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))
+            values = [of_row.get(row_id, np.nan) for row_id in summaries[key].row_ids]
+            found[identities[label]][key] = np.array(values, dtype=np.float64)
+    return found, complaints
+
+
+def _names_a_reference(column: MetricColumn, registry: Registry) -> bool:
+    metric = _metric_of(column, registry)
+    return metric is not None and issubclass(metric, ReferenceComparison)
+
+
+def _spaces(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:
+    """Return the spaces of the data sets that are at hand; nothing is downloaded for a table."""
+    source = data_source((), download=False)
+    spaces, complaints = {}, []
+    for name in names:
+        try:
+            spaces[name] = load_dataset(registry.dataset(name).entry, source).space
+        except CfbenchError as error:
+            complaints.append(f"data set {name} is not at hand: {error}")
+    return spaces, complaints

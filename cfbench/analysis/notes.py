@@ -1,9 +1,17 @@
-"""What a reader should know before comparing rows: notes of one line each, and which of them matter most."""
+"""What a reader should know before comparing the rows of a board, one sentence each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, auto
+
+from cfbench.analysis.contest import Contest
+from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.problem.outcome import Status
+from cfbench.record.reading import RecordReading
+from cfbench.record.summary import CellSummary
+from cfbench.text import plural
 
 LINE = 94
 """Signs of a note, so that it is one line of a hundred behind ``Note: ``."""
@@ -108,3 +116,190 @@ def listing(cases: Sequence[str], *, start: str = "", end: str = "", join: str =
         if len(text) <= LINE:
             return text
     return text if cases else start + end
+
+
+ENTRIES = ("dataset", "model", "searcher", "objective")
+"""The parts of a cell that have versions of their own; `CellInfo.versions` and `CellInfo` name them alike."""
+
+
+def cautions(groups: Sequence[Group]) -> list[Note]:
+    """Return every caution that applies to the groups of a board."""
+    cells = [cell for group in groups for cell in group.cells]
+    by_task: dict[Task, list[Group]] = defaultdict(list)
+    for group in groups:
+        if group.ran:
+            by_task[group.task].append(group)
+    return [
+        *_failed(cells),
+        *_fingerprints(cells),
+        *_versions(cells),
+        *_setups(groups),
+        *_uneven(by_task),
+        *_abnormal(groups),
+        *_skipped(cells),
+    ]
+
+
+def compared_by_loss(contest: Contest) -> list[Note]:
+    """Say which tasks are ranked by the loss, since cells have no objective values, and which cells these are."""
+    cells = [cell for arena in contest.arenas for cell in arena.without_values]
+    if not cells:
+        return []
+    tasks = sum(bool(arena.without_values) for arena in contest.arenas)
+    folds: dict[str, list[int]] = defaultdict(list)
+    for cell in cells:
+        info = cell.info
+        task = Task(info.dataset, info.model, info.objective, info.constraints)
+        folds[f"{info.searcher} on {task}, fold"].append(cell.info.fold)
+    cases = [f"{name} {spans(numbers)}" for name, numbers in folds.items()]
+    start = f"ranked by the loss in {plural(tasks, 'task')}, as objective values are missing: "
+    return [Note(Kind.OTHER_VALUES, start + "; ".join(cases))]  # all: a terminal cuts it
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Write whole numbers in short.
+
+    Examples
+    --------
+    >>> spans([0, 1, 2, 4])
+    '0-2, 4'
+    """
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _failed(cells: Iterable[CellSummary]) -> list[Note]:
+    reasons = [(cell, f"{cell.info.dataset}, {cell.info.model}: {cell.failure}") for cell in cells if cell.failure]
+    return _by_reason(Kind.FAILED, "failed", reasons)
+
+
+def _skipped(cells: Iterable[CellSummary]) -> list[Note]:
+    reasons = [
+        # A reason mostly begins with the searcher's own name.
+        (
+            cell,
+            cell.skipped if bare_name(cell.info.searcher) in cell.skipped else f"{cell.info.searcher}: {cell.skipped}",
+        )
+        for cell in cells
+        if cell.skipped
+    ]
+    return _by_reason(Kind.SKIPPED, "skipped", reasons)
+
+
+def _by_reason(kind: Kind, what: str, reasons: Sequence[tuple[CellSummary, str]]) -> list[Note]:
+    """Count reasons, a note each, apart for cells without results and for those with results of an earlier run."""
+    counts = Counter((cell.has_results, reason) for cell, reason in reasons)
+    return [
+        Note(kind, f"{plural(count, 'cell')} {what}{', earlier results count' if earlier else ''}: {reason}")
+        for (earlier, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1]))
+    ]
+
+
+def _fingerprints(cells: Iterable[CellSummary]) -> list[Note]:
+    models: dict[tuple[str, str, int], set[str]] = defaultdict(set)
+    for cell in cells:
+        models[cell.info.dataset, cell.info.model, cell.info.fold].update(cell.fingerprints)
+    cases = [
+        f"{dataset}, {model}, fold {fold} ({', '.join(sorted(mark[:8] for mark in marks))})"
+        for (dataset, model, fold), marks in sorted(models.items())
+        if len(marks) > 1
+    ]
+    if not cases:
+        return []
+    return [Note(Kind.OTHER_MODELS, listing(cases, start="searchers met differently fitted models: "))]
+
+
+def _versions(cells: Iterable[CellSummary]) -> list[Note]:
+    versions: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cell in cells:
+        for part, version in cell.info.versions.items():
+            name = bare_name(getattr(cell.info, part)) if part in ENTRIES else ""
+            versions[part, name].add(version)
+    cases = [
+        f"{part} {name}".strip() + f": {', '.join(sorted(known))}"
+        for (part, name), known in sorted(versions.items())
+        if len(known) > 1
+    ]
+    return [Note(Kind.VERSIONS, listing(cases, start="versions are mixed: "))] if cases else []
+
+
+def _setups(groups: Iterable[Group]) -> list[Note]:
+    several = sorted({group.searcher for group in groups if group.setup})
+    if not several:
+        return []
+    return [Note(Kind.SETUPS, listing(several, start="several rows, as seeds, limits or versions differ: "))]
+
+
+def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
+    """Say where searchers were not given the same: first folds, then points and repetitions in the folds of all."""
+    uneven: dict[str, Counter[tuple[str, ...]]] = {what: Counter() for what in ("folds", "points", "repetitions")}
+    for groups in by_task.values():
+        common = set.intersection(*(set(group.folds) for group in groups))
+        if any(set(group.folds) != common for group in groups):
+            uneven["folds"][_view({group.label: spans(group.folds) for group in groups})] += 1
+        asked = {group.label: {place for place in group.places if place[0] in common} for group in groups}
+        shared = set.intersection(*asked.values())
+        if any(places != shared for places in asked.values()):
+            uneven["points"][_view({label: str(len(places)) for label, places in asked.items()})] += 1
+        most = {group.label: {cell.repetitions for cell in group.ran if cell.info.fold in common} for group in groups}
+        if len({frozenset(counts) for counts in most.values()}) > 1:
+            uneven["repetitions"][_view({label: spans(counts) or "0" for label, counts in most.items()})] += 1
+    found = []
+    for what, views in uneven.items():
+        if views:
+            (view, _), *_ = views.most_common(1)  # many tasks are mostly uneven in one way
+            start = f"{what} differ in {views.total()} of {plural(len(by_task), 'task')}, mostly: "
+            found.append(
+                Note(Kind.UNEVEN, listing(view, start=start if len(views) > 1 else start.replace(", mostly", "")))
+            )
+    return found
+
+
+def _view(views: Mapping[str, str]) -> tuple[str, ...]:
+    """Say who has what; what most of many have is said once, and first."""
+    usual, count = Counter(views.values()).most_common(1)[0]
+    named = [f"{label} {view}" for label, view in views.items() if count < 3 or view != usual]
+    return (*([f"{count} have {usual}"] if count >= 3 else []), *named)
+
+
+def _abnormal(groups: Iterable[Group]) -> list[Note]:
+    ends: Counter[tuple[str, str]] = Counter()
+    for group in groups:
+        for cell in group.ran:
+            for status in (Status.CRASHED, Status.TIMED_OUT, Status.INVALID):
+                ends[group.searcher, status.value] += cell.statuses.get(status.value, 0)
+    cases = [f"{searcher} {count} {status}" for (searcher, status), count in ends.most_common() if count]
+    return (
+        [Note(Kind.ABNORMAL, listing(cases, start="searches without a proper end count as not found: "))]
+        if cases
+        else []
+    )
+
+
+def why_unfound(record: RecordReading, cells: Iterable[CellSummary]) -> list[str]:
+    """Count the reasons that white boxes gave where they found nothing, a sentence each, the most frequent first.
+
+    They are what others are held against, so that it matters which it was; a black box can only give up. Only cells
+    in which something was not found are opened.
+
+    Parameters
+    ----------
+    record : RecordReading
+    cells : iterable of CellSummary
+        Those shown.
+    """
+    ends: Counter[tuple[str, str]] = Counter()
+    for cell in cells:
+        if cell.info.white_box and cell.statuses.get(Status.NOT_FOUND.value):
+            for row in record.rows(cell.info.key):
+                if row["status"] == Status.NOT_FOUND and row["reason"]:
+                    ends[cell.info.searcher, row["reason"]] += 1
+    return [
+        f"{searcher} found nothing in {plural(count, 'search')}: {reason}"
+        for (searcher, reason), count in ends.most_common()
+    ]

@@ -10,25 +10,28 @@ import numpy as np
 from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.contest import Arena, Contest, Entrant
-from cfbench.analysis.fairness import limits, unequal
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.notes import Kind, Note, listing
-from cfbench.analysis.positions import FEWEST, duels, fewest_units, group_letters, positions
 from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
+    FEWEST,
     Tolerance,
+    duels,
     equal_means,
+    fewest_units,
+    group_letters,
     pair_advantages,
+    positions,
     rank_intervals,
     task_ranks,
     task_wins,
     unit_means,
 )
-from cfbench.analysis.scores import Losses, metric_scores
+from cfbench.analysis.scores import Losses, limits, metric_scores, unequal
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
-from cfbench.harness.store.summary import CellSummary
-from cfbench.space import BoolArray, FloatArray
+from cfbench.record.summary import CellSummary
+from cfbench.space.space import BoolArray, FloatArray
 
 ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SKIPPED)
 

@@ -20,7 +20,7 @@ from cfbench.analysis.comparison import reference_of
 from cfbench.analysis.groups import Group, Task, bare_name, differences, lacks_values
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Tolerance
 from cfbench.errors import UnknownNameError
-from cfbench.space import FloatArray
+from cfbench.space.space import FloatArray
 
 RESAMPLES = 2000
 LEVEL = 0.95

@@ -1,27 +1,340 @@
-"""Results beside those of one certain searcher that a metric names, point by point: the gap to a proven optimum."""
+"""The result of each point, compared with another cell's: another objective, another searcher, the proven optimum.
+
+The guards at the end name what no sound record holds: a result below the proven optimum, for example.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cfbench.analysis.groups import bare_name
-from cfbench.analysis.objectives import COORDINATES, Comparisons
-from cfbench.analysis.point_results import PointResults
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.harness.metric_values import checked_values, plugin_call
-from cfbench.harness.store.reading import RecordReading
-from cfbench.harness.store.summary import CellSummary
-from cfbench.harness.variants import Variant, build_settings
-from cfbench.metric_contracts import ReferenceComparison
-from cfbench.registry import Registry
+from cfbench.record.point_values import MetricId
+from cfbench.record.reading import RecordReading
+from cfbench.record.record import Record
+from cfbench.record.rows import SearchId
+from cfbench.record.summary import CellSummary
+from cfbench.registry.contracts import ObjectiveComparison, ReferenceComparison
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import Registry
+from cfbench.running.measure import checked_values, identity, plugin_call
+from cfbench.space.space import FeatureSpace, FloatArray
+from cfbench.study.variants import Variant, build_settings, parse_variant, resolve_variant
 
 if TYPE_CHECKING:
     import pandas as pd
+
+COLUMNS = (
+    "row_id",
+    "point",
+    "repetition",
+    "found",
+    "loss",
+    "objective_value",
+    "seconds",
+    "queries",
+    "x",
+    "z",
+    "figures",
+    "model_fingerprint",
+)
+SPENT = ("wall_seconds", "cpu_seconds", "search_queries", "robustness_queries")
+"""Further columns of the record, which `seconds` and `queries` are made of."""
+
+
+class PointResults:
+    """Reads each cell of a record once, however often it is asked about.
+
+    Parameters
+    ----------
+    record : RecordReading
+        What is written to it later is not seen.
+    registry : Registry
+    repetitions : mapping of str to range, optional
+        Which repetitions count, by cell key, where others are to be left out.
+    """
+
+    def __init__(
+        self, record: RecordReading, registry: Registry, repetitions: Mapping[str, range] | None = None
+    ) -> None:
+        self._record = record
+        self._registry = registry
+        self._repetitions = repetitions or {}
+        self._measured = record.measured()
+        self._best: dict[str, pd.DataFrame] = {}
+        self._searches: dict[str, pd.DataFrame] = {}
+        self._measures: dict[str, dict[MetricId, dict[SearchId, float]]] = {}
+        self._identities: dict[str, MetricId] = {}
+
+    def best(self, key: str) -> pd.DataFrame:
+        """Return the best repetition of each point of a cell, as `best_results` describes it."""
+        if key not in self._best:
+            searches = self._record.searches(key, (*COLUMNS, *SPENT))
+            if key in self._repetitions:
+                searches = searches[searches["repetition"].isin(self._repetitions[key])]
+            self._best[key] = best_results(searches)
+            self._searches[key] = searches[["point", "repetition", "wall_seconds", "cpu_seconds"]]
+        return self._best[key]
+
+    def seconds(self, key: str) -> FloatArray:
+        """Return the wall-clock seconds of every search of a cell, successful or not, shape (n,)."""
+        self.best(key)
+        return self._searches[key]["wall_seconds"].to_numpy(dtype=np.float64)
+
+    def cpu_seconds(self, key: str) -> FloatArray:
+        """Return the CPU seconds of the search that gave each result, in the order of `best`, shape (points,)."""
+        best = self.best(key)
+        spent = self._searches[key].set_index(["point", "repetition"])["cpu_seconds"]
+        places = list(zip(best["point"], best["repetition"], strict=True))
+        return spent.loc[places].to_numpy(dtype=np.float64)
+
+    def measured(self, key: str, metric: Variant | str) -> FloatArray | None:
+        """Return a metric's value of each result of a cell, in the order of `best`.
+
+        Returns
+        -------
+        ndarray of float64, shape (points,), or None
+            NaN outside the metric's denominator; None where the metric's present version was not measured.
+        """
+        wanted = self._identity(metric)
+        if wanted not in self._measured.get(key, set()):
+            return None
+        if key not in self._measures:
+            self._measures[key] = _by_metric(self._record.measures(key))
+        values, best = self._measures[key].get(wanted, {}), self.best(key)
+        places = zip(best["point"].tolist(), best["repetition"].tolist(), strict=True)
+        return np.array([values.get(place, np.nan) for place in places], dtype=np.float64)
+
+    def _identity(self, metric: Variant | str) -> MetricId:
+        """Return what the record calls a metric; names are resolved once, as thousands of cells ask for them."""
+        if not isinstance(metric, str):
+            return identity(metric, self._registry)
+        if metric not in self._identities:
+            self._identities[metric] = identity(resolve_variant(self._registry, "metric", metric), self._registry)
+        return self._identities[metric]
+
+
+def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[SearchId, float]]:
+    """Take a cell's table of measures apart once: a frame is slow to be asked for each of forty metrics."""
+    found: dict[tuple[str, str, str], dict[SearchId, float]] = {}
+    identities = zip(*(measures[name].tolist() for name in ("metric", "version", "settings")), strict=True)
+    places = zip(measures["point"].tolist(), measures["repetition"].tolist(), strict=True)
+    values = measures["value"].to_numpy(dtype=np.float64, na_value=np.nan).tolist()
+    for one, place, value in zip(identities, places, values, strict=True):
+        found.setdefault(one, {})[place] = value
+    return found
+
+
+def best_results(searches: pd.DataFrame) -> pd.DataFrame:
+    """Return the best repetition of each point, in the columns that comparisons are promised.
+
+    A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
+    point without one has its first repetition's row, without a result.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns.
+    """
+    import pandas as pd
+
+    # Frames are slow to sort and to filter, and a board asks for thousands of cells: arrays are picked from instead.
+    point, repetition = (searches[name].to_numpy() for name in ("point", "repetition"))
+    found = searches["loss"].notna().to_numpy()
+    value = searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan)
+    order = np.lexsort((repetition, np.where(found & ~np.isnan(value), value, np.inf), point))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = point[order][1:] != point[order][:-1]
+    best = order[first]
+    found = found[best]
+
+    def picked(name: str) -> Any:
+        return searches[name].array[best]
+
+    z = picked("z").to_numpy().copy()
+    z[~found] = None
+    queries = (picked("search_queries") + picked("robustness_queries")).astype(np.float64)
+    columns = {name: picked(name) for name in COLUMNS if name in searches}
+    columns |= {
+        "found": found,
+        "z": z,
+        "seconds": np.where(found, picked("wall_seconds"), np.nan),
+        "queries": np.where(found, queries, np.nan),
+    }
+    return pd.DataFrame({name: columns[name] for name in COLUMNS}, index=pd.Index(columns["row_id"], name="row_id"))
+
+
+COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
+"""What names a cell in the table of comparisons."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Values of comparisons with objective ``none``.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row for each cell, point and metric: `cell_key`, the cell's coordinates (labels), `row_id`, `metric` (label),
+        `value`, NaN outside the metric's denominator. Cells under ``none`` are beside themselves.
+    complaints : Counter of str
+        What could not be compared and why, with the number of cells.
+    remarks : Counter of str
+        What a reader of the values should know, with the number of points.
+    """
+
+    table: pd.DataFrame
+    complaints: Counter[str]
+    remarks: Counter[str] = field(default_factory=Counter)
+
+
+def compare_with_none(
+    record: RecordReading,
+    registry: Registry,
+    spaces: Mapping[str, FeatureSpace],
+    metrics: Sequence[Variant],
+    *,
+    cells: Iterable[CellSummary] | None = None,
+    results: PointResults | None = None,
+) -> Comparisons:
+    """Compare cells of a record with their like under objective ``none``.
+
+    Two cells are alike where everything that their keys are made of is equal, the objective aside.
+
+    Parameters
+    ----------
+    record : RecordReading
+    registry : Registry
+    spaces : mapping of str to FeatureSpace
+        By the name of the data set; cells of others are complained about.
+    metrics : sequence of Variant
+        Metrics that compare objectives.
+    cells : iterable of CellSummary, optional
+        Those to compare, the cells under ``none`` among them; all of the record where it is left out.
+    results : PointResults, optional
+        Of the same record, where its cells are read for more than this.
+
+    Raises
+    ------
+    StudyError
+        If a metric compares something else.
+    """
+    desk = _Desk(results or PointResults(record, registry), registry, metrics)
+    # A cell that failed in a later run still has what it had found.
+    ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
+    plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
+    parts: list[_Part] = []
+    for cell in ran:
+        beside = plain.get(_likeness(cell))
+        space = spaces.get(cell.info.dataset)
+        if beside is None:
+            desk.complaints[
+                f"no cell under objective none to hold {_named(cell)} against; run it with that objective"
+            ] += 1
+        elif space is None:
+            desk.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
+        else:
+            parts.append(desk.compare(cell, beside, space))
+    return Comparisons(_table(parts), desk.complaints)
+
+
+class _Part(NamedTuple):
+    """The values of one cell, a metric after the other; a frame for each of thousands of cells is slow."""
+
+    info: CellInfo
+    row_ids: Sequence[int]
+    by_metric: Mapping[str, FloatArray]
+
+
+def _table(parts: Sequence[_Part]) -> pd.DataFrame:
+    import pandas as pd
+
+    repeats = [len(part.row_ids) * len(part.by_metric) for part in parts]
+    names = ("key", *COORDINATES)
+    table = {name: np.repeat(np.array([getattr(part.info, name) for part in parts], object), repeats) for name in names}
+    columns: dict[str, Any] = {
+        "row_id": np.array(
+            [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids], dtype=np.int64
+        ),
+        "metric": [label for part in parts for label in part.by_metric for _ in part.row_ids],
+    }
+    values = [own for part in parts for own in part.by_metric.values()]
+    table["cell_key"] = table.pop("key")
+    frame = pd.DataFrame({**table, **columns, "value": np.concatenate([*values, np.empty(0)])})
+    return frame[["cell_key", *COORDINATES, "row_id", "metric", "value"]].infer_objects()
+
+
+class _Desk:
+    """Lays two cells beside each other."""
+
+    def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
+        self.complaints: Counter[str] = Counter()
+        self._results = results
+        self._frames: dict[str, pd.DataFrame] = {}
+        self._metrics: list[tuple[Variant, ObjectiveComparison]] = []
+        for variant in metrics:
+            metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
+            if not isinstance(metric, ObjectiveComparison):
+                raise StudyError(
+                    f"metric {variant.label!r} does not compare objectives; `cfbench plugins` lists metrics"
+                )
+            self._metrics.append((variant, metric))
+
+    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> _Part:
+        """Return the values of a cell."""
+        mine, other = (self._with_measures(one) for one in (cell, beside))
+        shared = mine.index
+        if not mine.index.equals(other.index):
+            shared = mine.index.intersection(other.index, sort=False)
+            mine, other = mine.loc[shared], other.loc[shared]
+        points = mine.reset_index(drop=True)
+        reference = points.copy() if other is mine else other.reset_index(drop=True)
+        found: dict[str, FloatArray] = {}
+        for variant, metric in self._metrics:
+            for text in metric.measures():
+                if self._results.measured(cell.info.key, text) is None:
+                    self.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
+            try:
+                with plugin_call(variant.label, cell.info.key):
+                    returned: object = metric.compare(points, reference, space)
+                found[variant.label] = checked_values(variant.label, returned, points.index)
+            except CfbenchError as error:
+                self.complaints[str(error)] += 1
+        return _Part(cell.info, shared.tolist(), found)
+
+    def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
+        """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
+        key = cell.info.key
+        if key not in self._frames:
+            self._frames[key] = self._measured_frame(key)
+        return self._frames[key]
+
+    def _measured_frame(self, key: str) -> pd.DataFrame:
+        best = self._results.best(key)
+        wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
+        values = {text: self._results.measured(key, text) for text in wanted}
+        if not values:
+            return best
+        columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
+        return best.assign(**columns)
+
+
+def _likeness(cell: CellSummary) -> str:
+    return digest_of({key: value for key, value in cell.content.items() if key != "objective"})
+
+
+def _named(cell: CellSummary) -> str:
+    info = cell.info
+    return f"{info.searcher} on {info.dataset} with {info.model} (constraints {'on' if info.constraints else 'off'})"
+
 
 LIKE = ("protocol", "dataset", "model", "objective", "constraints", "respect_steps", "fold")
 """What has to be equal in two cells' keys: the seed and the limits of a search change no optimum."""
@@ -68,13 +381,16 @@ def compare_with_reference(
             raise StudyError(f"metric {variant.label!r} names no reference; `cfbench plugins` lists metrics")
         own = [cell for cell in every if bare_name(cell.info.searcher) == metric.reference]
         own.sort(key=lambda cell: cell.info.searcher == metric.reference)  # of several, that with default settings
-        references = {_likeness(cell): cell for cell in own if cell.searches}
-        skipped = {_likeness(cell): cell.skipped for cell in own if cell.skipped}
+        references = {_likeness_of_rows(cell): cell for cell in own if cell.searches}
+        skipped = {_likeness_of_rows(cell): cell.skipped for cell in own if cell.skipped}
         asked: set[str] = set()
         for cell in ran:
-            other = references.get(_likeness(cell))
+            other = references.get(_likeness_of_rows(cell))
             if other is None:
-                why = skipped.get(_likeness(cell)) or f"{metric.reference} has no results for the task; run it there"
+                why = (
+                    skipped.get(_likeness_of_rows(cell))
+                    or f"{metric.reference} has no results for the task; run it there"
+                )
                 complaints[f"{variant.label}: {why}"] += 1
                 continue
             try:
@@ -131,5 +447,93 @@ def _remarks(metric: ReferenceComparison, variant: Variant, cell: CellSummary, r
     return {f"{variant.label}: {sentence}": count for sentence, count in said.items()}
 
 
-def _likeness(cell: CellSummary) -> str:
+def _likeness_of_rows(cell: CellSummary) -> str:
     return digest_of({key: cell.content.get(key) for key in LIKE})
+
+
+GAP = "optimality-gap"
+ROUNDING = 1e-9
+"""A result so much below the optimum, as a share of it, is below it by rounding: costs are added in another order."""
+
+REJECTED = 1e-6
+"""Level of the test of each sampled score: of a million sound ones, one fails it."""
+
+
+@dataclass
+class Guarded:
+    """What was looked at, and what was wrong with it.
+
+    Parameters
+    ----------
+    gaps, scores : int
+        Results held against a lower bound; sampled scores held against an exact probability.
+    violations : list of str
+        A sentence each; empty for a sound record.
+    """
+
+    gaps: int = 0
+    scores: int = 0
+    violations: list[str] = field(default_factory=list)
+
+
+def guard(record: Record, registry: Registry) -> Guarded:
+    """Hold a record against what is proven about it.
+
+    Parameters
+    ----------
+    record : Record
+        With cells of the exact searcher, and with the metrics `k-robustness` and `k-probability` measured, as far as
+        it is to be guarded.
+    registry : Registry
+    """
+    guarded = Guarded()
+    results = PointResults(record, registry)
+    comparisons = compare_with_reference(record, registry, [resolve_variant(registry, "metric", GAP)], results=results)
+    table = comparisons.table[comparisons.table["value"].notna()]
+    guarded.gaps = len(table)
+    below = table[table["value"] < -ROUNDING]
+    for row in below[[*COORDINATES, "row_id", "value"]].itertuples(index=False, name=None):
+        place, (row_id, value) = dict(zip(COORDINATES, row, strict=False)), row[-2:]
+        guarded.violations.append(
+            f"{place['searcher']} has a result {-value:.3g} below the optimum on {place['dataset']}, {place['model']}, "
+            f"objective {place['objective']}, fold {place['fold']}, row {row_id}: the exact searcher's bound is wrong"
+        )
+    for cell in record.summaries().values():
+        for probability, score, draws, width, row_id in _scores(record, cell):
+            guarded.scores += 1
+            if _is_rejected(score, draws, probability - width / 2, probability + width / 2):
+                guarded.violations.append(
+                    f"{cell.info.searcher} on {cell.info.dataset}, fold {cell.info.fold}, row {row_id}: {score} of "
+                    f"{draws} draws keep the class, and the exact probability is {probability:.4f}"
+                )
+    return guarded
+
+
+def _scores(record: Record, cell: CellSummary) -> Iterator[tuple[float, int, int, float, int]]:
+    """Yield probability, draws that keep the class, draws, width of the interval, and point of each measured result."""
+    if not cell.searches:
+        return
+    table = record.measures(cell.info.key)
+    if table.empty:
+        return
+    by_metric: dict[str, list[tuple[dict[str, Any], dict[SearchId, float]]]] = defaultdict(list)
+    for place, part in table[table["value"].notna()].groupby(["metric", "settings"]):
+        label, settings = place if isinstance(place, tuple) else (place, "{}")
+        places = zip(part["point"].tolist(), part["repetition"].tolist(), strict=True)
+        values = dict(zip(places, part["value"].tolist(), strict=True))
+        by_metric[parse_variant(str(label))[0]].append((json.loads(str(settings)), values))
+    for sampled, exact in product(by_metric["k-robustness"], by_metric["k-probability"]):
+        for search in sampled[1].keys() & exact[1].keys():
+            draws, width = int(sampled[0]["m"]), float(exact[0]["width"])
+            row_id = cell.row_ids[search[0]] if search[0] < len(cell.row_ids) else -1
+            yield exact[1][search], round(sampled[1][search] * draws), draws, width, row_id
+
+
+def _is_rejected(kept: int, draws: int, lower: float, upper: float) -> bool:
+    """Whether no probability of an interval explains a share of draws, by the binomial distribution."""
+    from scipy.stats import binom
+
+    lower, upper = np.clip([lower, upper], 0.0, 1.0)
+    if kept > draws * upper:
+        return bool(binom.sf(kept - 1, draws, upper) < REJECTED)
+    return bool(kept < draws * lower and binom.cdf(kept, draws, lower) < REJECTED)

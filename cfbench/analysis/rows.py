@@ -25,7 +25,7 @@ from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.groups import Group, Point, Task, is_white_box, lacks_values
 from cfbench.analysis.loss_alone import record_key
 from cfbench.analysis.measured import Measurements
-from cfbench.space import FloatArray
+from cfbench.space.space import FloatArray
 
 
 @dataclass(frozen=True)

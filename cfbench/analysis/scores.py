@@ -1,19 +1,19 @@
-"""Losses, objective values and metrics over tasks: on points that every searcher compared solved, or on own successes.
-
-Decision: a ranked searcher that found less than half of what counts is not compared in losses and metrics: what it
-solved is too little to compare the others on. Its rank, in which nothing found comes last, says it all.
-"""
+"""Losses and metrics over tasks, on the points that every compared searcher solved, and what was not given alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
 from cfbench.analysis.contest import Arena, BoolArray, Contest, Entrant
-from cfbench.analysis.standings import Basis, Score
-from cfbench.space import FloatArray
+from cfbench.analysis.notes import Kind, Note, listing
+from cfbench.analysis.standings import Basis, Score, Standing, State
+from cfbench.record.summary import CellSummary
+from cfbench.space.space import FloatArray
 
 LEAST_FOUND = 0.5
 """Share of the points that count which a ranked searcher must have solved to be compared in losses and metrics."""
@@ -188,3 +188,67 @@ def _places(arena: Arena, entrant: Entrant, shared: BoolArray, basis: Basis) -> 
 
 def _counted(contest: Contest) -> int:
     return sum(int(arena.counted.sum()) for arena in contest.in_play)
+
+
+def limits(cells: Iterable[CellSummary]) -> str:
+    """Say which limits searches had; empty where the cells do not say."""
+    ran = [cell for cell in cells if cell.has_results]
+    rows = _limit(ran, "query_budget", "query budget", lambda value: f"{value:,} rows")
+    clock = _limit(ran, "time_limit", "time limit", lambda value: f"{value:g} s")
+    return ", ".join(filter(None, [rows, clock]))
+
+
+def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[Note]:
+    """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
+    found = []
+    asked = [arena for arena in contest.arenas if arena.places]
+    out = [arena.label for arena in asked if not arena.counted.any()]
+    if out:
+        found.append(Note(Kind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
+    points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
+    if points:
+        found.append(
+            Note(Kind.POINTS_LEFT_OUT, f"points in no rank, as few searchers have results for them: {points:,}")
+        )
+    found += _left_out(rows, losses)
+    total = len(contest.in_play)
+    short = [f"{row.label} {row.complete}" for row in rows if row.state is State.NOT_RANKED]
+    if short and any(row.state is State.RANKED for row in rows):
+        start = f"not ranked, as points are missing (complete tasks of {total:,}): "
+        found.append(Note(Kind.NOT_RANKED, listing(short, start=start, join=", ")))
+    lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
+    if lacking:
+        start = "cells that others have and that were not run: "
+        found.append(Note(Kind.NOT_RUN, listing(lacking, start=start, join=", ")))
+    return found
+
+
+def _left_out(rows: Sequence[Standing], losses: Losses) -> list[Note]:
+    """Say which searchers are ranked, and found too little for the others to be compared on it."""
+    weak = [
+        f"{row.label} ({row.found.k:,} of {row.found.n:,})"
+        for row in rows
+        if row.state is State.RANKED and row.entrant not in losses.compared
+    ]
+    if not weak or losses.basis is Basis.OWN_SUCCESSES:
+        return []
+    start = f"ranked, but in no loss and no metric, as less than {LEAST_FOUND:.0%} was found: "
+    return [Note(Kind.NO_LOSS, listing(weak, start=start, join=", "))]
+
+
+def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:
+    by_searcher: Mapping[str, set[str]] = defaultdict(set)
+    for cell in cells:
+        if key in cell.content:
+            value = cell.content[key]
+            by_searcher[cell.info.searcher].add("none" if value is None else written(value))
+    views = {searcher: " and ".join(sorted(values)) for searcher, values in by_searcher.items()}
+    if not views:
+        return ""
+    usual = Counter(views.values()).most_common(1)[0][0]
+    others: dict[str, list[str]] = defaultdict(list)
+    for searcher, view in sorted(views.items()):
+        if view != usual:
+            others[view].append(searcher)
+    written_out = "; ".join(f"{view} for {', '.join(searchers)}" for view, searchers in others.items())
+    return f"{name} {usual}" + (f" ({written_out})" if others else "")

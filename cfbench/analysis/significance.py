@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cfbench.space import FloatArray
+from cfbench.space.space import FloatArray
 
 MIN_SAMPLE = 5
 """Fewest values of a group: below it the chi-square distribution is no usable approximation of Kruskal-Wallis's H."""

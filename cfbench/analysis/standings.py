@@ -1,7 +1,7 @@
 """The numbers of the overall table: every searcher over all tasks, and over each task alone.
 
 How they are computed is in :mod:`~cfbench.analysis.contest` (who is compared on what), :mod:`~cfbench.analysis.ranks`,
-:mod:`~cfbench.analysis.positions` and :mod:`~cfbench.analysis.scores`.
+:mod:`~cfbench.analysis.ranks` and :mod:`~cfbench.analysis.scores`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from cfbench.analysis.contest import Entrant
 from cfbench.analysis.groups import Task, bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.notes import Note
-from cfbench.analysis.positions import Duel, Position
-from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Tolerance
+from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Duel, Position, Tolerance
 
 
 class Basis(StrEnum):

@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest names where there is no such command."""
-        from cfbench.cli.empty import refuse_empty
+        from cfbench.cli.options import refuse_empty
         from cfbench.errors import UnknownNameError
 
         refuse_empty(args)
@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an interruption says how to go on."""
-        from cfbench.harness.interrupt import EXIT_CODE
+        from cfbench.running.interrupt import EXIT_CODE
 
         try:
             return super().invoke(ctx)
@@ -90,13 +90,13 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         return _until_interrupted(arguments)
     except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
-        from cfbench.harness.interrupt import EXIT_CODE
+        from cfbench.running.interrupt import EXIT_CODE
 
         sys.exit(EXIT_CODE)
 
 
 def _until_interrupted(arguments: list[str] | None) -> Any:
-    from cfbench.harness.interrupt import EXIT_CODE, interrupted_by_signals
+    from cfbench.running.interrupt import EXIT_CODE, interrupted_by_signals
 
     _open_what_is_closed()
     with interrupted_by_signals(_how_to_go_on):
@@ -110,7 +110,7 @@ def _until_interrupted(arguments: list[str] | None) -> Any:
 
 
 def _answered(arguments: list[str] | None) -> Any:
-    from cfbench.cli.telling import tell
+    from cfbench.cli.options import tell
     from cfbench.errors import CfbenchError
 
     try:
@@ -141,15 +141,14 @@ def _open_what_is_closed() -> None:
 
 
 def _how_to_go_on() -> str:
-    from cfbench.cli.invocation import this_command
+    from cfbench.cli.options import this_command
 
     return f"interrupted; what was finished is kept; go on with: {this_command()}"
 
 
 def _end_interrupted() -> NoReturn:
     """End this process after an interruption without Python's own end, which answers Ctrl-C with tracebacks."""
-    from cfbench.harness.interrupt import EXIT_CODE, SIGNALS
-    from cfbench.harness.strays import end_now
+    from cfbench.running.interrupt import EXIT_CODE, SIGNALS, end_now
 
     for number in SIGNALS:
         signal.signal(number, lambda *_: os._exit(EXIT_CODE))
@@ -158,7 +157,7 @@ def _end_interrupted() -> NoReturn:
 
 def _leave_strays_behind(end: SystemExit) -> None:
     """End the process here where a plugin has left threads running, since Python would wait for them."""
-    strays = sys.modules.get("cfbench.harness.strays")  # loaded only where something was run
+    strays = sys.modules.get("cfbench.running.interrupt")  # loaded only where something was run
     running = strays.stray_threads() if strays is not None else []
     if strays is not None and running:
         click.echo(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import open_registry, plugin_option
-from cfbench.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import PluginError, UnknownNameError
-from cfbench.loading import guarded
+from cfbench.registry.discovery import guarded
+from cfbench.registry.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 
 if TYPE_CHECKING:
-    from cfbench.registry import Registry
+    from cfbench.registry.registry import Registry
     from cfbench.testing import Report
 
 KINDS: dict[type[Entry], str] = {
@@ -74,10 +74,10 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
 
 def run_checks(entry: Entry, time_limit: float) -> Report:
     """Run the checks of an entry's kind."""
-    from cfbench.testing.metrics.run import check_metric
-    from cfbench.testing.models.run import check_model
-    from cfbench.testing.objectives.run import check_objective
-    from cfbench.testing.searchers.run import check_searcher
+    from cfbench.testing.metrics import check_metric
+    from cfbench.testing.models import check_model
+    from cfbench.testing.objectives import check_objective
+    from cfbench.testing.searchers import check_searcher
 
     if isinstance(entry, SearcherEntry):
         return check_searcher(entry, time_limit=time_limit)
@@ -169,7 +169,7 @@ def _print(report: Report) -> None:
 
 def _paragraph(text: str, width: int) -> list[str]:
     """Break a text into the lines that stand beside a result."""
-    from cfbench.leaderboard.safe import visible
+    from cfbench.text import visible
 
     return textwrap.wrap(visible(text), max(width - MARGIN, NARROWEST), break_on_hyphens=False)
 

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.invocation import command_name
-from cfbench.cli.options import results_option, tie_option
-from cfbench.cli.telling import tell
+from cfbench.cli.options import command_name, results_option, tell, tie_option
 from cfbench.errors import RecordError, StudyError
 
 if TYPE_CHECKING:
-    from cfbench.analysis.groups import Group, Task
+    from cfbench.analysis.groups import Group, Selection, Task
     from cfbench.analysis.ranks import Tolerance
-    from cfbench.analysis.selection import Selection
-    from cfbench.leaderboard.pairwise import Comparison
+    from cfbench.board.pairwise import Comparison
 
 PIPED_WIDTH = 100
 """Columns of the text that goes into a file or another program."""
@@ -75,9 +72,9 @@ def command(
     A and B are searchers of the record at --results (cogs, "cogs[population_size=500]"), or the directories of two
     records, whose like searchers are compared. Nothing is searched.
     """
+    from cfbench.analysis.groups import Selection
     from cfbench.analysis.ranks import Tolerance
-    from cfbench.analysis.selection import Selection
-    from cfbench.leaderboard import pairwise
+    from cfbench.board import pairwise
 
     tolerance = tie or Tolerance()
     bound = None if constraints is None else constraints == "on"
@@ -122,7 +119,7 @@ def _searchers(
     results: Path, first: str, second: str, selection: Selection, shown: int, tolerance: Tolerance
 ) -> Comparison:
     from cfbench.analysis.pairwise import meet, side_of
-    from cfbench.leaderboard.pairwise import Comparison
+    from cfbench.board.pairwise import Comparison
 
     groups = _groups(results, replace(selection, searchers=(first, second)))
     one, other = side_of(groups, first), side_of(groups, second)
@@ -143,7 +140,7 @@ def _records(
     first: Path, second: Path, selection: Selection, searchers: Sequence[str], shown: int, tolerance: Tolerance
 ) -> Comparison:
     from cfbench.analysis.pairwise import meet, side_of
-    from cfbench.leaderboard.pairwise import Comparison
+    from cfbench.board.pairwise import Comparison
 
     if first.resolve() == second.resolve():
         raise StudyError(f"{first} and {second} are one directory: name two records, or two searchers")
@@ -163,8 +160,8 @@ def _groups(results: Path, selection: Selection) -> list[Group]:
     """Read what a record has results of."""
     from cfbench.analysis.groups import group_cells
     from cfbench.analysis.loss_alone import board_cells
-    from cfbench.harness.store.record import Record
-    from cfbench.registry import build_registry
+    from cfbench.record.record import Record
+    from cfbench.registry.registry import build_registry
 
     with Record.open(results) as record:
         summaries = board_cells(record, build_registry())
@@ -178,7 +175,7 @@ def _groups(results: Path, selection: Selection) -> list[Group]:
 
 
 def _refuse_protocols(first: Sequence[Group], second: Sequence[Group], names: Sequence[str]) -> None:
-    from cfbench.analysis.selection import protocol_of
+    from cfbench.analysis.groups import protocol_of
 
     versions = [sorted({protocol_of(cell) for group in side for cell in group.cells}) for side in (first, second)]
     if versions[0] != versions[1]:

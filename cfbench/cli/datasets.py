@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.cli.telling import shown_lines
-from cfbench.harness.sources import data_source, load_dataset
+from cfbench.cli.options import data_dir_option, open_registry, plugin_option, shown_lines, strict_option
+from cfbench.study.sources import data_source, load_dataset
 
 if TYPE_CHECKING:
-    from cfbench.dataset import Dataset
-    from cfbench.space import FeatureSpec
+    from cfbench.space.dataset import Dataset
+    from cfbench.space.space import FeatureSpec
 
 CONSTRAINTS = (">=", "=", "<=")
 COLUMNS = ["data set", "n", "d", "d2", "classes", "user", "target", "constraints", "perturbations"]
@@ -89,8 +88,8 @@ def show_dataset(
 
     A folder of your own is given by its path (./my-folder) and is checked on the way.
     """
-    from cfbench.leaderboard.safe import visible
-    from cfbench.loading import guarded
+    from cfbench.registry.discovery import guarded
+    from cfbench.text import visible
 
     registry = open_registry(plugins, [Path(name)] if is_path(name) else [], strict=strict)
     entry = registry.dataset(name).entry
@@ -115,7 +114,7 @@ def is_path(name: str) -> bool:
 
 def facts(name: str, dataset: Dataset) -> dict[str, Any]:
     """Return a data set's line of the paper's table."""
-    from cfbench.space import Kind
+    from cfbench.space.space import Kind
 
     features = dataset.space.features
     perturbed = [feature.kind for feature in features if feature.perturbation is not None]
@@ -147,7 +146,7 @@ def as_line(fact: dict[str, Any]) -> list[str]:
 
 def as_csv(found: Sequence[dict[str, Any]]) -> str:
     """Return the table with one number a column."""
-    from cfbench.leaderboard.safe import spreadsheet_cell
+    from cfbench.text import spreadsheet_cell
 
     flat = []
     for fact in found:
@@ -165,7 +164,7 @@ def as_csv(found: Sequence[dict[str, Any]]) -> str:
 def as_markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     rows = [header, ["---"] * len(header), *lines]
-    from cfbench.leaderboard.safe import markdown_cell
+    from cfbench.text import markdown_cell
 
     return "\n".join("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in rows)
 
@@ -176,7 +175,7 @@ def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from cfbench.leaderboard.safe import visible
+    from cfbench.text import visible
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in header:
@@ -203,7 +202,7 @@ def feature_lines(dataset: Dataset) -> list[list[str]]:
 
 def perturbation_of(feature: FeatureSpec) -> str:
     """Say how far the world may move a feature."""
-    from cfbench.space import CategoricalPerturbation
+    from cfbench.space.space import CategoricalPerturbation
 
     moved = feature.perturbation
     if moved is None:

@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.cli.telling import tell
-from cfbench.harness.sources import data_source, folders_among
-from cfbench.paths import at_home
+from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell
+from cfbench.files import at_home
+from cfbench.study.sources import data_source, folders_among
 
 PIPED_WIDTH = 100
 """Columns of the text that goes into a file or another program."""
@@ -70,8 +69,8 @@ def command(
     The search is a study's: the same seed, searcher and judge give the same result. Exits with 3 where no
     counterfactual was found.
     """
-    from cfbench.api.explain_point import Place, explain_point
-    from cfbench.harness.store.layout import check_record
+    from cfbench.explaining.explain_point import Place, explain_point
+    from cfbench.record.layout import check_record
 
     if (point is None) == (row is None):
         raise click.UsageError("name the case with --point I, or with --row N")

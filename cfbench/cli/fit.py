@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, plugin_option, strict_option
-from cfbench.cli.study_options import study_from_options, study_options
-from cfbench.cli.telling import tell
-from cfbench.harness.sources import data_source
+from cfbench.cli.options import data_dir_option, plugin_option, strict_option, tell
+from cfbench.cli.run import study_from_options, study_options
+from cfbench.study.sources import data_source
 
 if TYPE_CHECKING:
-    from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.plan import Cell, Plan
-    from cfbench.registry import Registry
+    from cfbench.registry.registry import Registry
+    from cfbench.running.fitted import FittedModels
+    from cfbench.study.plan import Cell, Plan
 
 
 @click.command("fit", short_help="Fit a study's models ahead of its run.")
@@ -32,10 +31,10 @@ def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **o
     Takes what `cfbench run` takes. Training may differ between machines in the last bits: machines that share the
     models (CFBENCH_CACHE_DIR) have the same fingerprints, and their records can be merged.
     """
+    from cfbench.caches import cache_dir
     from cfbench.errors import CfbenchError
-    from cfbench.harness.caches import cache_dir
-    from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.plan import make_plan
+    from cfbench.running.fitted import FittedModels
+    from cfbench.study.plan import make_plan
 
     registry, study = study_from_options(options, plugins=plugins, strict=strict)
     plan = make_plan(study, registry, data_source(data_dirs))
@@ -56,9 +55,9 @@ def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **o
 
 
 def _fit(cell: Cell, plan: Plan, registry: Registry, models: FittedModels) -> str:
-    from cfbench.harness.fitted import eligible_points, reject_pointless
-    from cfbench.harness.folds import split
-    from cfbench.harness.variants import build_settings
+    from cfbench.running.fitted import eligible_points, reject_pointless
+    from cfbench.space.dataset import split
+    from cfbench.study.variants import build_settings
 
     started = time.perf_counter()
     dataset = plan.datasets[cell.dataset]

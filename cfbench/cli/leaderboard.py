@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.from_tracking import from_tracking_options, results_to_read
-from cfbench.cli.invocation import command_name
-from cfbench.cli.options import open_registry, plugin_option, results_option, strict_option, tie_option
-from cfbench.cli.telling import tell
+from cfbench.cli.options import (
+    command_name,
+    open_registry,
+    plugin_option,
+    results_option,
+    strict_option,
+    tell,
+    tie_option,
+)
+from cfbench.cli.sync import from_tracking_options, results_to_read
 from cfbench.errors import StudyError
 
 if TYPE_CHECKING:
@@ -110,12 +116,11 @@ def command(
     to minimise. The table shows found, rank with its interval, objective value, loss, robustness, seconds and queries,
     each with what it is counted over. Nothing is searched or fitted.
     """
-    from cfbench.analysis.selection import GroupBy, Selection
+    from cfbench.analysis.groups import GroupBy, Selection
     from cfbench.analysis.standings import Basis
-    from cfbench.leaderboard.opened import open_leaderboard
-    from cfbench.leaderboard.output import check_output, write_output
-    from cfbench.leaderboard.page.columns import PAGE_COLUMNS
-    from cfbench.leaderboard.terminal import show
+    from cfbench.board.board import check_output, open_leaderboard, write_output
+    from cfbench.board.page.columns import PAGE_COLUMNS
+    from cfbench.board.text import show
 
     for file in files_of(output, form):
         check_output(file)
@@ -140,7 +145,7 @@ def command(
     if output is not None and form == "html":
         _, numbers = files_of(output, form)
         write_output(shown.render("csv"), numbers)
-        from cfbench.leaderboard.page.file import page_of
+        from cfbench.board.page.file import page_of
 
         write_output(page_of(shown, numbers.name), output)
         click.echo(f"{output}, its numbers in {numbers}", err=True)

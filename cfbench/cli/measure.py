@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from cfbench.cli.counting import count_cells
 from cfbench.cli.options import (
+    count_cells,
     data_dir_option,
     open_registry,
     plugin_option,
     results_option,
     strict_option,
+    tell,
 )
-from cfbench.cli.telling import tell
-from cfbench.counts import plural
 from cfbench.errors import RecordError, StudyError
-from cfbench.harness.sources import data_source, datasets_of, folders_among
+from cfbench.study.sources import data_source, datasets_of, folders_among
+from cfbench.text import plural
 
 if TYPE_CHECKING:
-    from cfbench.harness.second_stage import SecondStage, Tally
-    from cfbench.harness.study import Study
-    from cfbench.harness.variants import Variant
-    from cfbench.registry import Registry
+    from cfbench.registry.registry import Registry
+    from cfbench.running.second_stage import SecondStage, Tally
+    from cfbench.study.study import Study
+    from cfbench.study.variants import Variant
 
 HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
 
@@ -84,12 +84,12 @@ def command(
             "name metrics with --metric NAME or an objective with --objective NAME, take those of a study (cfbench "
             "measure STUDY) or of a preset with --preset paper, or ask for --all of them; `cfbench plugins` lists them"
         )
-    from cfbench.harness.caches import cache_dir
-    from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.second_stage import measure_record
-    from cfbench.harness.store.layout import check_record
-    from cfbench.harness.store.record import Record
-    from cfbench.harness.study import read_study
+    from cfbench.caches import cache_dir
+    from cfbench.record.layout import check_record
+    from cfbench.record.record import Record
+    from cfbench.running.fitted import FittedModels
+    from cfbench.running.second_stage import measure_record
+    from cfbench.study.study import read_study
 
     study = None if study_file is None else read_study(study_file)
     if study is not None and click.get_current_context().get_parameter_source("results") is ParameterSource.DEFAULT:
@@ -98,7 +98,7 @@ def command(
     datasets = () if study is None else datasets_of(study)
     registry = open_registry(plugins, [*folders, *folders_among(datasets)], strict=strict)
     if preset is not None:
-        from cfbench.harness.presets import preset as study_of
+        from cfbench.study.presets import preset as study_of
 
         of_preset = study_of(preset, registry)
         names, objectives = [*names, *of_preset.metrics], [*objectives, *named_objectives(of_preset)]
@@ -144,9 +144,9 @@ def wanted_metrics(
     StudyError
         If a setting is impossible, or one compares cells, which is nothing to be stored about a search.
     """
-    from cfbench.harness.measure import cell_metrics
-    from cfbench.harness.resolution import metrics_of
-    from cfbench.harness.variants import resolve_variant
+    from cfbench.running.measure import cell_metrics
+    from cfbench.study.resolution import metrics_of
+    from cfbench.study.variants import resolve_variant
 
     asked = [resolve_variant(registry, "metric", name) for name in names]
     comparing = [variant.label for variant in asked if not cell_metrics([variant], registry)]
@@ -180,9 +180,9 @@ def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | N
     StudyError
         If a setting is impossible.
     """
-    from cfbench.harness.obstacles import PLAIN
-    from cfbench.harness.resolution import simplest
-    from cfbench.harness.variants import resolve_variant
+    from cfbench.study.obstacles import PLAIN
+    from cfbench.study.resolution import simplest
+    from cfbench.study.variants import resolve_variant
 
     found = [resolve_variant(registry, "objective", name) for name in names]
     if study is not None:
@@ -200,7 +200,7 @@ def table_of(stage: SecondStage, registry: Registry) -> str:
 
 
 def _line(tally: Tally, registry: Registry) -> tuple[str, ...]:
-    from cfbench.harness.objective_measures import objective_of
+    from cfbench.running.objective_measures import objective_of
 
     if objective_of(tally.metric) is None:
         denominator = registry.metric(tally.metric.name).entry.denominator

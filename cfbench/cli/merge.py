@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.invocation import command_name
-from cfbench.cli.telling import tell
-from cfbench.counts import plural
+from cfbench.cli.options import command_name, tell
+from cfbench.text import plural
 
 if TYPE_CHECKING:
-    from cfbench.harness.store.merge import MergeReport
+    from cfbench.record.merge import MergeReport
 
 
 @click.command("merge", short_help="Merge records, such as the shards of a study, into one.")
@@ -43,8 +42,8 @@ def command(directories: tuple[Path, ...], results: Path | None, *, mixed_models
     from rich.console import Console
     from rich.progress import Progress
 
-    from cfbench.harness.store.merge import merge_records
-    from cfbench.harness.tracking import remember_tracking, remembered_tracking
+    from cfbench.record.merge import merge_records
+    from cfbench.tracking.addresses import remember_tracking, remembered_tracking
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as shown:

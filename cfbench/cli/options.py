@@ -1,19 +1,90 @@
-"""Options that several commands share, and what they are turned into."""
+"""What commands share: options, messages on stderr, progress, and hints that repeat the user's own command."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.telling import tell
-from cfbench.paths import at_home
+from cfbench.files import at_home
 
 if TYPE_CHECKING:
     from cfbench.analysis.ranks import Tolerance
-    from cfbench.registry import Registry
+    from cfbench.registry.registry import Registry
+
+
+def tell(kind: str, sentence: object) -> None:
+    """Write ``kind: sentence`` to stderr, without signs that could move a terminal's cursor or hide something.
+
+    Parameters
+    ----------
+    kind : str
+        "Error", "Warning", "Note" and the like.
+    sentence : object
+        A text of one line or several, or an error.
+    """
+    click.echo(f"{kind}: {shown_lines(str(sentence))}", err=True)
+
+
+def shown_lines(text: str) -> str:
+    """Return a text of several lines without signs that could move a terminal's cursor or hide something."""
+    from cfbench.text import visible
+
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def count_cells(done: int, cells: int) -> None:
+    """Count cells where somebody watches, on one line of stderr that what follows then replaces."""
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
+
+
+def refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse blank text among a command's arguments; no command gives it a meaning.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command's name and what follows it.
+
+    Raises
+    ------
+    UsageError
+    """
+    for before, text in zip(("", *arguments), arguments, strict=False):
+        option, equals, value = text.partition("=")
+        if text.strip() and not (text.startswith("--") and equals and not value.strip()):
+            continue
+        name = option if equals else before
+        what = f"{name} has an empty value" if name.startswith("-") else "an argument is empty"
+        raise click.UsageError(f"{what}; give it one, or leave it out")
+
+
+def command_name() -> str:
+    """Return what to type for this very ``cfbench``: the bare name where the shell finds it, else its path.
+
+    In a virtual environment that is not activated, as after ``make quickstart``, that is ``.venv/bin/cfbench``.
+    """
+    called = Path(sys.argv[0])
+    if called.name != "cfbench" or not called.exists():
+        return "cfbench"
+    found = shutil.which("cfbench")
+    if found is not None and Path(found).samefile(called):
+        return "cfbench"
+    absolute = called.absolute()
+    here = Path.cwd()
+    return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
+
+
+def this_command() -> str:
+    """Return the command line that was given, as it may be given again."""
+    return shlex.join([command_name(), *sys.argv[1:]])
+
 
 FOLD = click.IntRange(0, 4)
 """A fold of the paper's five, as an option's type."""
@@ -60,7 +131,7 @@ strict_option = click.option("--strict", is_flag=True, help="A plugin that fails
 
 def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:
     """Build the registry and say on stderr which plugins failed to load."""
-    from cfbench.registry import RegistryOptions, build_registry
+    from cfbench.registry.registry import RegistryOptions, build_registry
 
     options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)
     registry = build_registry(options)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from cfbench.cli.options import open_registry, plugin_option, results_option
-from cfbench.cli.telling import tell
+from cfbench.cli.options import open_registry, plugin_option, results_option, tell
 
 
 @click.command("pack", short_help="Pack a record into a few small files, to be published.")
@@ -25,10 +24,10 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
     and of folders of your own, the results are kept without the rows: neither x nor z nor candidates.
     Exits with 1 where something of the record cannot be read and is left out.
     """
-    from cfbench.events import CellInfo
-    from cfbench.harness.sources import may_be_passed_on
-    from cfbench.harness.store.packed import pack_record
-    from cfbench.harness.store.record import Record
+    from cfbench.record.packed import pack_record
+    from cfbench.record.record import Record
+    from cfbench.registry.events import CellInfo
+    from cfbench.study.sources import may_be_passed_on
 
     registry = open_registry(plugins)
     withheld: set[str] = set()

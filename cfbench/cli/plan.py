@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.run_options import run_options, session_from_options
-from cfbench.cli.telling import tell
+from cfbench.cli.options import tell
+from cfbench.cli.run import run_options, session_from_options
 
 if TYPE_CHECKING:
-    from cfbench.harness.outlook import Outlook
+    from cfbench.running.outlook import Outlook
 
 
 PROBLEMS_SHOWN = 10
@@ -28,7 +28,7 @@ def command(*, every_cell: bool, form: str, **options: Any) -> None:
 
     The record is only read, also while a run writes it. The estimate of time is taken from the searches that it holds.
     """
-    from cfbench.harness.outlook import look_ahead
+    from cfbench.running.outlook import look_ahead
 
     session = session_from_options(options)
     outlook = look_ahead(session.plan, session.registry, options["retry"])
@@ -43,8 +43,8 @@ def command(*, every_cell: bool, form: str, **options: Any) -> None:
 
 
 def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
-    from cfbench.harness.outlook import State
-    from cfbench.leaderboard.safe import visible
+    from cfbench.running.outlook import State
+    from cfbench.text import visible
 
     plan = outlook.plan
     yield f"Study {visible(plan.study.name)}, record {visible(str(plan.study.results))}"
@@ -65,7 +65,7 @@ def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
 
 def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
     """Return the matrix: a line for each searcher, objective and constraints, or for every cell."""
-    from cfbench.leaderboard.safe import visible
+    from cfbench.text import visible
 
     groups: dict[tuple[str, ...], list[Any]] = {}
     for cell in outlook.cells:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import plugin_option, strict_option
-from cfbench.cli.telling import shown_lines
+from cfbench.cli.options import plugin_option, shown_lines, strict_option
 
 if TYPE_CHECKING:
-    from cfbench.registry import Registry
+    from cfbench.registry.registry import Registry
 
 
 @click.command("plugins", short_help="List everything that is registered, and what failed to load.")
@@ -29,7 +28,7 @@ def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) 
     By kind: name, the distribution that brought it, and what it says of itself; for searchers also what they handle and
     need. Whatever could not be registered follows with the reason.
     """
-    from cfbench.registry import RegistryOptions, build_registry
+    from cfbench.registry.registry import RegistryOptions, build_registry
 
     with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints on import must not get into the document
         registry = build_registry(RegistryOptions(plugins=plugins, strict=strict))

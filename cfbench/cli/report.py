@@ -11,7 +11,7 @@ import click
 from cfbench.cli.options import data_dir_option, open_registry, plugin_option, results_option, strict_option
 
 if TYPE_CHECKING:
-    from cfbench.report.paper_report import Report
+    from cfbench.report.page import Report
 
 
 @click.group("report", short_help="Show a record beside the paper: tables, figures, one page.")
@@ -38,16 +38,15 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
     with the commands that add it; the rest is rendered. Writes a page that needs nothing but itself, tables as markdown
     and CSV, figures as SVG and PNG.
     """
-    from cfbench.cli.invocation import command_name
+    from cfbench.caches import cache_dir
+    from cfbench.cli.options import command_name
     from cfbench.errors import RecordError
-    from cfbench.harness.caches import cache_dir
-    from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.sources import data_source
-    from cfbench.harness.store.layout import no_record_in
-    from cfbench.harness.store.record import Record
-    from cfbench.report.files_of_report import check_output, write_report
+    from cfbench.record.layout import no_record_in
+    from cfbench.record.record import Record
     from cfbench.report.gaps import first_commands
-    from cfbench.report.paper_report import make_report
+    from cfbench.report.page import check_output, make_report, write_report
+    from cfbench.running.fitted import FittedModels
+    from cfbench.study.sources import data_source
 
     name = command_name()
     if not results.is_dir():
@@ -65,10 +64,9 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
 
 def _show(report: Report) -> None:
     """Say on the terminal what the page begins and ends with: the claims, and what is missing."""
-    from cfbench.leaderboard.safe import visible
-    from cfbench.report.names import DATASETS
     from cfbench.report.page import headline, lacks
-    from cfbench.report.tables import decimal
+    from cfbench.report.tables import DATASETS, decimal
+    from cfbench.text import visible
 
     for problem in report.problems:
         click.echo(f"Warning: {visible(problem)}", err=True)

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.cli.telling import tell
-from cfbench.harness.sources import data_source, folders_among, load_dataset
+from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell
+from cfbench.study.sources import data_source, folders_among, load_dataset
 
 if TYPE_CHECKING:
-    from cfbench.contracts import DataSource, ModelFamily
-    from cfbench.dataset import Dataset
-    from cfbench.entries import ModelEntry
-    from cfbench.harness.tuned import TunedRow
-    from cfbench.registry import Registry
+    from cfbench.registry.contracts import DataSource, ModelFamily
+    from cfbench.registry.entries import ModelEntry
+    from cfbench.registry.registry import Registry
+    from cfbench.running.fitted import TunedRow
+    from cfbench.space.dataset import Dataset
 
 Find = Callable[["Dataset", int, "ModelEntry", "ModelFamily"], "TunedRow | None"]
 Keep = Callable[["TunedRow"], None]
@@ -55,10 +54,9 @@ def command(
     What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
     options do not exclude; a data set whose table cannot be had is skipped unless it is asked for by name.
     """
-    from cfbench.harness.store.layout import refuse_inside_record
-    from cfbench.harness.tuned import only_choice
-    from cfbench.harness.tuning import tune
-    from cfbench.harness.variants import build_settings, resolve_variant
+    from cfbench.record.layout import refuse_inside_record
+    from cfbench.running.fitted import only_choice, tune
+    from cfbench.study.variants import build_settings, resolve_variant
 
     if output is not None:
         refuse_inside_record(output)
@@ -83,7 +81,7 @@ def command(
 
 
 def _all_folds() -> range:
-    from cfbench.harness.folds import N_FOLDS
+    from cfbench.space.dataset import N_FOLDS
 
     return range(N_FOLDS)
 
@@ -91,7 +89,7 @@ def _all_folds() -> range:
 def _table(path: Path) -> tuple[Find, Keep]:
     """Find rows in, and add them to, a table that others will read."""
     from cfbench.errors import UnavailableError
-    from cfbench.harness.tuned import read_table, tuning_key, write_table
+    from cfbench.running.fitted import read_table, tuning_key, write_table
 
     rows = read_table(path)
 
@@ -112,9 +110,8 @@ def _table(path: Path) -> tuple[Find, Keep]:
 
 def _cache() -> tuple[Find, Keep]:
     """Find rows in the entries' tables and in the user's cache, and add them to the latter."""
-    from cfbench.harness.caches import cache_dir
-    from cfbench.harness.fitted import FittedModels
-    from cfbench.harness.tuned import TunedCache
+    from cfbench.caches import cache_dir
+    from cfbench.running.fitted import FittedModels, TunedCache
 
     return FittedModels(cache_dir()).known, TunedCache(cache_dir()).add
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-from cfbench.cli.counting import count_cells
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, strict_option
-from cfbench.cli.telling import tell
-from cfbench.counts import plural
+from cfbench.cli.options import count_cells, data_dir_option, open_registry, plugin_option, strict_option, tell
+from cfbench.text import plural
 
 SHOWN = 20
 """So many faults are listed; the others are counted."""
@@ -37,11 +35,11 @@ def command(
     where anything is not as the record says, or cannot be told; results on data that may not be passed on, whose table
     is not at hand, are counted and excused.
     """
-    from cfbench.harness.caches import cache_dir
-    from cfbench.harness.sources import data_source
-    from cfbench.harness.store.record import Record
-    from cfbench.harness.verify import verify_record
-    from cfbench.harness.worker import Worker, WorkerSetup
+    from cfbench.caches import cache_dir
+    from cfbench.record.record import Record
+    from cfbench.running.verify import verify_record
+    from cfbench.running.worker import Worker, WorkerSetup
+    from cfbench.study.sources import data_source
 
     registry = open_registry(plugins, strict=strict)
     setup = WorkerSetup(registry.options, data_source(data_dirs), cache_dir())

@@ -10,9 +10,9 @@ import numpy as np
 
 from cfbench.forests.structure import ForestStructure
 from cfbench.forests.walks import vote_range
-from cfbench.perturbations import perturbed_value
-from cfbench.reach import Reach
-from cfbench.space import BoolArray, FeatureSpace, FloatArray, IntArray
+from cfbench.robustness.neighbours import perturbed_value
+from cfbench.robustness.reach import Reach
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 
 class Box(NamedTuple):

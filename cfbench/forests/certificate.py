@@ -14,9 +14,9 @@ from enum import StrEnum
 import numpy as np
 
 from cfbench.forests.boxes import Box, KBox
-from cfbench.forests.rehearsal import rehearse
+from cfbench.forests.parting import rehearse
 from cfbench.forests.structure import ForestStructure
-from cfbench.space import FeatureSpace, FloatArray, IntArray
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 
 class Settled(StrEnum):

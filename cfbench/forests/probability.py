@@ -7,10 +7,9 @@ import time
 from typing import NamedTuple
 
 from cfbench.forests.boxes import KBox
-from cfbench.forests.parting import Parting
-from cfbench.forests.rehearsal import rehearse
+from cfbench.forests.parting import Parting, rehearse
 from cfbench.forests.structure import ForestStructure
-from cfbench.space import FeatureSpace, FloatArray
+from cfbench.space.space import FeatureSpace, FloatArray
 
 
 class Interval(NamedTuple):

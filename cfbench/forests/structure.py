@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.errors import ModelError, UnavailableError
-from cfbench.space import BoolArray, FloatArray, IntArray
+from cfbench.space.space import BoolArray, FloatArray, IntArray
 
 Int32Array = NDArray[np.int32]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.forests.compiling import compiled_or_plain, inlined_or_plain
+from cfbench.compilation import compiled_or_plain, inlined_or_plain
 from cfbench.forests.walks import next_node, only_side
 
 

@@ -1,24 +1,224 @@
-"""The comparison as one page: a file that holds everything and asks nothing of any network."""
+"""The report next to the paper: all its tables, figures and statements, as a page and as files."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
+from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from cfbench.leaderboard.safe import visible
-from cfbench.report.canvas import Figure
-from cfbench.report.claims import Claim, Verdict
-from cfbench.report.gaps import Gaps
-from cfbench.report.names import DATASETS
-from cfbench.report.paper_report import Report
+from cfbench.errors import CfbenchError, RecordError
+from cfbench.files import write_atomically
+from cfbench.record.layout import refuse_inside_record
+from cfbench.record.record import Record
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import Registry
+from cfbench.report.charts import Figure, fixability, invalidity
+from cfbench.report.claims import Claim, Verdict, claims, claims_table, local_claims_table
+from cfbench.report.cost_tables import (
+    accident_table,
+    added_cost,
+    added_time,
+    cost_of_robustness,
+    k_score,
+    relative_cost,
+    relative_cost_table,
+)
+from cfbench.report.evidence import Evidence, gather
+from cfbench.report.gaps import Gaps, first_commands, gap_table, gaps
 from cfbench.report.published import POINTS
-from cfbench.report.tables import Table, decimal
+from cfbench.report.search_tables import relative_loss, run_times, searchers_table, significance_table, success_table
+from cfbench.report.settings_tables import (
+    Accuracies,
+    accuracy_table,
+    datasets_table,
+    grids,
+    perturbations_table,
+    searcher_settings,
+    tuned_table,
+)
+from cfbench.report.tables import DATASETS, DISTRIBUTIONS, MODELS, Table, decimal
+from cfbench.running.fitted import FittedModels
+from cfbench.space.dataset import Dataset
+from cfbench.study.sources import load_dataset
+from cfbench.text import visible
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables and figures on one matter.
+
+    Parameters
+    ----------
+    name : str
+        Its anchor.
+    title, lead : str
+    items : tuple of Table or Figure
+    """
+
+    name: str
+    title: str
+    lead: str
+    items: tuple[Table | Figure, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The comparison.
+
+    Parameters
+    ----------
+    record : str
+        What the record is called.
+    claims : tuple of Claim
+    sections : tuple of Section
+    gaps : Gaps
+    problems : tuple of str
+        What could not be read or compared.
+    """
+
+    record: str
+    claims: tuple[Claim, ...]
+    sections: tuple[Section, ...]
+    gaps: Gaps
+    problems: tuple[str, ...]
+
+
+def make_report(
+    record: Record, registry: Registry, source: DataSource, models: FittedModels, command: str = "cfbench"
+) -> Report:
+    """Compare a record with the paper; nothing is searched, measured or fitted.
+
+    Parameters
+    ----------
+    record : Record
+    registry : Registry
+    source : DataSource
+        Where tables may be found.
+    models : FittedModels
+        Where tuned settings and their accuracies are kept.
+    command : str
+        How the user calls cfbench, for hints.
+
+    Raises
+    ------
+    RecordError
+        If the record holds no cell of the paper's experiments; the message has the command that makes some.
+    """
+    datasets, problems = _at_hand(registry, source)
+    evidence = gather(record, registry, datasets)
+    if not evidence.selection.cells:
+        raise _nothing(record.origin, evidence, command)
+    accuracies = Accuracies(registry, models, datasets)
+    found = claims(evidence.robust)
+    complaints = [
+        f"{text} (in {count} cells)" for text, count in evidence.complaints.items() if "not measured" not in text
+    ]
+    return Report(
+        record=str(record.origin),
+        claims=tuple(found),
+        sections=(_verdicts(found), *_sections(registry, datasets, accuracies, evidence)),
+        gaps=gaps(evidence, record.origin, command),
+        problems=(*record.problems, *problems, *complaints),
+    )
+
+
+def _verdicts(found: list[Claim]) -> Section:
+    return Section("claims", "What holds here", "", (claims_table(found), local_claims_table(found)))
+
+
+def _sections(
+    registry: Registry, datasets: Mapping[str, Dataset], accuracies: Accuracies, evidence: Evidence
+) -> Iterator[Section]:
+    robust, searching = evidence.robust, evidence.searching
+    yield Section(
+        "accident",
+        "Question 1: is robustness found by accident?",
+        "",
+        (accident_table(robust), accident_table(robust, same_changes=False)),
+    )
+    yield Section(
+        "correction",
+        "Question 2: can perturbations be corrected?",
+        "The column C, K has no counterpart in the paper, which takes it to equal K: a draw that K alone survives "
+        "may be invalidated together with a setback, and then K has to be walked back as well.",
+        tuple(fixability(robust, model) for model in MODELS),
+    )
+    yield Section(
+        "cost",
+        "Question 3: what do perturbations cost?",
+        "The same costs twice: as the text defines them, and in the reading of the published experiments.",
+        (
+            relative_cost_table(robust),
+            *(relative_cost(robust, model, one) for model in MODELS for one in DISTRIBUTIONS),
+            *(relative_cost(robust, model, one, published=True) for model in MODELS for one in DISTRIBUTIONS),
+            *(cost_of_robustness(robust, model) for model in MODELS),
+        ),
+    )
+    yield Section("invalidity", "Invalidity", "", tuple(invalidity(robust, model) for model in MODELS))
+    yield Section(
+        "samples",
+        "How many samples does K need?",
+        "",
+        tuple(draw(robust, model) for draw in (k_score, added_time, added_cost) for model in MODELS),
+    )
+    yield Section(
+        "significance",
+        "Significance",
+        "",
+        tuple(significance_table(robust, dataset) for dataset in DATASETS),
+    )
+    yield Section(
+        "searchers",
+        "Which searcher?",
+        "Constraints off, the loss alone; LORE with fewer points and repetitions in the paper.",
+        (
+            success_table(searching),
+            *(run_times(evidence.seconds, model) for model in MODELS),
+            *(relative_loss(searching, model) for model in MODELS),
+            *((searchers_table(searching),) if len(searching) else ()),
+            *((gap_table(evidence.optimum),) if len(evidence.optimum) else ()),
+        ),
+    )
+    yield Section(
+        "setup",
+        "Data sets, models, settings",
+        "",
+        (
+            datasets_table(datasets, accuracies),
+            perturbations_table(datasets),
+            searcher_settings(registry),
+            grids(registry),
+            *(table(model, accuracies) for model in MODELS for table in (accuracy_table, tuned_table)),
+        ),
+    )
+
+
+def _at_hand(registry: Registry, source: DataSource) -> tuple[dict[str, Dataset], list[str]]:
+    datasets, problems = {}, []
+    for name in DATASETS:
+        try:
+            datasets[name] = load_dataset(registry.dataset(name).entry, source)
+        except CfbenchError as error:
+            problems.append(f"data set {name} is not at hand, and what needs its table is absent: {error}")
+    return datasets, problems
+
+
+def _nothing(results: Path, evidence: Evidence, command: str) -> RecordError:
+    others = evidence.selection.passed_over
+    held = f", though {others} of others, which `{command} leaderboard` shows" if others else ""
+    failed = len(evidence.selection.without_results)
+    failures = f" {failed} of them failed or were skipped." if failed else ""
+    return RecordError(
+        f"{results} holds no finished cell of the paper's experiments{held}.{failures} "
+        f"{first_commands(results, command)}"
+    )
 
 
 @dataclass(frozen=True)
@@ -105,3 +305,69 @@ def _with_code(sentence: str) -> Markup:
 def _printable(value: object) -> object:
     """Make control characters of foreign names visible; what is markup already was made here."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+PAGE = "paper.html"
+TABLES, FIGURES = "tables", "figures"
+
+
+def write_report(report: Report, output: Path) -> list[Path]:
+    """Write the page, tables and figures, replacing those of an earlier report.
+
+    Returns
+    -------
+    list of Path
+        The files, the page first.
+
+    Raises
+    ------
+    CfbenchError
+        If the folder cannot be written.
+    """
+    written = []
+    for name, content in _contents(report):
+        path = output / name
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            raise CfbenchError(
+                f"{path} cannot be written: {error.strerror or error}; name a folder that you may write to with "
+                "--output"
+            ) from error
+        written.append(path)
+    return written
+
+
+def check_output(output: Path) -> None:
+    """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
+
+    Raises
+    ------
+    CfbenchError
+        If it is a file, lies where it cannot be made, or is or lies in a record.
+    """
+    for name in (PAGE, f"{TABLES}/any", f"{FIGURES}/any"):
+        refuse_inside_record(output / name)
+    nearest = output
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        why = f"{nearest} is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        why = f"you may not write to {nearest}"
+    else:
+        return
+    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")
+
+
+def _contents(report: Report) -> Iterator[tuple[str, bytes]]:
+    yield PAGE, render_page(report).encode()
+    for section in report.sections:
+        for item in section.items:
+            if isinstance(item, Figure):
+                yield f"{FIGURES}/{item.name}.svg", item.svg.encode()
+                yield f"{FIGURES}/{item.name}.png", item.png
+                yield f"{FIGURES}/{item.name}.csv", item.numbers.csv().encode()
+            else:
+                yield f"{TABLES}/{item.name}.md", item.markdown().encode()
+                yield f"{TABLES}/{item.name}.csv", item.csv().encode()

@@ -1,4 +1,4 @@
-"""A table with ours and the paper's number in each cell, as markdown and as CSV."""
+"""The paper's names for data sets, models and searchers, and tables as the report shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,39 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cfbench.leaderboard.safe import markdown_cell, spreadsheet_cell, visible
+from cfbench.study.presets import MODELS as MODEL_NAMES
+from cfbench.study.presets import PAPER_DATASETS, PAPER_OBJECTIVES, PAPER_SEARCHERS
+from cfbench.text import markdown_cell, spreadsheet_cell, visible
+
+SEARCHER = "cogs"
+"""The searcher of the paper's experiments on robustness."""
+
+EXACT = "exact-forest"
+"""The searcher that proves optima on forests."""
+
+DATASETS: Mapping[str, str] = dict(zip(PAPER_DATASETS, ("Cre", "Inc", "Hou", "Pro", "Rec"), strict=True))
+"""The data sets with the paper's abbreviations."""
+
+MODELS: Mapping[str, str] = {name: name.replace("-", " ") for name in MODEL_NAMES}
+
+SEARCHERS: Mapping[str, str] = dict(
+    zip(PAPER_SEARCHERS, ("CoGS", "DiCE-a", "DiCE-b", "GrSp", "LORE", "NeMe"), strict=True)
+)
+
+ROBUSTNESS: Mapping[str, str] = dict(zip(PAPER_OBJECTIVES, ("None", "C", "K", "C and K"), strict=True))
+"""The notions of robustness that a search accounts for, by objective."""
+
+PARTS: Mapping[str, str] = {"c": "C", "k": "K", "ck": "C and K"}
+"""The features that a perturbation concerns."""
+
+DISTRIBUTIONS = ("uniform", "normal")
+
+SAMPLES = (0, 4, 16, 64)
+"""The paper's values of m; 0 is the same search without the term for K."""
+
+TOLERANCES = (1, 5, 10)
+"""For accidental robustness, in percent of a feature's range."""
+
 
 ABSENT = "-"
 """Stands where the record says nothing."""

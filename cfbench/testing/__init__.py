@@ -5,10 +5,10 @@
 """
 
 from cfbench.testing.check import Finding, Report, Result
-from cfbench.testing.metrics.run import check_metric
-from cfbench.testing.models.run import check_model
-from cfbench.testing.objectives.run import check_objective
-from cfbench.testing.searchers.run import check_searcher, parametrize_searchers
+from cfbench.testing.metrics import check_metric
+from cfbench.testing.models import check_model
+from cfbench.testing.objectives import check_objective
+from cfbench.testing.searchers import check_searcher, parametrize_searchers
 
 __all__ = [
     "Finding",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from cfbench.entries import Entry
+from cfbench.registry.entries import Entry
 
 B = TypeVar("B")
 E = TypeVar("E", bound=Entry)

@@ -1,18 +1,256 @@
-"""The generated problems by name: what is special about each, and an answer that is known to be there.
-
-All models are rules in closed form. Factual points lie a little below a cut, so that a local search finds its way, too,
-and most of each space is of the target class, so that chance does.
-"""
+"""Problems that conformance checks run searchers on, with rules whose answers are known."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cfbench.space import Constraint, FeatureSpace, FeatureSpec, Kind
-from cfbench.testing.cases import Case, Lottery, Toll
-from cfbench.testing.rules import Rule
+from cfbench.digests import digest_of
+from cfbench.problem.oracle import Oracle
+from cfbench.problem.problem import Term, TrainingFold
+from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext
+from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A classifier that adds up a score over the features and cuts it into classes.
+
+    The class of a row is the number of cuts that its score exceeds.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    weights : tuple of (float or tuple of float)
+        A numerical feature adds its weight times its position in its interval, from 0 at the lower end to 1 at the
+        upper; a categorical one adds what the tuple holds for its code.
+    cuts : tuple of float
+        Ascending. One cut makes two classes; an infinite one is never exceeded.
+    """
+
+    space: FeatureSpace
+    weights: tuple[float | tuple[float, ...], ...]
+    cuts: tuple[float, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.cuts) + 1
+
+    def score(self, Z: FloatArray) -> FloatArray:
+        """Add up the score of each row, shape (n,)."""
+        total = np.zeros(len(Z))
+        for values, feature, weight in zip(Z.T, self.space.features, self.weights, strict=True):
+            if isinstance(weight, tuple):
+                # A searcher may ask about what is no category; the nearest one answers for it.
+                codes = np.clip(np.rint(values), 0, len(weight) - 1).astype(np.int64)
+                total += np.array(weight)[codes]
+            else:
+                assert feature.kind is Kind.NUMERICAL
+                total += weight * (values - feature.lower) / (feature.upper - feature.lower)
+        return total
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Say the class of each row, shape (n,)."""
+        classes: IntArray = (self.score(Z)[:, np.newaxis] > np.array(self.cuts)).sum(axis=1).astype(np.int64)
+        return classes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return 0.9 for each row's class and share the rest among the others, shape (n, n_classes)."""
+        rest = 0.1 / (self.n_classes - 1)
+        probabilities: FloatArray = np.full((len(Z), self.n_classes), rest)
+        probabilities[np.arange(len(Z)), self.predict(Z)] = 0.9
+        return probabilities
+
+    def fingerprint(self) -> str:
+        """Digest of weights and cuts."""
+        return digest_of([self.space.digest, [str(weight) for weight in self.weights], [str(cut) for cut in self.cuts]])
+
+    def oracle(self) -> Oracle:
+        """The rule answers for itself."""
+        return self
+
+
+class Counted:
+    """An oracle that counts the rows it is asked, by whatever way, and can interrupt a search.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    interrupt : bool
+        Whether the first question ends as if Ctrl-C had been pressed during it.
+
+    Attributes
+    ----------
+    rows : int
+    """
+
+    def __init__(self, oracle: Oracle, *, interrupt: bool = False) -> None:
+        self._inner = oracle
+        self._interrupt = interrupt
+        self.rows = 0
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Answer as the oracle does."""
+        self._count(Z)
+        return self._inner.predict(Z)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Answer as the oracle does."""
+        self._count(Z)
+        return self._inner.predict_proba(Z)
+
+    def _count(self, Z: FloatArray) -> None:
+        self.rows += len(Z)
+        if self._interrupt:
+            raise KeyboardInterrupt
+
+
+N_TRAINING = 60
+"""Rows of a training fold that is made up."""
+
+
+class Toll(Objective):
+    """An objective that makes moving one feature dear, in proportion to how far it moves.
+
+    It asks the model one row a candidate, as objectives of robustness ask many, and makes nothing of the answer.
+
+    Parameters
+    ----------
+    feature : int
+    price : float
+        Of a move across the feature's whole interval.
+    """
+
+    feature: int
+    price: float = 5.0
+
+    def bind(self, context: ObjectiveContext) -> Term:
+        """Return the term ``price * |z_i - x_i| / range_i``."""
+        i = self.feature
+
+        def toll(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+            context.predict(Z)
+            moves: FloatArray = np.abs(Z[:, i] - context.x[i]) / context.space.ranges[i]
+            return self.price * moves
+
+        return toll
+
+    def rows_per_candidate(self) -> int:
+        """One row."""
+        return 1
+
+    def draws_per_candidate(self) -> int:
+        """Return 0: equal candidates have equal values."""
+        return 0
+
+
+class Lottery(Objective):
+    """An objective that is nothing but noise: each value is drawn anew, uniformly, whatever the candidate.
+
+    Its range is some twenty times that of costs, so that the smallest of many values says nothing of its candidate.
+
+    Parameters
+    ----------
+    seed : int
+    highest : float
+    """
+
+    seed: int
+    highest: float = 20.0
+
+    def bind(self, context: ObjectiveContext) -> Term:
+        """Return the term."""
+        draws = np.random.default_rng([self.seed, context.stream])
+
+        def lottery(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+            return self.highest * draws.random(len(Z))
+
+        return lottery
+
+    def draws_per_candidate(self) -> int:
+        """Return 64, as many as the objective `k` takes."""
+        return 64
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One problem to put to a searcher.
+
+    Parameters
+    ----------
+    name : str
+        Unique among the cases; results are kept under it.
+    rule : Rule
+        The model, unless `model` is given; its space is the problem's.
+    x : tuple of float
+    target : int
+    answer : tuple of float or None
+        A counterfactual that is known to be there; None where there is none.
+    constraints, respect_steps : bool
+    max_queries : int or None
+        The query budget; None: the entry's default.
+    objective : Objective or None
+        None: the loss alone.
+    constant : mapping of int to float
+        Features that have one value in all training rows.
+    rows : tuple of (tuple of float)
+        Further training rows.
+    mislabelled : int
+        Training rows that the data put into the target class, whatever the model says.
+    model : FittedModel or None
+        A fitted model that shows its structure, for searchers that need one.
+    """
+
+    name: str
+    rule: Rule
+    x: tuple[float, ...]
+    target: int = 1
+    answer: tuple[float, ...] | None = None
+    constraints: bool = False
+    respect_steps: bool = False
+    max_queries: int | None = None
+    objective: Objective | None = None
+    constant: Mapping[int, float] = field(default_factory=dict)
+    rows: tuple[tuple[float, ...], ...] = ()
+    mislabelled: int = 0
+    model: FittedModel | None = None
+
+    @property
+    def space(self) -> FeatureSpace:
+        """The space that the rule is about."""
+        return self.rule.space
+
+    @property
+    def asked(self) -> FittedModel:
+        """The model that questions go to."""
+        return self.rule if self.model is None else self.model
+
+    def training(self, n: int = N_TRAINING) -> TrainingFold:
+        """Make up a training fold: uniform rows, `rows`, labels by the rule but for the mislabelled ones."""
+        rng = np.random.default_rng(5)
+        columns = [
+            rng.integers(0, feature.n_categories, n).astype(np.float64)
+            if feature.kind is Kind.CATEGORICAL
+            else rng.uniform(feature.lower, feature.upper, n)
+            for feature in self.space.features
+        ]
+        for i, feature in enumerate(self.space.features):
+            if i in self.constant:
+                columns[i] = np.full(n, self.constant[i])
+            elif feature.step is not None:
+                columns[i] = np.round(columns[i] / feature.step) * feature.step
+        X = np.column_stack(columns)
+        if self.rows:
+            X = np.concatenate([X, np.array(self.rows, dtype=np.float64)])
+        y = self.rule.predict(X)
+        y[: self.mislabelled] = self.target
+        for array in (X, y):
+            array.setflags(write=False)
+        return TrainingFold(X, y)
+
 
 Way = Constraint
 

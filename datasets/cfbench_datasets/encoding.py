@@ -1,19 +1,105 @@
-"""Turning a table's cells into numbers, category codes and classes, as its annotation says.
-
-Cells are parsed one by one: Python's ``float`` gives the nearest double (what is written with 17 digits comes back bit
-for bit), and every complaint can name its row.
-"""
+"""From a folder with annotations.toml and data.csv to a data set: cells as numbers, category codes and classes."""
 
 from __future__ import annotations
 
+import csv
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from cfbench import FeatureSpec, FloatArray, IntArray, Kind, UnknownNameError
-from cfbench_datasets.annotation import FILE_NAME, Annotation
-from cfbench_datasets.problems import refuse
-from cfbench_datasets.table import Table
+from cfbench import DataError, Dataset, FeatureSpec, FloatArray, IntArray, Kind, UnknownNameError
+from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, refuse, refuse_device
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, blanks around them stripped.
+
+    Parameters
+    ----------
+    origin : str
+        Where it comes from, for messages.
+    header : tuple of str
+    rows : list of list of str
+        Each as long as the header.
+    lines : tuple of int
+        The line of the file that each row ends on; empty where there is no file.
+    """
+
+    origin: str
+    header: tuple[str, ...]
+    rows: list[list[str]]
+    lines: tuple[int, ...] = ()
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of a column."""
+        place = self.header.index(name)
+        return [row[place] for row in self.rows]
+
+
+def read_csv(path: Path) -> Table:
+    """Read a comma-separated file whose first line names the columns.
+
+    Raises
+    ------
+    DataError
+        Where it is missing, empty, unreadable, has a ragged row, or has a column without a name of its own.
+    """
+    refuse_device(path)
+    lines: list[tuple[int, list[str]]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            lines.extend((reader.line_num, [cell.strip() for cell in row]) for row in reader)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; the data set's table is looked for there") from None
+    except csv.Error as error:
+        begins = lines[-1][0] + 1 if lines else 1
+        raise DataError(
+            f"{path} cannot be read from line {begins} on, where a row begins: {error}. A cell that begins with a "
+            "double quote needs one at its end, and a quote inside of it is written twice"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}. It must be comma-separated text in UTF-8") from error
+    filled = [(line, row) for line, row in lines if row not in ([], [""])]
+    if not filled:
+        raise DataError(f"{path} is empty; it needs a line with the columns' names and a line for every case")
+    header = filled[0][1]
+    body = filled[1:]
+    problems = _header_problems(header)
+    problems += [
+        f"line {line} has {len(row)} cells, the header has {len(header)}; every row needs one cell a column "
+        "(a comma inside a cell needs double quotes around the cell)"
+        for line, row in body
+        if len(row) != len(header)
+    ]
+    if not body:
+        problems.append("it has a header and no row; add a line for every case")
+    if problems:
+        raise refuse(str(path), problems)
+    return Table(str(path), tuple(header), [row for _, row in body], tuple(line for line, _ in body))
+
+
+def _header_problems(header: Sequence[str]) -> list[str]:
+    for separator in ";\t|":
+        if len(header) == 1 and separator in header[0]:
+            return [f"its columns seem to be separated by {separator!r}; write it with commas"]
+    problems = [
+        f"column {place + 1} has no name; name it, or leave it out (pandas writes its index so: "
+        "use to_csv(..., index=False))"
+        for place, name in enumerate(header)
+        if not name
+    ]
+    problems += [
+        f"column {name!r} occurs {header.count(name)} times; every column needs a name of its own"
+        for name in dict.fromkeys(header)
+        if name and header.count(name) > 1
+    ]
+    return problems
+
 
 FEWEST_ROWS_A_CLASS = 5
 """Every class needs a row in each of the five folds that the models are trained and tested on."""
@@ -155,3 +241,53 @@ def _class_problems(y: IntArray, annotation: Annotation) -> list[str]:
         for value, count in zip(annotation.classes, counts, strict=True)
         if count < FEWEST_ROWS_A_CLASS
     ]
+
+
+TABLE_NAME = "data.csv"
+
+
+def load_folder(folder: Path, name: str) -> Dataset:
+    """Load the data set of a folder.
+
+    Raises
+    ------
+    DataError
+        With everything that is wrong with its files, see docs/add-a-dataset.md.
+    """
+    if not folder.is_dir():
+        raise DataError(
+            f"{folder} is not a folder; a data set is one that holds {FILE_NAME} and {TABLE_NAME}. Correct the path"
+        )
+    annotation = read_annotation(folder / FILE_NAME)
+    return make_dataset(name, annotation, read_csv(folder / TABLE_NAME))
+
+
+def make_dataset(name: str, annotation: Annotation, table: Table) -> Dataset:
+    """Make a data set of an annotation and of a table that came from anywhere."""
+    X, y = encode(table, annotation)
+    return Dataset(
+        name=name,
+        X=X,
+        y=y,
+        space=annotation.space,
+        target=annotation.target,
+        class_labels=annotation.meanings,
+        user=annotation.user,
+    )
+
+
+def read_card(folder: Path) -> str:
+    """Return the text of the folder's CARD.md, or nothing where it has none.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read as text.
+    """
+    card = folder / "CARD.md"
+    try:
+        return card.read_text(encoding="utf-8") if card.is_file() else ""
+    except UnicodeDecodeError as error:
+        raise DataError(f"{card}: byte {error.start} is not UTF-8 text; save the card as UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{card} cannot be read: {error.strerror or error}; make it readable, or remove it") from None

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from cfbench import DataError, DataSource, UnavailableError, digest_of
-from cfbench_datasets.table import Table, read_csv
+from cfbench_datasets.encoding import Table, read_csv
 
 TABLE_NAME = "garments_worker_productivity.csv"
 URL = "https://archive.ics.uci.edu/static/public/597/productivity+prediction+of+garment+employees.zip"

@@ -1,4 +1,4 @@
-"""The data sets' plugin: the six that come with cfbench, and every folder that the user named."""
+"""What this package registers: the data sets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from functools import partial
 from pathlib import Path
 
 from cfbench import Dataset, DatasetEntry, DataSource, hookimpl
+from cfbench_datasets.encoding import Table
+
+
+def wine_table() -> Table:
+    """Return scikit-learn's table in the form of a data.csv, every value to its last bit."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine()
+    return Table(
+        origin="sklearn.datasets.load_wine()",
+        header=(*wine.feature_names, "cultivar"),
+        rows=[
+            [*(repr(float(value)) for value in row), str(label)]
+            for row, label in zip(wine.data, wine.target, strict=True)
+        ],
+    )
+
 
 _HERE = Path(__file__).parent
 
@@ -61,14 +78,14 @@ def _shipped(name: str, source: DataSource) -> Dataset:
 
 
 def _of_folder(folder: Path, name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
-    from cfbench_datasets.folder import load_folder
+    from cfbench_datasets.encoding import load_folder
 
     return load_folder(folder, name)
 
 
 def _productivity(name: str, source: DataSource) -> Dataset:
     from cfbench_datasets.annotation import FILE_NAME, read_annotation
-    from cfbench_datasets.folder import make_dataset
+    from cfbench_datasets.encoding import make_dataset
     from cfbench_datasets.garments import garments_table
 
     return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), garments_table(source))
@@ -76,13 +93,12 @@ def _productivity(name: str, source: DataSource) -> Dataset:
 
 def _wine(name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
     from cfbench_datasets.annotation import FILE_NAME, read_annotation
-    from cfbench_datasets.folder import make_dataset
-    from cfbench_datasets.sklearn_wine import wine_table
+    from cfbench_datasets.encoding import make_dataset
 
     return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), wine_table())
 
 
 def _card(folder: Path) -> str:
-    from cfbench_datasets.folder import read_card
+    from cfbench_datasets.encoding import read_card
 
     return read_card(folder)

@@ -16,19 +16,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from cfbench.errors import CfbenchError
-from cfbench.harness.sources import data_source, load_dataset
-from cfbench.harness.store.record import Record
-from cfbench.registry import build_registry
-from cfbench.report.bootstrap import Estimate, estimate
-from cfbench.report.canvas import BLUE, INK, ORANGE, absent, draw
-from cfbench.report.claims import Claim, interval_text
-from cfbench.report.cost_boxes import relative_cost_table
+from cfbench.record.record import Record
+from cfbench.registry.registry import build_registry
+from cfbench.report.charts import BLUE, INK, ORANGE, absent, draw
+from cfbench.report.claims import Claim, Estimate, claims, estimate, interval_text, published_accidents
+from cfbench.report.cost_tables import relative_cost_table
 from cfbench.report.evidence import Evidence, gather
-from cfbench.report.gap_table import gap_table
-from cfbench.report.names import DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS
-from cfbench.report.paper_claims import claims, published_accidents
-from cfbench.report.tables import ABSENT, Table, decimal
-from cfbench.space import FloatArray
+from cfbench.report.gaps import gap_table
+from cfbench.report.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS, Table, decimal
+from cfbench.space.space import FloatArray
+from cfbench.study.sources import data_source, load_dataset
 
 DOCS = Path(__file__).parents[1]
 GOAL_TEXT = {True: "reached", False: "not reached"}

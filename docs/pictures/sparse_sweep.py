@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
-from cfbench.oracle import Meter
-from cfbench_searchers.sparse_sweep.inquiry import Inquiry
-from cfbench_searchers.sparse_sweep.order import Plan, steps
-from cfbench_searchers.sparse_sweep.sweep import sweep
-from cfbench_searchers.sparse_sweep.terrain import Terrain
+from cfbench.problem.oracle import Meter
+from cfbench_searchers.sparse_sweep.inquiry import Inquiry, Terrain
+from cfbench_searchers.sparse_sweep.searcher import Plan, steps
+from cfbench_searchers.sparse_sweep.sweeps import sweep
 
 X = np.array([0.12, 0.2])
 SIDE, EDGE, LEGEND = 420, 40, 330

@@ -1,4 +1,4 @@
-"""The results of a cell as arrays, and values for them alone."""
+"""What metrics work with: the results of a cell as arrays, random streams, and training rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray
+from cfbench import CellContext, FloatArray, IntArray, digest_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,3 +50,18 @@ class Found:
         spread = np.full(len(searches), np.nan)
         spread[self.rows] = values
         return pd.Series(spread, index=searches.index)
+
+
+_BITS = 0xFFFF_FFFF_FFFF_FFFF
+
+
+def stream_of(purpose: str, context: CellContext, row_id: int) -> int:
+    """Return the key, 64 bits, of a factual point's stream: it hangs on the study's seed, the data set and the row."""
+    return int(digest_of(["metric", purpose, context.seed, context.dataset.name, row_id]), 16) & _BITS
+
+
+def target_rows(context: CellContext) -> FloatArray:
+    """Return the training rows that the data label with the target class, shape (n, d)."""
+    dataset = context.dataset
+    rows: FloatArray = dataset.X[context.train[dataset.y[context.train] == dataset.target]]
+    return rows

@@ -8,8 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import CellContext, CounterfactualMetric, KNeighbours
-from cfbench_metrics.found import Found
-from cfbench_metrics.streams import stream_of
+from cfbench_metrics.found import Found, stream_of
 
 if TYPE_CHECKING:
     import pandas as pd

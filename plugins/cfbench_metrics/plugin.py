@@ -6,13 +6,9 @@ from collections.abc import Iterable
 
 from cfbench import Direction, MetricEntry, hookimpl
 from cfbench_metrics import robustness
-from cfbench_metrics.judged import L0, Cost, Gower, Loss
-from cfbench_metrics.optimality_gap import OptimalityGap
-from cfbench_metrics.relative_loss import RelativeLoss
+from cfbench_metrics.judged import L0, Cost, Gower, Loss, Queries, Seconds, Success, Validity
+from cfbench_metrics.optimality import OptimalityGap, RelativeLoss
 from cfbench_metrics.sparsity import Sparsity
-from cfbench_metrics.spent import Queries, Seconds
-from cfbench_metrics.success import Success
-from cfbench_metrics.validity import Validity
 
 FOUND = "searches that found a counterfactual"
 ALL = "searches"

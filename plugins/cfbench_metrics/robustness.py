@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 from cfbench import Direction, MetricEntry
 from cfbench_metrics.accidental_robustness import AccidentalRobustness
-from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
-from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
-from cfbench_metrics.fixability import Fixability, Unfixable
-from cfbench_metrics.invalidity import Invalidity
-from cfbench_metrics.k_certified import KCertified
-from cfbench_metrics.k_probability import KProbability
+from cfbench_metrics.aftermath import ActualCost, AdditionalCost, Fixability, Invalidity, Unfixable
+from cfbench_metrics.k_certified import KCertified, KProbability
 from cfbench_metrics.k_robustness import KRobustness
-from cfbench_metrics.knn_distance import KnnDistance
-from cfbench_metrics.lof_inlier import LofInlier
-from cfbench_metrics.published_cost import PublishedRelativeCost
-from cfbench_metrics.redundancy import Redundancy
-from cfbench_metrics.relative_cost import RawRelativeCost, RelativeCost
+from cfbench_metrics.plausibility import KnnDistance, LofInlier
+from cfbench_metrics.relative_cost import (
+    CostOfRobustness,
+    PublishedRelativeCost,
+    RawRelativeCost,
+    RelativeCost,
+    TimeOfRobustness,
+)
+from cfbench_metrics.sparsity import Redundancy
 
 FOUND = "searches that found a counterfactual"
 CONSTRAINED = f"{FOUND}, constraints on"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cfbench import ModelEntry, hookimpl
-from cfbench_models.neural_network import NeuralNetwork
-from cfbench_models.random_forest import RandomForest
+from cfbench_models.forest.family import RandomForest
+from cfbench_models.network.family import NeuralNetwork
 
 TUNED = Path(__file__).with_name("tuned.json")
 """Tuned hyper-parameters of the shipped data sets' folds; `cfbench tune` makes it."""

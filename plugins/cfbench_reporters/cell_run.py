@@ -1,21 +1,4 @@
-"""What a finished cell looks like as an MLflow run: its name, parameters, tags and metrics.
-
-Metrics of a run, each with its denominator:
-
-=====================  ===========================================================================
-searches, points       searches of the cell, and points that they were asked for
-found, points_found    searches that found a counterfactual, and points that have one
-success_rate           found / searches
-point_success_rate     points_found / points
-failures               searches that timed out, crashed or answered with no counterfactual
-loss_mean, loss_median base loss of the points' results, over points_found
-seconds                wall seconds a search, over searches
-queries                rows that the searcher asked a search, over searches
-robustness_queries     rows that the objective asked a search, over searches
-mean/METRIC            mean of a measured metric, over the searches that have a value
-anytime_loss           stepped by rows asked: median over searches of the best loss so far
-=====================  ===========================================================================
-"""
+"""The anytime curve of a cell: the best loss so far against the rows asked."""
 
 from __future__ import annotations
 
@@ -26,13 +9,99 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cfbench import CellFinished, CellInfo, __version__, digest_of
-from cfbench_reporters.cell_note import cell_note
-from cfbench_reporters.curve import AnytimeCurve, anytime_curve
-from cfbench_reporters.tally import FAILURES
+import numpy as np
+
+from cfbench import CellFinished, CellInfo, FloatArray, IntArray, __version__, command_again, digest_of
+from cfbench_reporters.tally import FAILURES, described, printable, several
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_STEPS = 100
+"""MLflow draws and stores every step of every run."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnytimeCurve:
+    """The median over a cell's searches of the best loss so far.
+
+    Decision: a search that has found nothing yet counts as infinitely far, so that giving up on hard points gains
+    nothing. The curve starts where more than half of the searches have found something; it is empty where that never
+    happens.
+
+    Parameters
+    ----------
+    queries : IntArray
+        Rows asked by the searcher, ascending, at most ``MOST_STEPS``.
+    losses : FloatArray
+        The median at each of them; never rises.
+    searches : int
+        What the median is over.
+    """
+
+    queries: IntArray
+    losses: FloatArray
+    searches: int
+
+
+def anytime_curve(searches: pd.DataFrame) -> AnytimeCurve:
+    """Return the curve of a cell's searches."""
+    progress = [np.array(pairs, dtype=np.float64).reshape(-1, 2) for pairs in searches["anytime"]]
+    steps = _steps(np.unique(np.concatenate([pairs[:, 0] for pairs in progress] or [np.empty(0)])))
+    best = np.full((len(progress), len(steps)), np.inf)
+    for row, pairs in zip(best, progress, strict=True):
+        known = np.searchsorted(pairs[:, 0], steps, side="right")
+        so_far = np.minimum.accumulate(pairs[:, 1])
+        row[known > 0] = so_far[known[known > 0] - 1]
+    if not progress:
+        return AnytimeCurve(steps.astype(np.int64), steps, 0)
+    medians = np.median(best, axis=0)
+    there = np.isfinite(medians)
+    return AnytimeCurve(steps[there].astype(np.int64), medians[there], len(progress))
+
+
+def _steps(queries: FloatArray) -> FloatArray:
+    """Thin out evenly on a logarithmic axis, the first and the last kept: most is gained early."""
+    if len(queries) <= MOST_STEPS:
+        return queries
+    wanted = np.geomspace(max(queries[0], 1.0), queries[-1], MOST_STEPS)
+    kept = np.unique(np.searchsorted(queries, wanted).clip(max=len(queries) - 1))
+    kept[0], kept[-1] = 0, len(queries) - 1
+    thinned: FloatArray = queries[kept]
+    return thinned
+
+
+def cell_note(event: CellFinished) -> str:
+    """Describe a finished cell, in Markdown."""
+    assert event.searches is not None
+    searches = event.searches
+    points, found = searches["point"].nunique(), int(searches["loss"].notna().sum())
+    repetitions = int(searches["repetition"].max()) + 1
+    command = command_again(
+        [event.cell], event.content, points=int(searches["point"].max()) + 1, repetitions=repetitions
+    )
+    of_fold = f" of {event.eligible:,} in the fold" if event.eligible else ""
+    return "\n".join(
+        [
+            f"{_plain(described(event.cell))}: {several(len(searches), 'search', 'searches')} on "
+            f"{several(points, 'point', 'points')}{of_fold}, {found:,} found.",
+            "",
+            "To run it again:",
+            "",
+            "```sh",
+            _plain(command),
+            "```",
+            "",
+            "`searches.parquet` holds every search, `measures.parquet` what metrics say about them; the metric "
+            "`anytime_loss` is the median best loss so far, its step the rows asked.",
+        ]
+    )
+
+
+def _plain(text: str) -> str:
+    """Keep what could end a block of code, or steer a reader's terminal, out of a note."""
+    return printable(text).replace("`", "'")
+
 
 CELL_TAG = "cfbench.cell"
 """Tag that finds a cell's run; its value is the cell's key."""

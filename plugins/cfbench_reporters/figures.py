@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfbench_reporters.curve import AnytimeCurve
+from cfbench_reporters.cell_run import AnytimeCurve
 
 if TYPE_CHECKING:
     import pandas as pd

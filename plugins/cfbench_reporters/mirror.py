@@ -14,9 +14,7 @@ from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.store import open_client, talking_to
-from cfbench_reporters.summary import summary_runs
-from cfbench_reporters.summary_experiment import write_summary
-from cfbench_reporters.views import cell_table, view_tag
+from cfbench_reporters.summary import cell_table, summary_runs, view_tag, write_summary
 
 ARTIFACTS_FOLDER = "mlflow-artifacts"
 """Folder for the artifacts of a local store, beside its file."""

@@ -1,12 +1,100 @@
-"""What a run's events add up to, for whoever shows it."""
+"""What a run's events add up to: counts, progress, and the time that is left."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from cfbench import CellFinished, CellInfo, CellStarted, RunStarted, SearchFinished, Status
-from cfbench_reporters.estimate import Estimate
+
+
+class Estimate:
+    """Follows a run's events.
+
+    The time left is that of the searches to come, spread over the workers, and that of what is no search: fitting
+    models, starting processes, measuring. A cell that has not started yet is expected to cost as much of the latter as
+    those that have, and a search as much as the searches of its cell on average, or of its searcher, or of all, where
+    there are none nearer.
+
+    Parameters
+    ----------
+    started : RunStarted
+    now : float
+        Seconds, from any fixed moment.
+    """
+
+    def __init__(self, started: RunStarted, now: float) -> None:
+        self._began = now
+        self._workers = max(1, started.workers)
+        self._unseen = Counter(cell.searcher for cell in started.cells)
+        self._n_unseen = max(0, len(started.cells) - started.cells_done)
+        # Cells that the record holds send no events, and the plan's bound is for all cells together.
+        self._left_unseen = max(0, started.searches - started.searches_done)
+        self._left: dict[str, int] = {}
+        # By key of an active cell, by searcher, and of all (the empty name).
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._searches: Counter[str] = Counter()
+        self._active: dict[str, str] = {}  # searchers by cell key
+        self._n_seen = 0
+        self.done = started.searches_done
+        """Searches in the record."""
+
+    @property
+    def total(self) -> int:
+        """Searches of the plan: exact for cells that have started, an upper bound for the others."""
+        return self.done + self._left_unseen + sum(self._left.values())
+
+    def cell_started(self, event: CellStarted) -> None:
+        """Replace the bound on the cell's searches by their number."""
+        self._see(event.cell)
+        self._left[event.cell.key] = event.searches - event.searches_done
+
+    def search_finished(self, event: SearchFinished) -> None:
+        """Count a search."""
+        key = event.cell.key
+        self.done += 1
+        self._left[key] = max(0, self._left.get(key, 0) - 1)
+        for group in (key, event.cell.searcher, ""):
+            self._seconds[group] += event.wall_seconds
+            self._searches[group] += 1
+
+    def cell_finished(self, event: CellFinished) -> None:
+        """Give up what is left of a failed cell."""
+        self._see(event.cell)
+        for by_key in (self._left, self._active, self._seconds, self._searches):
+            by_key.pop(event.cell.key, None)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Return the expected seconds until the run ends; None before there is anything to go by."""
+        if self._searches[""] == 0:
+            return None
+        # Copies, since a live display asks from a thread of its own.
+        cells, unseen, active = list(self._left.items()), list(self._unseen.items()), dict(self._active)
+        left = sum(count * self._mean(key, active.get(key, "")) for key, count in cells)
+        if self._n_unseen:
+            # One look a searcher, however many cells wait: this is asked for after every cell.
+            together = sum(count * self._mean(searcher) for searcher, count in unseen)
+            left += self._left_unseen * together / max(1, sum(count for _, count in unseen))
+        beside = max(0.0, now - self._began - self._seconds[""] / self._workers)
+        return left / self._workers + self._n_unseen * beside / max(1, self._n_seen)
+
+    def _mean(self, *groups: str) -> float:
+        """Return a search's mean seconds in the first of the groups that has searched, or in all."""
+        for group in (*groups, ""):
+            searches, seconds = self._searches.get(group, 0), self._seconds.get(group, 0.0)
+            if searches:
+                return seconds / searches
+        return 0.0
+
+    def _see(self, cell: CellInfo) -> None:
+        if cell.key in self._active:
+            return
+        self._active[cell.key] = cell.searcher
+        self._n_seen += 1
+        self._unseen[cell.searcher] -= 1
+        if self._n_unseen:
+            self._left_unseen -= round(self._left_unseen / self._n_unseen)
+            self._n_unseen -= 1
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The compiled forms of CoGS's operators, with the bits of those in :mod:`cfbench_searchers.variation`."""
+"""The compiled forms of CoGS's operators, with the bits of those in :mod:`cfbench_searchers.cogs`."""
 
 from __future__ import annotations
 

@@ -13,17 +13,16 @@ import pytest
 
 import cfbench
 from cfbench.analysis.board import Board, make_board
-from cfbench.analysis.selection import Selection
+from cfbench.analysis.groups import Selection
 from cfbench.analysis.standings import State
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.summary import CellSummary
-from cfbench.leaderboard.numbers import share
-from cfbench.leaderboard.opened import leaderboard_of
-from cfbench.leaderboard.page.columns import PAGE_COLUMNS
-from cfbench.leaderboard.page.render import render_page
-from cfbench.leaderboard.shown import Leaderboard
-from cfbench.leaderboard.standing_columns import columns_of
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.board.board import Leaderboard, leaderboard_of
+from cfbench.board.columns import columns_of
+from cfbench.board.page.columns import PAGE_COLUMNS
+from cfbench.board.page.render import render_page
+from cfbench.board.text import share
+from cfbench.record.record import Record
+from cfbench.record.summary import CellSummary
+from cfbench.registry.registry import RegistryOptions, build_registry
 from tests.browser.chromium import Page, open_page
 
 pytestmark = pytest.mark.browser

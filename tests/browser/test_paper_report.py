@@ -12,15 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cfbench.report.accident_table import accident_table
-from cfbench.report.claims import claims_table, local_claims_table
-from cfbench.report.cost_boxes import relative_cost
+from cfbench.report.charts import fixability
+from cfbench.report.claims import claims, claims_table, local_claims_table
+from cfbench.report.cost_tables import accident_table, relative_cost
 from cfbench.report.evidence import COMPARED, MEASURED
 from cfbench.report.gaps import Gaps
-from cfbench.report.heat_maps import fixability
-from cfbench.report.page import render_page
-from cfbench.report.paper_claims import claims
-from cfbench.report.paper_report import Report, Section
+from cfbench.report.page import Report, Section, render_page
 
 pytestmark = pytest.mark.browser
 

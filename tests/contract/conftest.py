@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cfbench.loading import import_file
+from cfbench.registry.discovery import import_file
 
 if TYPE_CHECKING:
     from tests.contract.wrong.honest import Wrong

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
-from cfbench.harness.variants import resolve_variant
-from cfbench.registry import build_registry
+from cfbench.registry.registry import build_registry
+from cfbench.study.variants import resolve_variant
 
 REGISTRY = build_registry()
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cfbench.entries import ModelEntry
+from cfbench.registry.entries import ModelEntry
 from cfbench.testing.check import Result
-from cfbench.testing.models.run import check_model
-from cfbench_models import forest_oracle
+from cfbench.testing.models import check_model
+from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.plugin import cfbench_register_models
 
 MODELS = {entry.name: entry for entry in cfbench_register_models()}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cfbench.entries import MetricEntry, ObjectiveEntry
-from cfbench.testing.metrics.run import check_metric
-from cfbench.testing.objectives.run import check_objective
+from cfbench.registry.entries import MetricEntry, ObjectiveEntry
+from cfbench.testing.metrics import check_metric
+from cfbench.testing.objectives import check_objective
 from cfbench_metrics.plugin import cfbench_register_metrics
 from cfbench_objectives.plugin import cfbench_register_objectives
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfbench.discovery import OUR_DISTRIBUTION
-from cfbench.entries import SearcherEntry
-from cfbench.registry import build_registry
+from cfbench.registry.discovery import OUR_DISTRIBUTION
+from cfbench.registry.entries import SearcherEntry
+from cfbench.registry.registry import build_registry
 from cfbench.testing import parametrize_searchers
 
 OURS: list[SearcherEntry] = [

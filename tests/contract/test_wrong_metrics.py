@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.entries import MetricEntry
-from cfbench.metric_contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
-from cfbench.space import FeatureSpace
-from cfbench.testing.metrics.run import METRIC_CHECKS, check_metric
+from cfbench.registry.contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
+from cfbench.registry.entries import MetricEntry
+from cfbench.space.space import FeatureSpace
+from cfbench.testing.metrics import METRIC_CHECKS, check_metric
 
 Metric = type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison]
 DRAWS = np.random.default_rng(1)

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cfbench.contracts import ModelFamily
-from cfbench.entries import ModelEntry
 from cfbench.errors import UnavailableError, UnknownNameError
-from cfbench.oracle import Oracle
-from cfbench.perturbations import KNeighbours
-from cfbench.space import FeatureSpace, FloatArray, IntArray
+from cfbench.problem.oracle import Oracle
+from cfbench.registry.contracts import ModelFamily
+from cfbench.registry.entries import ModelEntry
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.testing.check import Result
-from cfbench.testing.models.run import MODEL_CHECKS, check_model
+from cfbench.testing.models import MODEL_CHECKS, check_model
 
 
 class Nearest:

@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from cfbench.contracts import Objective, ObjectiveContext
-from cfbench.entries import ObjectiveEntry
 from cfbench.errors import UnknownNameError
-from cfbench.perturbations import KNeighbours
-from cfbench.problem import Term
-from cfbench.space import FeatureSpace, FloatArray, IntArray
-from cfbench.testing.objectives.run import OBJECTIVE_CHECKS, check_objective
+from cfbench.problem.problem import Term
+from cfbench.registry.contracts import Objective, ObjectiveContext
+from cfbench.registry.entries import ObjectiveEntry
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+from cfbench.testing.objectives import OBJECTIVE_CHECKS, check_objective
 
 
 class Distance(Objective):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfbench.entries import Handles, SearcherEntry
-from cfbench.loading import import_file
+from cfbench.registry.discovery import import_file
+from cfbench.registry.entries import Handles, SearcherEntry
 from cfbench.testing import Result, check_searcher
-from cfbench.testing.searchers.table import SEARCHER_CHECKS
+from cfbench.testing.searchers import SEARCHER_CHECKS
 
 if TYPE_CHECKING:
     from tests.contract.wrong.honest import Wrong

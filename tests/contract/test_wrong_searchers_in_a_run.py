@@ -13,15 +13,15 @@ import pandas as pd
 import pytest
 
 from cfbench import Constraint, Dataset, DatasetEntry, DataSource, FeatureSpace, hookimpl, load_record
-from cfbench.harness.executors import Executor, ProcessExecutor, SerialExecutor
-from cfbench.harness.plan import make_plan
-from cfbench.harness.run_report import RunReport
-from cfbench.harness.runner import Run
-from cfbench.harness.store.record import Record
-from cfbench.harness.study import Study
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.loading import import_file
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.record.record import Record
+from cfbench.registry.discovery import import_file
+from cfbench.registry.registry import RegistryOptions, build_registry
+from cfbench.running.executors.local import Executor, ProcessExecutor, SerialExecutor
+from cfbench.running.progress import RunReport
+from cfbench.running.runner import Run
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import make_plan
+from cfbench.study.study import Study
 
 if TYPE_CHECKING:
     from tests.contract.wrong.honest import Wrong

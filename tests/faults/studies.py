@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cfbench.harness.store.cells import Cells
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.record_digest import record_digest
-from cfbench.harness.store.schema import TIME_COLUMNS
-from cfbench.harness.store.tables import rows_of
+from cfbench.record.cells import Cells
+from cfbench.record.record import Record
+from cfbench.record.record_digest import record_digest
+from cfbench.record.schema import TIME_COLUMNS
+from cfbench.record.tables import rows_of
 from tests.faults.commands import Command, WarmStart
 
 HERE = Path(__file__).parent

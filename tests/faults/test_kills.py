@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cfbench import load_record
-from cfbench.harness.store.record import Record
+from cfbench.record.record import Record
 
 if TYPE_CHECKING:
     from tests.faults.commands import Command

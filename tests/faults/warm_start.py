@@ -20,9 +20,9 @@ LOADED = (
     "pebble",
     "cfbench.cli.leaderboard",
     "cfbench.cli.run",
-    "cfbench.harness.session",
-    "cfbench.harness.store.tables",
-    "cfbench.leaderboard.terminal",
+    "cfbench.running.session",
+    "cfbench.record.tables",
+    "cfbench.board.text",
     "cfbench_reporters.console",
     "cfbench_reporters.tracking",
 )

@@ -16,21 +16,21 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from cfbench import CfbenchError, load_record
-from cfbench.contracts import DataSource
+from cfbench.board.board import open_leaderboard
 from cfbench.digests import DIGEST_BYTES
-from cfbench.harness.executors import SerialExecutor
-from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.runner import Run
-from cfbench.harness.store.lines import encode_line, scan
-from cfbench.harness.store.machines import add_machines, read_machines
-from cfbench.harness.store.packed import pack_record
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.tables import encode_measures
-from cfbench.harness.study import Study
-from cfbench.harness.tracking import remember_tracking, remembered_tracking
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.leaderboard.opened import open_leaderboard
-from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.record.lines import encode_line, scan
+from cfbench.record.machines import add_machines, read_machines
+from cfbench.record.packed import pack_record
+from cfbench.record.record import Record
+from cfbench.record.tables import encode_measures
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.running.executors.local import SerialExecutor
+from cfbench.running.runner import Run
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import Plan, make_plan
+from cfbench.study.study import Study
+from cfbench.tracking.addresses import remember_tracking, remembered_tracking
 
 TOYS = Path(__file__).parents[1] / "toys" / "toy_plugin.py"
 Files = dict[str, bytes]

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cfbench.contracts import DataSource
-from cfbench.harness.caches import CACHE_VARIABLE
-from cfbench.loading import import_file
+from cfbench.caches import CACHE_VARIABLE
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.discovery import import_file
 
 if TYPE_CHECKING:
     from tests.fuzz import records, texts

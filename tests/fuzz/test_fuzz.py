@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cfbench.harness.caches import CACHE_VARIABLE
-from cfbench.loading import import_file
+from cfbench.caches import CACHE_VARIABLE
+from cfbench.registry.discovery import import_file
 
 if TYPE_CHECKING:
     from tests.fuzz import targets

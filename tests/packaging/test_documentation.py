@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cfbench.cli import COMMANDS
-from cfbench.contracts import DataSource
-from cfbench.harness.plan import make_plan
-from cfbench.harness.study import make_study
-from cfbench.registry import build_registry
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import build_registry
+from cfbench.study.plan import make_plan
+from cfbench.study.study import make_study
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

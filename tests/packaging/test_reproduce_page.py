@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from cfbench.contracts import DataSource
-from cfbench.harness.measure import cell_metrics
-from cfbench.harness.plan import make_plan
-from cfbench.harness.presets import PAPER_METRICS, PAPER_OBJECTIVES, PAPER_SAMPLES
-from cfbench.harness.study import read_study
-from cfbench.harness.variants import resolve_variant
-from cfbench.registry import build_registry
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import build_registry
 from cfbench.report.evidence import needed_metrics
+from cfbench.running.measure import cell_metrics
+from cfbench.study.plan import make_plan
+from cfbench.study.presets import PAPER_METRICS, PAPER_OBJECTIVES, PAPER_SAMPLES
+from cfbench.study.study import read_study
+from cfbench.study.variants import resolve_variant
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce-the-paper.md").read_text(encoding="utf-8")

@@ -12,17 +12,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cfbench.cli.mlflow_server import HOST
-from cfbench.events import CellInfo
-from cfbench.harness.store import tables
-from cfbench.harness.store.schema import SEARCH_SCHEMA
+from cfbench.cli.ui import HOST
+from cfbench.record import tables
+from cfbench.record.schema import SEARCH_SCHEMA
+from cfbench.registry.events import CellInfo
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for root in ("cfbench", "plugins", "datasets") for path in sorted((ROOT / root).rglob("*.py"))]
 
 UNPICKLE = {
-    "cfbench/harness/caches.py": "fitted models of the user's own cache",
-    "cfbench/harness/worker.py": "what the main process of a Dask run has packed",
+    "cfbench/caches.py": "fitted models of the user's own cache",
+    "cfbench/running/worker.py": "what the main process of a Dask run has packed",
 }
 """The only files that may load a pickle; `cfbench.testing` unpickles what it has pickled itself."""
 
@@ -110,7 +110,7 @@ def test_a_pickle_hidden_in_a_records_table_is_not_unpickled(tmp_path: Path) -> 
 @pytest.mark.parametrize("key", ["../../outside", "/etc/passwd", "a" * 31 + "/", "A" * 32, "", "a" * 32 + "\n"])
 def test_no_key_leads_out_of_the_record(key: str) -> None:
     from cfbench.errors import RecordError
-    from cfbench.harness.store.layout import checked_key
+    from cfbench.record.layout import checked_key
 
     with pytest.raises(RecordError, match="is no cell's key"):
         checked_key(key)

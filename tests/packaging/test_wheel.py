@@ -86,7 +86,7 @@ def test_the_wheel_works_without_the_repository(wheel: zipfile.ZipFile, tmp_path
         f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
         "import cfbench, cfbench_datasets\n"
         f"assert all(one.__file__.startswith({str(tmp_path)!r}) for one in (cfbench, cfbench_datasets))\n"
-        "from cfbench.registry import build_registry\n"
+        "from cfbench.registry.registry import build_registry\n"
         "registry = build_registry()\n"
         "assert not registry.problems, registry.problems\n"
         "assert registry.dataset('credit').distribution == 'counterfactual-bench'\n"

@@ -17,7 +17,7 @@ from cfbench import (
     Kind,
     NumericalPerturbation,
 )
-from cfbench_models.random_forest import ForestModel, RandomForest
+from cfbench_models.forest.family import ForestModel, RandomForest
 
 LETTERS = ("a", "b", "c", "d")
 

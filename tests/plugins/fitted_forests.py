@@ -15,7 +15,7 @@ from cfbench import (
     Kind,
     NumericalPerturbation,
 )
-from cfbench_models.random_forest import ForestModel, RandomForest
+from cfbench_models.forest.family import ForestModel, RandomForest
 
 SPACE = FeatureSpace(
     (

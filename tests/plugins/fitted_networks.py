@@ -18,7 +18,7 @@ from cfbench import (
     Kind,
     NumericalPerturbation,
 )
-from cfbench_models.neural_network import NetworkModel, NeuralNetwork
+from cfbench_models.network.family import NetworkModel, NeuralNetwork
 
 JOBS = ("none", "clerk", "nurse", "judge")
 SPACE = FeatureSpace(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cfbench import CellInfo
-from cfbench.harness.store.frames import search_frame
+from cfbench.record.frames import search_frame
 from cfbench_reporters.cell_run import cell_run, mlflow_name
 from cfbench_reporters.search_table import search_table
 from tests.plugins.tracked import FinishedCell

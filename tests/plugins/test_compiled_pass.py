@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
-from cfbench_models import network_oracle
-from cfbench_models.compilation import compiled_network
-from cfbench_models.compiled_pass import MANY_DIFFERENCES, CompiledPass
-from cfbench_models.forward_pass import ForwardPass
-from cfbench_models.network_oracle import NetworkOracle
-from cfbench_models.neural_network import NetworkModel, NeuralNetwork
-from cfbench_models.rehearsal_of_networks import rehearse
+from cfbench_models.network import oracle as network_oracle
+from cfbench_models.network.family import NetworkModel, NeuralNetwork
+from cfbench_models.network.inputs import ForwardPass
+from cfbench_models.network.oracle import MANY_DIFFERENCES, CompiledPass, NetworkOracle
+from cfbench_models.network.rehearsal import rehearse
+from cfbench_models.shared.compilation import compiled_network
 
 SPACE = FeatureSpace(
     (
@@ -118,7 +117,7 @@ def test_rows_without_likeness_are_answered_by_a_matrix_product(monkeypatch: pyt
     Z = rows(300, seed=6)
     asked = kernels().classes_of_rows(compiled._tables, Z, 1.0)
     assert not asked[0]
-    monkeypatch.setattr("cfbench_models.compiled_pass.MANY_DIFFERENCES", 1.0)
+    monkeypatch.setattr("cfbench_models.network.oracle.MANY_DIFFERENCES", 1.0)
     for given, wanted in zip(compiled.answer(Z), single.answer(Z), strict=True):
         np.testing.assert_array_equal(given, wanted)
     assert MANY_DIFFERENCES > 1

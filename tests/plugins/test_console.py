@@ -14,8 +14,7 @@ import pytest
 
 from cfbench import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished, Status
 from cfbench_reporters.console import ConsoleReporter
-from cfbench_reporters.estimate import Estimate
-from cfbench_reporters.tally import duration, printable
+from cfbench_reporters.tally import Estimate, duration, printable
 
 FinishedCell = Callable[..., CellFinished]
 

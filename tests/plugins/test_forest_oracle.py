@@ -18,12 +18,12 @@ from cfbench import (
     KNeighbours,
     Oracle,
 )
-from cfbench.oracle import predict_neighbours
-from cfbench.oracle_check import objection
-from cfbench_models import compilation, forest_oracle
-from cfbench_models.forest_oracle import CompiledForest, TreeByTree
-from cfbench_models.random_forest import ForestModel, RandomForest
-from cfbench_models.rehearsal_of_forests import rehearse
+from cfbench.problem.oracle import objection, predict_neighbours
+from cfbench_models.forest import oracle as forest_oracle
+from cfbench_models.forest.family import ForestModel, RandomForest
+from cfbench_models.forest.oracle import CompiledForest, TreeByTree
+from cfbench_models.forest.rehearsal import rehearse
+from cfbench_models.shared import compilation
 from tests.plugins.fitted_forests import SPACE, forest, table
 
 FORESTS = [(50, 2, 2), (500, 2, 8), (50, 3, 8), (500, 3, 2), (4, 2, 8), (6, 3, 8)]
@@ -225,7 +225,7 @@ import hashlib, pickle, sys
 if sys.argv[2] == "without":
     sys.modules["numba"] = None
 from cfbench import KNeighbours
-from cfbench.oracle import predict_neighbours
+from cfbench.problem.oracle import predict_neighbours
 model, Z, space = pickle.loads(open(sys.argv[1], "rb").read())
 oracle = model.oracle()
 answers = [oracle.predict(Z), oracle.predict_proba(Z)]
@@ -265,7 +265,7 @@ def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
     compiling = {file.stem for file in folder.glob("*.py") if "\n@compiled" in file.read_text(encoding="utf-8")}
     listed = (*compilation.FOREST.modules, *compilation.NETWORK.modules)
     assert compiling == {name.removeprefix("cfbench_models.") for name in listed}
-    used = {"cfbench_models.forest_tables", "cfbench.counter_random", "cfbench.perturbations"}
+    used = {"cfbench_models.forest.tables", "cfbench.robustness.draws", "cfbench.robustness.neighbours"}
     assert set(compilation.FOREST.sources) == used
 
 

@@ -13,10 +13,11 @@ from cfbench import (
     FloatArray,
     UnavailableError,
 )
-from cfbench.oracle_check import checked_oracle
-from cfbench_models import flat_trees, forest_oracle
-from cfbench_models.encoding import fit_encoding
-from cfbench_models.random_forest import ForestModel
+from cfbench.problem.oracle import checked_oracle
+from cfbench_models.forest import oracle as forest_oracle
+from cfbench_models.forest import tables as flat_trees
+from cfbench_models.forest.family import ForestModel
+from cfbench_models.shared.encoding import fit_encoding
 from tests.plugins.fitted_forests import SPACE, forest, table
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import cfbench
 from cfbench import Oracle, UnavailableError
-from cfbench.harness.store.record_digest import record_digest
-from cfbench_models import forest_oracle
-from cfbench_models.random_forest import ForestModel
+from cfbench.record.record_digest import record_digest
+from cfbench_models.forest import oracle as forest_oracle
+from cfbench_models.forest.family import ForestModel
 
 STUDY = {
     "name": "fast or not",

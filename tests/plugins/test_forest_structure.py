@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cfbench import FeatureSpace, FeatureSpec, Kind, forest_of
-from cfbench_models.forest_structure import last_left
-from cfbench_models.random_forest import RandomForest
+from cfbench_models.forest.family import RandomForest, last_left
 
 SPACE = FeatureSpace(
     (

@@ -7,8 +7,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, UnavailableError
-from cfbench_models.encoding import fit_encoding
-from cfbench_models.forest_tables import KEY_BITS, ForestTables, forest_tables
+from cfbench_models.forest.tables import KEY_BITS, ForestTables, forest_tables
+from cfbench_models.shared.encoding import fit_encoding
 
 LETTERS = ("a", "b", "c", "d")
 SPACE = FeatureSpace(

@@ -24,9 +24,9 @@ from cfbench import (
     MetricEntry,
     Oracle,
 )
+from cfbench_metrics.judged import Validity
+from cfbench_metrics.optimality import RelativeLoss
 from cfbench_metrics.plugin import cfbench_register_metrics
-from cfbench_metrics.relative_loss import RelativeLoss
-from cfbench_metrics.validity import Validity
 
 ENTRIES = {entry.name: entry for entry in cfbench_register_metrics()}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
-from cfbench_models.encoding import fit_encoding
+from cfbench_models.shared.encoding import fit_encoding
 
 
 def number(name: str) -> FeatureSpec:

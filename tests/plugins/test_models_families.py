@@ -15,9 +15,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cfbench import FeatureSpace, FeatureSpec, FittedModel, FloatArray, IntArray, Kind, ModelError, ModelFamily, Oracle
-from cfbench_models.neural_network import NeuralNetwork
+from cfbench_models.forest.family import RandomForest
+from cfbench_models.network.family import NeuralNetwork
 from cfbench_models.plugin import cfbench_register_models
-from cfbench_models.random_forest import RandomForest
 
 SPACE = FeatureSpace(
     (

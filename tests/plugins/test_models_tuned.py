@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from cfbench import Dataset, DataSource, ModelEntry, UnavailableError
-from cfbench.harness.folds import split
-from cfbench.harness.tuned import TunedRow, read_table, tuning_key
-from cfbench.registry import build_registry
+from cfbench.registry.registry import build_registry
+from cfbench.running.fitted import TunedRow, read_table, tuning_key
+from cfbench.space.dataset import split
 from cfbench_models.plugin import TUNED, cfbench_register_models
 
 DATASETS = ("credit", "income", "housing", "productivity", "recidivism", "wine")

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from cfbench import Distribution, FeatureSpace, FeatureSpec, FloatArray, KNeighbours
-from cfbench_models.forward_pass import ForwardPass
-from cfbench_models.neighbour_box import NeighbourBox
-from cfbench_models.network_neighbours import CANDIDATES
-from cfbench_models.network_oracle import NetworkOracle
+from cfbench_models.network.inputs import ForwardPass
+from cfbench_models.network.neighbours import CANDIDATES, NeighbourBox
+from cfbench_models.network.oracle import NetworkOracle
 from tests.plugins.fitted_networks import (
     SPACE,
     asked_alone,

@@ -10,8 +10,8 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from cfbench import KNeighbours, UnavailableError
-from cfbench_models.forward_pass import ForwardPass
-from cfbench_models.network_oracle import NetworkOracle
+from cfbench_models.network.inputs import ForwardPass
+from cfbench_models.network.oracle import NetworkOracle
 from tests.plugins.fitted_networks import (
     CHOSEN,
     SPACE,

@@ -18,8 +18,7 @@ import pytest
 from cfbench import MEASURE_SCHEMA, CellFinished, RunStarted, command_again
 from cfbench.cli.run import command as run_command
 from cfbench_reporters.cell_files import CellTables
-from cfbench_reporters.cell_note import cell_note
-from cfbench_reporters.curve import MOST_STEPS, anytime_curve
+from cfbench_reporters.cell_run import MOST_STEPS, anytime_curve, cell_note
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.tracking import TrackingReporter
 

@@ -12,10 +12,9 @@ import pytest
 
 import cfbench
 from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CellFinished, RunFinished, RunStarted
-from cfbench.harness.store.record import Record
-from cfbench_reporters.summary import summary_runs
+from cfbench.record.record import Record
+from cfbench_reporters.summary import summary_charts, summary_runs, summary_table
 from cfbench_reporters.tracking import TrackingReporter
-from cfbench_reporters.views import summary_charts, summary_table
 
 FinishedCell = Callable[..., CellFinished]
 PutCell = Callable[[Record, CellFinished], None]
@@ -205,7 +204,7 @@ class TestViews:
     def test_all_metrics_together_fit_into_a_tag(self) -> None:
         every = {name.partition("`")[2].rstrip("`") for name in json.loads(summary_table([]))["columnOrder"]}
         assert every == {"position"}
-        from cfbench_reporters import views
+        from cfbench_reporters import summary as views
 
         metrics = {name for wanted in views._SECTIONS.values() for name in wanted}
         assert len(summary_charts(metrics)) < 20_000

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench_models.flat_trees import rounded_down
-from cfbench_models.threshold_bins import MOST_BINS, ThresholdBins
+from cfbench_models.forest.tables import MOST_BINS, ThresholdBins, rounded_down
 
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from cfbench import CellFinished, RunStarted, TrackingError
-from cfbench.harness.mirrored_cell import fetched_cell
-from cfbench.harness.mirrored_record import rebuild_record
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.record_digest import record_digest
-from cfbench_reporters import database_store, reading, server_store
+from cfbench.record.record import Record
+from cfbench.record.record_digest import record_digest
+from cfbench.tracking.mirror import fetched_cell, rebuild_record
+from cfbench_reporters import reading
+from cfbench_reporters import reading as database_store
+from cfbench_reporters import reading as server_store
 from cfbench_reporters.reading import TrackingReader
 from cfbench_reporters.tracking import TrackingReporter
 

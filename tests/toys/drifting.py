@@ -6,22 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from cfbench.analysis.loss_alone import board_cells
-from cfbench.contracts import DataSource
-from cfbench.harness.executors import SerialExecutor
-from cfbench.harness.fitted import FittedModels
-from cfbench.harness.plan import Plan, make_plan
-from cfbench.harness.run_report import RunReport
-from cfbench.harness.runner import Run
-from cfbench.harness.second_stage import SecondStage, measure_record
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.summary import CellSummary
-from cfbench.harness.study import Study
-from cfbench.harness.variants import resolve_variant
-from cfbench.harness.verify import Verification, verify_record
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.leaderboard.opened import leaderboard_of
-from cfbench.leaderboard.shown import Leaderboard
-from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.board.board import Leaderboard, leaderboard_of
+from cfbench.record.record import Record
+from cfbench.record.summary import CellSummary
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.running.executors.local import SerialExecutor
+from cfbench.running.fitted import FittedModels
+from cfbench.running.progress import RunReport
+from cfbench.running.runner import Run
+from cfbench.running.second_stage import SecondStage, measure_record
+from cfbench.running.verify import Verification, verify_record
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import Plan, make_plan
+from cfbench.study.study import Study
+from cfbench.study.variants import resolve_variant
 
 TOY = Path(__file__).parent / "loss_alone_plugin.py"
 

@@ -9,11 +9,11 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-import cfbench.best
+import cfbench.problem.best
 from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
-from cfbench.oracle import Meter
-from cfbench.problem import SearchBudget
-from cfbench.trace import Shortlist
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import SearchBudget
+from cfbench.problem.trace import Shortlist
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
 X = np.array([0.0])
@@ -339,7 +339,7 @@ def test_without_draws_an_answer_that_differs_is_queried_once_more(budget: int, 
 
 
 def test_the_example_runs() -> None:
-    result = doctest.testmod(cfbench.best, raise_on_error=True)
+    result = doctest.testmod(cfbench.problem.best, raise_on_error=True)
     assert result.attempted > 3
 
 

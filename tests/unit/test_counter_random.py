@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cfbench.counter_random import descended_key, evaluation_keys, uniform_share, uniform_shares
-from cfbench.space import FloatArray
+from cfbench.robustness.draws import descended_key, evaluation_keys, uniform_share, uniform_shares
+from cfbench.space.space import FloatArray
 
 WORD = 2**64
 

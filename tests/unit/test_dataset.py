@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench.dataset import Dataset
 from cfbench.errors import DataError
-from cfbench.space import FeatureSpace, FeatureSpec, Kind
+from cfbench.space.dataset import Dataset
+from cfbench.space.space import FeatureSpace, FeatureSpec, Kind
 
 SPACE = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0, 10), FeatureSpec("b", Kind.NUMERICAL, 0, 10)))
 

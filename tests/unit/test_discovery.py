@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cfbench.errors import PluginError
-from cfbench.registry import PluginProblem, Registry, RegistryOptions, build_registry
+from cfbench.registry.registry import PluginProblem, Registry, RegistryOptions, build_registry
 
 Install = Callable[..., None]
 
@@ -228,7 +228,7 @@ def test_what_a_file_defines_can_be_pickled_to_another_process(tmp_path: Path) -
     (tmp_path / "sent").write_bytes(pickle.dumps((registry.options, pickle.dumps(registry.searcher("mine").entry))))
     code = (
         "import pathlib, pickle, sys\n"
-        "from cfbench.registry import build_registry\n"
+        "from cfbench.registry.registry import build_registry\n"
         "options, sent = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())\n"
         "entry = build_registry(options).searcher('mine').entry\n"
         "assert pickle.loads(sent) == entry\n"

@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 from pydantic import Field, ValidationError
 
-from cfbench.contracts import FittedModel, ModelFamily, Objective, Searcher, Settings
-from cfbench.entries import (
+from cfbench.errors import PluginError
+from cfbench.problem.problem import Problem
+from cfbench.registry.contracts import (
+    ComparisonMetric,
+    CounterfactualMetric,
+    FittedModel,
+    ModelFamily,
+    Objective,
+    Searcher,
+    Settings,
+)
+from cfbench.registry.entries import (
     DatasetEntry,
     Direction,
     Entry,
@@ -21,9 +31,6 @@ from cfbench.entries import (
     SearcherEntry,
     Stage,
 )
-from cfbench.errors import PluginError
-from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric
-from cfbench.problem import Problem
 
 
 def stay(problem: Problem, rng: np.random.Generator) -> None:

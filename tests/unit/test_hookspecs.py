@@ -11,10 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from cfbench import events, hookspecs
-from cfbench.entries import Entry
-from cfbench.plugin import REGISTERING, REPORTING
-from cfbench.registry import build_registry
+from cfbench.registry import events, hookspecs
+from cfbench.registry.entries import Entry
+from cfbench.registry.registry import REGISTERING, REPORTING, build_registry
 
 HOOKS = [*REGISTERING, *REPORTING.values()]
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")

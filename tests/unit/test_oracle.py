@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cfbench.errors import BudgetExhausted, ModelError
-from cfbench.oracle import Meter, NeighbourOracle, Oracle, predict_neighbours
-from cfbench.perturbations import KNeighbours
-from cfbench.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, NumericalPerturbation
+from cfbench.problem.oracle import Meter, NeighbourOracle, Oracle, predict_neighbours
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, NumericalPerturbation
 
 
 class Threshold:
@@ -118,7 +118,7 @@ def test_neighbours_are_asked_row_by_row_in_blocks(monkeypatch: pytest.MonkeyPat
     assert 0 < whole[0].sum() < 7
     assert whole[2:5:2].tolist() == [[0] * 7, [1] * 7]  # what is changed stays
     for block in (1, 14, 20):
-        monkeypatch.setattr("cfbench.oracle._BLOCK", block)
+        monkeypatch.setattr("cfbench.problem.oracle._BLOCK", block)
         np.testing.assert_array_equal(predict_neighbours(Threshold(), Z, NEAR), whole)
 
 

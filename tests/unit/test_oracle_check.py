@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from cfbench.errors import UnavailableError
-from cfbench.oracle import Oracle
-from cfbench.oracle_check import beside_boundaries, checked_oracle, objection
-from cfbench.perturbations import KNeighbours
-from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
-from cfbench.space import NumericalPerturbation as Move
+from cfbench.problem.oracle import Oracle, beside_boundaries, checked_oracle, objection
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+from cfbench.space.space import NumericalPerturbation as Move
 
 SPACE = FeatureSpace(
     (

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from cfbench.outcome import Outcome, Status
+from cfbench.problem.outcome import Outcome, Status
 
 
 def test_the_statuses_are_those_of_the_records_schema() -> None:

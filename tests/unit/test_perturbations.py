@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cfbench.counter_random import evaluation_keys, uniform_shares
-from cfbench.distributions import Distribution
-from cfbench.perturbations import KNeighbours, k_neighbours
-from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, Kind, NumericalPerturbation
+from cfbench.robustness.draws import evaluation_keys, uniform_shares
+from cfbench.robustness.neighbours import KNeighbours, k_neighbours
+from cfbench.robustness.reach import Distribution
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    NumericalPerturbation,
+)
 
 SPACE = FeatureSpace(
     (

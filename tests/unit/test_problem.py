@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cfbench.errors import BudgetExhausted, CfbenchError, ModelError
-from cfbench.oracle import Meter
-from cfbench.problem import Problem, SearchBudget, TrainingFold, trace_of
-from cfbench.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
 
 SPACE = FeatureSpace(
     (

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench.distributions import Distribution
-from cfbench.random_perturbations import PerturbedPart, RandomPerturbations
-from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, Kind, NumericalPerturbation
+from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturbations
+from cfbench.robustness.reach import Distribution
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    NumericalPerturbation,
+)
 
 SPACE = FeatureSpace(
     (

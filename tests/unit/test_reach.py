@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench.reach import Reach
-from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.robustness.reach import Reach
+from cfbench.space.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 
 SPACE = FeatureSpace(
     (

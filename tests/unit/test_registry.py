@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from cfbench.entries import DatasetEntry, SearcherEntry
 from cfbench.errors import TrackingError, UnknownNameError
-from cfbench.events import RunFinished, RunStarted
-from cfbench.hookspecs import hookimpl
-from cfbench.registry import PluginProblem, Registry, RegistryOptions, build_registry
+from cfbench.registry.entries import DatasetEntry, SearcherEntry
+from cfbench.registry.events import RunFinished, RunStarted
+from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.registry import PluginProblem, Registry, RegistryOptions, build_registry
 
 Install = Callable[..., None]
 

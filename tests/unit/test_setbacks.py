@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench.setbacks import Setbacks
-from cfbench.space import CategoricalPerturbation, FeatureSpace, FeatureSpec, FloatArray, Kind, NumericalPerturbation
+from cfbench.robustness.setbacks import Setbacks
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    NumericalPerturbation,
+)
 
 
 def number(

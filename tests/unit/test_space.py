@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfbench.errors import DataError
-from cfbench.space import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    Kind,
+    NumericalPerturbation,
+)
 
 AGE = FeatureSpec("age", Kind.NUMERICAL, 20, 70, constraint=Constraint.ONLY_UP, step=1)
 AMOUNT = FeatureSpec("amount", Kind.NUMERICAL, 0, 1000, perturbation=NumericalPerturbation(5, 10))

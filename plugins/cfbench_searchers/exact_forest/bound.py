@@ -1,11 +1,7 @@
-"""A bound for branch and bound over boxes of cells: the budget that the trees need.
+"""Branch and bound over boxes of cells: the budget bound, the cheapest point of a box, and trees cut to a box.
 
 The budget bound. Suppose a point of the box has the target class and costs less than C. Each tree's leaf is then one
-that can be reached for less than C, so its lead is at most the largest lead among those: the *best lead for less than
-C*. If these add up to less than nothing for some rival, there is no such point. So the smallest C at which they do not,
-for all rivals, is a lower bound on the cost of every counterfactual in the box. It relaxes the problem by letting each
-tree spend the whole budget on its own, as linear relaxations of a forest's mixed-integer model do, at the price of one
-walk.
+that can be reached for less than C; if their votes cannot make the class, no such point exists.
 """
 
 from __future__ import annotations
@@ -13,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cfbench import compiled_or_plain, inlined_or_plain
+from cfbench import ForestNodes, IntArray, compiled_or_plain, inlined_or_plain, only_side
 
 STEPS = 32
 """Into how many steps the budget between a box's own cost and the best known cost is cut."""
@@ -237,3 +234,133 @@ def paid_for(nodes: Any, path: Any, price: Any, own_price: Any, needed: Any) -> 
             needed[count] = f
             count += 1
     return count
+
+
+@inlined_or_plain
+def least_cost(costs: Any, f: int, low: Any, high: Any) -> Any:
+    """Return a lower bound on the cost of feature `f` in the cells `low` to `high`: exact but for the envelope."""
+    first, rest = costs.first[f], costs.rest[f]
+    if low == high:
+        return costs.cost[first + low]
+    if high < rest:
+        return costs.from_below[first + high]
+    if low > rest:
+        return costs.from_above[first + low]
+    return costs.cost[first + rest]
+
+
+@compiled_or_plain
+def settle(costs: Any, low: Any, high: Any, limit: float, price: Any, cells: Any) -> float:
+    """Cut off the cells of a box that are too dear, and find its cheapest point.
+
+    Parameters
+    ----------
+    costs : CellCosts
+    low, high : ndarray of int64, shape (d,)
+        The box; made smaller.
+    limit : float
+        Points of this cost or a higher one are of no interest.
+    price : ndarray of float64, shape (d,)
+        Filled with a lower bound on the cost of each feature.
+    cells : ndarray of int64, shape (d,)
+        Filled with the cheapest cells.
+
+    Returns
+    -------
+    float
+        The lower bound on the cost of all points.
+    """
+    total = 0.0
+    for f in range(len(low)):
+        price[f] = least_cost(costs, f, low[f], high[f])
+        total += price[f]
+    for f in range(len(low)):
+        first, others = costs.first[f], total - price[f]
+        while low[f] < high[f] and not others + costs.cost[first + low[f]] < limit:
+            low[f] += 1
+        while low[f] < high[f] and not others + costs.cost[first + high[f]] < limit:
+            high[f] -= 1
+        cells[f] = min(max(costs.rest[f], low[f]), high[f])
+        if costs.cost[first + cells[f]] > price[f]:
+            for cell in range(low[f], high[f] + 1):
+                if costs.cost[first + cell] < costs.cost[first + cells[f]]:
+                    cells[f] = cell
+    return total
+
+
+WORTH_PRUNING = 0.75
+"""Trees are copied if so many of their nodes are kept at most: a copy takes time, and memory while the box waits."""
+
+
+def pruned(forest: ForestNodes, depth: int, reached: NDArray[np.bool_], low: IntArray, high: IntArray) -> ForestNodes:
+    """Return a forest that is the same for all points of a box whose leaves are reached, with fewer nodes.
+
+    Parameters
+    ----------
+    forest : ForestNodes
+    depth : int
+        Of its deepest tree.
+    reached : ndarray of bool, shape (N,)
+        The nodes on ways to leaves that matter; one such way in each tree at least.
+    low, high : ndarray of int64, shape (d,)
+        The box. Nodes that send all of it to one side are passed over.
+
+    Returns
+    -------
+    ForestNodes
+        -1 takes the place of a child that is gone. The given forest itself where that is hardly larger.
+    """
+    n_kept = int(kept_nodes(forest.nodes, reached, low, high))
+    if n_kept > WORTH_PRUNING * len(forest.nodes):
+        return forest
+    nodes, roots = np.empty((n_kept, 4), dtype=np.int32), np.empty(len(forest.roots), dtype=np.int32)
+    shares = np.empty((n_kept, forest.shares.shape[1]))
+    made, n_leaves = copy_kept(forest, depth, reached, low, high, nodes, roots, shares)
+    return ForestNodes(nodes[:made], roots, shares[:n_leaves].copy())
+
+
+@compiled_or_plain
+def kept_nodes(nodes: Any, reached: Any, low: Any, high: Any) -> int:
+    """Count the leaves that are reached, and the nodes that are and cut a box: so many are copied, or fewer."""
+    kept = 0
+    for node in range(len(nodes)):
+        if reached[node] and (nodes[node, 0] < 0 or only_side(nodes, node, low, high) < 0):
+            kept += 1
+    return kept
+
+
+@compiled_or_plain
+def copy_kept(
+    forest: Any, depth: int, reached: Any, low: Any, high: Any, nodes: Any, roots: Any, shares: Any
+) -> tuple[int, int]:
+    """Copy the nodes that :func:`kept_nodes` counts into `nodes`, `roots` and `shares`; return how many, and leaves."""
+    waiting, parent = np.empty(depth + 2, dtype=np.int64), np.empty((depth + 2, 2), dtype=np.int64)
+    made, n_leaves = 0, 0
+    for tree in range(len(forest.roots)):
+        waiting[0], parent[0, 0], count = forest.roots[tree], -1, 1
+        while count > 0:
+            count -= 1
+            node = waiting[count]
+            while forest.nodes[node, 0] >= 0:
+                side = only_side(forest.nodes, node, low, high)
+                if side < 0:
+                    break
+                node = forest.nodes[node, 2 + side]
+            if parent[count, 0] < 0:
+                roots[tree] = made
+            else:
+                nodes[parent[count, 0], parent[count, 1]] = made
+            nodes[made, 0], nodes[made, 1] = forest.nodes[node, 0], forest.nodes[node, 1]
+            nodes[made, 2], nodes[made, 3] = -1, -1
+            if forest.nodes[node, 0] < 0:
+                nodes[made, 2] = n_leaves
+                shares[n_leaves] = forest.shares[forest.nodes[node, 2]]
+                n_leaves += 1
+            else:
+                for side in (1, 0):
+                    child = forest.nodes[node, 2 + side]
+                    if child >= 0 and reached[child]:
+                        waiting[count], parent[count, 0], parent[count, 1] = child, made, 2 + side
+                        count += 1
+            made += 1
+    return made, n_leaves

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cfbench import FloatArray, ForestNodes, IntArray
-from cfbench_searchers.exact_forest.bound import budget_bound
+from cfbench_searchers.exact_forest.bound import budget_bound, pruned, settle
 from cfbench_searchers.exact_forest.pairs import looked_through
-from cfbench_searchers.exact_forest.pruning import pruned
-from cfbench_searchers.exact_forest.settling import settle
 from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
 
 

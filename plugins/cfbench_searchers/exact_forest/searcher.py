@@ -47,8 +47,7 @@ class ExactForest(Searcher):
             If the model gives the optimum another class than its forest does.
         """
         # These load a compiler, where there is one.
-        from cfbench_searchers.exact_forest.rehearsal import rehearse
-        from cfbench_searchers.exact_forest.solving import solve
+        from cfbench_searchers.exact_forest.solving import rehearse, solve
 
         if problem.has_term and problem.separable_term is None:
             raise CfbenchError(

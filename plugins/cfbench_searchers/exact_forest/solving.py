@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from cfbench import FloatArray, Problem, forest_of
+from cfbench import FloatArray, IntArray, Problem, forest_of, toy_forest
+from cfbench_searchers.exact_forest.bound import pruned
 from cfbench_searchers.exact_forest.branching import BranchAndBound
-from cfbench_searchers.exact_forest.costs import cell_costs
-from cfbench_searchers.exact_forest.descent import descend
-from cfbench_searchers.exact_forest.few_changes import cost_of_changes, no_change, one_change, two_changes
-from cfbench_searchers.exact_forest.task import SLACK, ForestTask, OutOfTime
+from cfbench_searchers.exact_forest.pairs import cost_of_changes, no_change, one_change, two_changes
+from cfbench_searchers.exact_forest.task import SLACK, Best, CellCosts, ForestTask, OutOfTime, cell_costs
+
+
+def descend(task: ForestTask) -> None:
+    """Climb to the target class greedily, by two rules, and give back what was not needed."""
+    for per_cost in (True, False):
+        cells = _climb(task, per_cost=per_cost)
+        if cells is not None:
+            task.offer(_given_back(task, Best(task.costs.total(cells), cells)))
+
+
+def _climb(task: ForestTask, *, per_cost: bool) -> IntArray | None:
+    """Move one feature after the other to where the target's lead grows most; None where it stops growing first.
+
+    Parameters
+    ----------
+    task : ForestTask
+    per_cost : bool
+        Whether it is the growth per cost that counts, or the growth alone.
+    """
+    cells = task.costs.rest.copy()
+    while not task.is_target(cells):
+        best_rate, best_move = 0.0, None
+        for feature in range(task.d):
+            own, here = task.costs.of(feature), int(cells[feature])
+            leads = task.leads(cells, feature)
+            # Growth beyond what wins is of no use.
+            growth = np.where(np.isfinite(own), np.minimum(leads, task.structure.rounding) - leads[here], 0.0)
+            rates = growth / np.maximum(own - own[here], 1e-6) if per_cost else growth
+            cell = int(np.argmax(rates))
+            if growth[cell] > task.structure.rounding and rates[cell] > best_rate:
+                best_rate, best_move = float(rates[cell]), (feature, cell)
+            task.check_time()
+        if best_move is None:
+            return None
+        cells[best_move[0]] = best_move[1]
+    return cells
+
+
+def _given_back(task: ForestTask, best: Best) -> Best:
+    """Move features back, the dearest first, as far as the target class allows, until nothing can be given back."""
+    while True:
+        before = best.cost
+        own = task.costs.cost[task.costs.first[:-1] + best.cells]
+        for feature in np.argsort(-own, kind="stable"):
+            best = task.cheapest_along(best.cells, int(feature), best.cost - SLACK) or best
+            task.check_time()
+        if best.cost >= before:
+            return best
+
 
 NONE_EXISTS = "proven: there is no counterfactual"
 """What is said where all plausible points are known to be of other classes."""
@@ -82,3 +132,19 @@ def _go_through(steps: BranchAndBound, dearer: FloatArray) -> None:
     if task.best is None:
         descend(task)
     steps.run()
+
+
+@cache
+def rehearse() -> None:
+    """Call every kernel: from the lower left corner to class 1, which takes two changes."""
+    two = np.array([0.0, 1.0] * 3)
+    costs = CellCosts(np.array([0, 2, 4, 6]), two, two, np.zeros(3, dtype=np.int64), two, 0.0 * two, np.ones(3))
+    for steps in ([one_change, two_changes], [descend], []):
+        task = ForestTask(toy_forest(), costs, 1, np.inf)
+        for step in steps:
+            step(task)
+        BranchAndBound(task, 0.0).run()
+        assert task.best is not None
+    toy, corner = toy_forest(), np.zeros(3, dtype=np.int64)
+    everything = np.ones(len(toy.nodes), dtype=bool)
+    assert len(pruned(toy.walked, toy.depth, everything, corner, corner).nodes) == 2  # a leaf a tree

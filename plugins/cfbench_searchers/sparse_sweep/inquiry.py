@@ -1,13 +1,167 @@
-"""Asking: the one way from the steps of a search to the model, and the memory of what was found."""
+"""The values that a search may try, what moving to each of them costs, and the one way to query the model."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, Problem
-from cfbench_searchers.sparse_sweep.terrain import Terrain
+from cfbench import BudgetExhausted, FloatArray, IntArray, Problem, TrainingFold
+from cfbench_searchers.plausible_box import PlausibleBox
+
+FINEST = 1e-7
+"""Share of a feature's range below which values are no longer told apart: in a loss it is the tenth digit."""
+
+
+class Terrain:
+    """What may be asked around one factual point.
+
+    The cost of a candidate is a sum over its changed features: its distance from `x`, and the objective's term where
+    that is such a sum, too. It is measured one feature changed at a time, and asks nothing of the model.
+
+    Parameters
+    ----------
+    problem : Problem
+    training : TrainingFold or None
+        Whose values are tried; without it, a grid over each interval.
+    n_levels : int
+        At most so many values a numerical feature, midpoints aside.
+
+    Attributes
+    ----------
+    home : ndarray of float64, shape (d,)
+        Where every candidate starts from: the plausible point nearest to `x`; `x` itself unless it is off a step.
+    base : float
+        The cost of `home`; 0 where it is `x`.
+    lower, upper : ndarray of float64, shape (d,)
+        The outermost plausible values.
+    ranges : ndarray of float64, shape (d,)
+        Of the annotated intervals.
+    is_numerical : ndarray of bool, shape (d,)
+    levels : list of ndarray
+        The values of each feature to try, ascending, without that of `home`.
+    costs : list of ndarray
+        What each of them adds to `base`.
+    free : ndarray of int64, shape (k,)
+        The features that have any level.
+    least : ndarray of float64, shape (d,)
+        What changing a feature costs at least, however small the change; infinite where it cannot change.
+    slope : ndarray of float64, shape (d,)
+        What a numerical feature's move costs beyond that at least, for a unit of its value.
+    """
+
+    def __init__(self, problem: Problem, training: TrainingFold | None, n_levels: int) -> None:
+        self._problem = problem
+        self._box = PlausibleBox(problem)
+        self.lower, self.upper = self._box.lower, self._box.upper
+        self.home = self._box.nearest(problem.x)
+        self._term = problem.separable_term
+        self.base = float(self.cost(self.home[np.newaxis])[0])
+        self.ranges = problem.space.ranges
+        self.is_numerical = ~problem.space.is_categorical
+        self._finest = np.maximum(FINEST * (self.upper - self.lower), np.spacing(np.abs(self.home)))
+        d = len(self.home)
+        self.levels = [self._levels_of(i, training, n_levels) for i in range(d)]
+        self.costs = [self._costs_of(i, self.levels[i]) for i in range(d)]
+        self.free = np.array([i for i in range(d) if len(self.levels[i])], dtype=np.int64)
+        self.least = np.full(d, np.inf)
+        self.slope = np.zeros(d)
+        for i in self.free:
+            self._measure(int(i))
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.home)
+
+    def cost(self, Z: FloatArray) -> FloatArray:
+        """What is known of the value of each row before it is asked, shape (n,); of the target class it is no less."""
+        distance = self._problem.distance(Z)
+        return distance if self._term is None else distance + self._term.parts(Z).sum(axis=1)
+
+    def rows(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return `home` with one feature changed in each row, shape (n, d)."""
+        Z = np.tile(self.home, (len(features), 1))
+        Z[np.arange(len(features)), features] = values
+        return Z
+
+    def changed(self, z: FloatArray) -> list[int]:
+        """The features in which a row differs from `home`."""
+        return [int(i) for i in np.flatnonzero(z != self.home)]
+
+    def bound(self, features: Iterable[int]) -> float:
+        """What any candidate costs at least in which all of these features are changed."""
+        return self.base + float(self.least[list(features)].sum())
+
+    def cheapest_pair(self) -> float:
+        """What any candidate with two or more changed features costs at least."""
+        if len(self.free) < 2:
+            return np.inf
+        return self.base + float(np.sort(self.least[self.free])[:2].sum())
+
+    def some_levels(self, i: int, n: int) -> IntArray:
+        """Places of at most `n` levels of a feature, evenly spread; all of them where it is categorical."""
+        count = len(self.levels[i])
+        if count <= n or not self.is_numerical[i]:
+            return np.arange(count)
+        return np.unique(np.linspace(0, count - 1, n).astype(np.int64))
+
+    def between(self, i: int, near: float, far: float, n: int) -> FloatArray:
+        """At most `n` plausible values strictly between two of a numerical feature, in order from `near`."""
+        if abs(far - near) <= self._finest[i]:
+            return np.empty(0)
+        inner = near + (far - near) * np.arange(1, n + 1) / (n + 1)
+        inner = self._box.nearest(inner, np.full(n, i))
+        inner = inner[(inner - near) * (far - inner) > 0]
+        return inner[np.concatenate(([True], np.diff(inner) != 0))] if len(inner) else inner
+
+    def allowed(self, i: int, values: FloatArray) -> FloatArray:
+        """The plausible values of a feature that are nearest to these."""
+        nearest: FloatArray = self._box.nearest(values, np.full(len(values), i))
+        return nearest
+
+    def inside(self, Z: FloatArray) -> FloatArray:
+        """The plausible rows that are nearest to these."""
+        return self._box.nearest(Z)
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw `n` plausible rows, every feature uniformly on its own."""
+        return self._box.sample(n, rng)
+
+    def _levels_of(self, i: int, training: TrainingFold | None, n_levels: int) -> FloatArray:
+        lower, upper, home = self.lower[i], self.upper[i], self.home[i]
+        if lower > upper:  # a factual value that may not change, and lies off its step
+            return np.empty(0)
+        if not self.is_numerical[i]:
+            values = np.arange(lower, upper + 1)
+        elif training is None:
+            values = np.linspace(lower, upper, min(n_levels, 100) + 1)
+        else:
+            seen = np.unique(np.clip(training.X[:, i], lower, upper))
+            if len(seen) > n_levels:
+                seen = seen[np.linspace(0, len(seen) - 1, n_levels).astype(np.int64)]
+            # Trees cut halfway between two values that occur: a value on either side of each cut is among these.
+            values = np.concatenate(([lower, upper], seen, (seen[1:] + seen[:-1]) / 2))
+        values = np.unique(self.allowed(i, values))
+        others: FloatArray = values[values != home]
+        return others
+
+    def _costs_of(self, i: int, values: FloatArray) -> FloatArray:
+        return self.cost(self.rows(np.full(len(values), i), values)) - self.base
+
+    def _measure(self, i: int) -> None:
+        """Find what the smallest change of a feature costs, and how the cost rises from there."""
+        if not self.is_numerical[i]:
+            self.least[i] = self.costs[i].min()
+            return
+        home = self.home[i]
+        far = float(self.upper[i] if self.upper[i] - home >= home - self.lower[i] else self.lower[i])
+        near = float(np.nextafter(home, far))
+        at_near, at_far = self._problem.distance(self.rows(np.array([i, i]), np.array([near, far]))) - self.base
+        self.least[i] = at_near
+        self.slope[i] = (at_far - at_near) / max(abs(far - near), np.finfo(np.float64).tiny)
+
 
 REMEMBERED = 32
 """Rows of one question that are remembered at most, the best first."""

@@ -1,16 +1,210 @@
-"""The step *robust*: where values rest on draws, candidates are judged by rising numbers of them."""
+"""The step *robust*: where values rest on draws, candidates are judged by rising numbers of draws."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import permutations
 
 import numpy as np
 
 from cfbench import BudgetExhausted, FloatArray, IntArray, Problem
 from cfbench_searchers.sparse_sweep.inquiry import Inquiry
-from cfbench_searchers.sparse_sweep.pattern import moves, retreats
-from cfbench_searchers.sparse_sweep.pool import chosen
-from cfbench_searchers.sparse_sweep.race import Race
+
+SETS = 80
+"""Sets of changed features, those with the cheapest candidates first."""
+
+CHEAPEST, SPREAD = 3, 6
+"""Of each set: so many of the cheapest, and so many spread evenly over the rest."""
+
+OVER_ALL = 50
+"""The cheapest of all sets together."""
+
+MOST = 200
+"""Candidates in all."""
+
+
+def chosen(inquiry: Inquiry, Z: FloatArray) -> FloatArray:
+    """Return a choice of rows, shape (n, d), from cheap to dear, all below the ceiling.
+
+    The cheapest rows of a set lie on the boundary of the target class, where a perturbation may lose it; dearer ones
+    lie deeper inside.
+    """
+    Z = np.unique(Z, axis=0)
+    cost = inquiry.cost(Z)
+    order = np.argsort(cost, kind="stable")
+    order = order[cost[order] < inquiry.ceiling]
+    members: dict[bytes, list[int]] = {}
+    for place, row in enumerate(Z[order] != inquiry.terrain.home):
+        members.setdefault(row.tobytes(), []).append(place)
+    places = set(range(min(len(order), OVER_ALL)))
+    for own in list(members.values())[:SETS]:  # in the order of their cheapest
+        even = np.linspace(0, len(own) - 1, min(len(own), SPREAD)).astype(np.int64)
+        places.update(own[:CHEAPEST], (own[k] for k in even))
+    return Z[order[sorted(places)[:MOST]]]
+
+
+SHARES = (-1.0, -0.3, 0.3, 1.0)
+"""Of a step, in either direction."""
+
+N_LEVELS = 7
+"""Values tried anywhere."""
+
+RETREATS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""Shares of the way back to `x`."""
+
+
+def moves(inquiry: Inquiry, z: FloatArray, step: float, *, everything: bool) -> FloatArray:
+    """Return rows around `z`, shape (n, d).
+
+    Each changed numerical feature moves by up to a step, and each pair of them a step apart, one outwards, the other
+    back.
+
+    Parameters
+    ----------
+    inquiry : Inquiry
+    z : ndarray of float64, shape (d,)
+    step : float
+        As a share of a feature's range.
+    everything : bool
+        Whether each changed feature is put back, too, and every feature tried at several values anywhere. A kept
+        feature may be perturbed, a changed one may not: to change it can be worth its cost.
+    """
+    terrain = inquiry.terrain
+    changed = terrain.changed(z)
+    numbers = [i for i in changed if terrain.is_numerical[i]]
+    steps = step * terrain.ranges
+    away = np.sign(z - terrain.home)
+    rows = [_with(z, i, z[i] + share * steps[i]) for i in numbers for share in SHARES]
+    for a, b in permutations(numbers, 2):
+        back = min(steps[b], abs(z[b] - terrain.home[b]))
+        rows.append(_with(_with(z, a, z[a] + away[a] * steps[a]), b, z[b] - away[b] * back))
+    if everything:
+        rows += [_with(z, i, float(terrain.home[i])) for i in changed]
+        rows += _anywhere(inquiry, z, [int(i) for i in terrain.free])
+    return _others(inquiry, z, rows)
+
+
+def retreats(inquiry: Inquiry, z: FloatArray) -> FloatArray:
+    """Return `z` with one numerical feature moved back towards `x`, by several shares of its way; shape (n, d)."""
+    terrain = inquiry.terrain
+    numbers = [i for i in terrain.changed(z) if terrain.is_numerical[i]]
+    rows = [_with(z, i, z[i] + share * (terrain.home[i] - z[i])) for i in numbers for share in RETREATS]
+    return _others(inquiry, z, rows)
+
+
+def _anywhere(inquiry: Inquiry, z: FloatArray, features: list[int]) -> Iterator[FloatArray]:
+    terrain = inquiry.terrain
+    for i in features:
+        for value in terrain.levels[i][terrain.some_levels(i, N_LEVELS)]:
+            yield _with(z, i, float(value))
+
+
+def _with(z: FloatArray, i: int, value: float) -> FloatArray:
+    row = z.copy()
+    row[i] = value
+    return row
+
+
+def _others(inquiry: Inquiry, z: FloatArray, rows: list[FloatArray]) -> FloatArray:
+    """Return the plausible rows nearest to these, without `z` itself."""
+    if not rows:
+        return np.empty((0, len(z)))
+    Z = inquiry.terrain.inside(np.array(rows))
+    others: FloatArray = Z[(Z != z).any(axis=1)]
+    return others
+
+
+class Race:
+    """Candidates of the target class, and the mean of what each was ever judged.
+
+    One evaluation is an estimate from the objective's own number of draws; its mean over several rests on as many times
+    the draws, since no two evaluations share any.
+
+    Parameters
+    ----------
+    problem : Problem
+    allowance : int or None
+        Evaluations that may be spent; None: as many as the problem's budget allows.
+
+    Attributes
+    ----------
+    Z : ndarray of float64, shape (n, d)
+    cost : ndarray of float64, shape (n,)
+        Known without any evaluation, and never more than the value.
+    times : ndarray of int64, shape (n,)
+        Evaluations of each.
+    """
+
+    def __init__(self, problem: Problem, allowance: int | None) -> None:
+        self._problem = problem
+        self._allowance = np.inf if allowance is None else allowance
+        self.Z = np.empty((0, problem.space.d))
+        self.cost = np.empty(0)
+        self.times = np.empty(0, dtype=np.int64)
+        self._sums = np.empty(0)
+
+    @property
+    def left(self) -> float:
+        """Evaluations that may still be spent."""
+        left = self._problem.evaluations_left
+        return self._allowance if left is None else min(self._allowance, left)
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean value of each candidate, shape (n,); infinite where there is none."""
+        added = self._sums / np.maximum(self.times, 1)
+        return np.where(self.times > 0, self.cost + added, np.inf)
+
+    def enter(self, Z: FloatArray) -> IntArray:
+        """Let rows take part, shape (n, d); return their places."""
+        n = len(Z)
+        self.Z = np.concatenate([self.Z, Z])
+        self.cost = np.concatenate([self.cost, self._problem.distance(Z)])
+        self.times = np.concatenate([self.times, np.zeros(n, dtype=np.int64)])
+        self._sums = np.concatenate([self._sums, np.zeros(n)])
+        return np.arange(len(self.Z) - n, len(self.Z))
+
+    def judge(self, places: IntArray, times: int) -> IntArray:
+        """Evaluate candidates until each was judged so often; return their places, the best first.
+
+        Raises
+        ------
+        BudgetExhausted
+            If the allowance does not reach for all of it; none is evaluated then.
+        """
+        rows = np.repeat(places, np.maximum(times - self.times[places], 0))
+        if len(rows) > self.left:
+            raise BudgetExhausted(f"{len(rows)} evaluations were to be spent, and {self.left} are left")
+        if len(rows):
+            values, _ = self._problem.evaluate(self.Z[rows])
+            self._allowance -= len(rows)
+            np.add.at(self._sums, rows, values - self.cost[rows])
+            np.add.at(self.times, rows, 1)
+        return self.ranked(places)
+
+    def ranked(self, places: IntArray) -> IntArray:
+        """Return places in the order of the means."""
+        return places[np.argsort(self.means[places], kind="stable")]
+
+    def halve(self, places: IntArray, times: int, most: int) -> IntArray:
+        """Judge ever fewer candidates ever more often; return the order in the end, the best first.
+
+        Parameters
+        ----------
+        places : ndarray of int64
+        times : int
+            Evaluations in the first round; the number doubles while that of the candidates halves.
+        most : int
+            Evaluations in the last round.
+        """
+        while True:
+            places = self.judge(places, times)
+            if times >= most:
+                return places
+            times = min(2 * times, most)
+            places = places[: max(2, len(places) // 2)]
+
 
 AT_ONCE = 16
 """Candidates that are judged before the ceiling is looked at again."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfbench import FloatArray, Need, Problem, SearcherEntry, hookimpl
-from cfbench.loading import import_file
+from cfbench.registry.discovery import import_file
 
 if TYPE_CHECKING:
     from tests.contract.wrong import honest as start

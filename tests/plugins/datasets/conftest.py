@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from cfbench import DataError
-from cfbench_datasets.folder import load_folder
+from cfbench_datasets.encoding import load_folder
 
 Edit = Callable[[str], str]
 

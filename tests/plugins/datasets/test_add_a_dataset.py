@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from cfbench import Dataset, DataSource, FeatureSpace, FeatureSpec, Kind
 from cfbench.cli import cli
-from cfbench.harness.folds import N_FOLDS, split
-from cfbench.harness.tuning import N_SPLITS
-from cfbench.loading import import_file
-from cfbench.registry import build_registry
-from cfbench_datasets.folder import load_folder
-from cfbench_datasets.schema import FeatureTable, LabelTable
+from cfbench.registry.discovery import import_file
+from cfbench.registry.registry import build_registry
+from cfbench.running.fitted import N_SPLITS
+from cfbench.space.dataset import N_FOLDS, split
+from cfbench_datasets.annotation import FeatureTable, LabelTable
+from cfbench_datasets.encoding import load_folder
 
 PAGE = (Path(__file__).parents[3] / "docs" / "add-a-dataset.md").read_text("utf-8")
 

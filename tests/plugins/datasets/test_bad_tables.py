@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cfbench import DataError
-from cfbench_datasets.folder import load_folder
+from cfbench_datasets.encoding import load_folder
 
 Edit = Callable[[str], str]
 Refusal = Callable[..., str]

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cfbench import CategoricalPerturbation, Constraint, Kind, NumericalPerturbation
-from cfbench.harness.folds import N_FOLDS
-from cfbench_datasets.encoding import FEWEST_ROWS_A_CLASS
-from cfbench_datasets.folder import load_folder
+from cfbench.space.dataset import N_FOLDS
+from cfbench_datasets.encoding import FEWEST_ROWS_A_CLASS, load_folder
 
 WriteFolder = Callable[..., Path]
 Refusal = Callable[..., str]

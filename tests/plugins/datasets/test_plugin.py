@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cfbench import DataError, DatasetEntry, DataSource
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench_datasets.plugin import cfbench_register_datasets, folder_name
 
 WriteFolder = Callable[..., Path]

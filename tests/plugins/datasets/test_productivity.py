@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cfbench import DataError, DataSource, UnavailableError
+from cfbench_datasets.encoding import read_csv
 from cfbench_datasets.garments import CONTENT_DIGEST, MOST_BYTES, content_digest, garments_table
-from cfbench_datasets.table import read_csv
 
 NAME = "garments_worker_productivity.csv"
 

@@ -10,7 +10,7 @@ import pytest
 from cfbench import FeatureSpace, FeatureSpec, ForestStructure, Kind, NumericalPerturbation, forest_of, k_probability
 from cfbench.forests.boxes import KBox
 from cfbench.forests.parting import Parting
-from cfbench_models.random_forest import RandomForest
+from cfbench_models.forest.family import RandomForest
 
 SPACE = FeatureSpace(
     tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, 0, 10, perturbation=NumericalPerturbation(3, 2)) for i in range(4))

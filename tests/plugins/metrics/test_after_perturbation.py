@@ -26,10 +26,16 @@ from cfbench import (
     NumericalPerturbation,
     Oracle,
 )
-from cfbench_metrics.additional_cost import ActualCost, AdditionalCost
-from cfbench_metrics.aftermath import Aftermath, AfterPerturbation, can_walk_back
-from cfbench_metrics.fixability import Fixability, Unfixable
-from cfbench_metrics.invalidity import Invalidity
+from cfbench_metrics.aftermath import (
+    ActualCost,
+    AdditionalCost,
+    Aftermath,
+    AfterPerturbation,
+    Fixability,
+    Invalidity,
+    Unfixable,
+    can_walk_back,
+)
 
 MakeContext = Callable[..., CellContext]
 MakeSearches = Callable[..., pd.DataFrame]

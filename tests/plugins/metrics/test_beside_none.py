@@ -12,9 +12,13 @@ import pytest
 
 from cfbench import FeatureSpace
 from cfbench_metrics.accidental_robustness import AccidentalRobustness
-from cfbench_metrics.cost_of_robustness import CostOfRobustness, TimeOfRobustness
-from cfbench_metrics.published_cost import PublishedRelativeCost
-from cfbench_metrics.relative_cost import RawRelativeCost, RelativeCost
+from cfbench_metrics.relative_cost import (
+    CostOfRobustness,
+    PublishedRelativeCost,
+    RawRelativeCost,
+    RelativeCost,
+    TimeOfRobustness,
+)
 
 X = (2.0, 1.0, 0.0)
 

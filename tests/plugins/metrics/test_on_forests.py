@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from cfbench import CellContext, CounterfactualMetric, Dataset, ModelError
-from cfbench_metrics.k_certified import KCertified
-from cfbench_metrics.k_probability import KProbability
-from cfbench_metrics.optimality_gap import OptimalityGap
+from cfbench_metrics.k_certified import KCertified, KProbability
+from cfbench_metrics.optimality import OptimalityGap
 
 MakeContext = Callable[..., CellContext]
 MakeSearches = Callable[..., pd.DataFrame]

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from cfbench import CellContext, FeatureSpace
-from cfbench_metrics.knn_distance import KnnDistance
-from cfbench_metrics.lof_inlier import LofInlier, _flat
-from cfbench_metrics.redundancy import Redundancy
+from cfbench_metrics.plausibility import KnnDistance, LofInlier, _flat
+from cfbench_metrics.sparsity import Redundancy
 
 MakeContext = Callable[..., CellContext]
 MakeSearches = Callable[..., pd.DataFrame]

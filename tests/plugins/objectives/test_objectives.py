@@ -25,7 +25,7 @@ from cfbench import (
     Term,
 )
 from cfbench.errors import StudyError
-from cfbench.harness.variants import make_variant
+from cfbench.study.variants import make_variant
 from cfbench_objectives.c_and_k import BothAware
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_objectives.k_score import NeighbourAware

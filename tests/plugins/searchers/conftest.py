@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
-from cfbench.oracle import Meter
+from cfbench.problem.oracle import Meter
 
 Classify = Callable[[FloatArray], Any]
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from cfbench import FeatureSpace, FloatArray, Problem
-from cfbench_searchers.cogs import initial_population
+from cfbench_searchers.cogs import cross, initial_population, mutate, winners
 from cfbench_searchers.plausible_box import PlausibleBox
-from cfbench_searchers.variation import cross, mutate, winners
 
 
 def never(Z: FloatArray) -> FloatArray:

@@ -21,8 +21,8 @@ from cfbench import (
     Problem,
     TrainingFold,
 )
-from cfbench.oracle import Meter
-from cfbench.problem import trace_of
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import trace_of
 from cfbench_searchers.dice import DiceA, DiceB
 
 SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}

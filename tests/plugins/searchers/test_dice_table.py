@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
-from cfbench_searchers.dice_table import DiceTable, MeteredModel, NoTargetInSightError, decimal_places, known_values
+from cfbench_searchers.dice import DiceTable, MeteredModel, NoTargetInSightError, decimal_places, known_values
 
 SPACE = FeatureSpace(
     (

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
-from cfbench.problem import trace_of
+from cfbench.problem.problem import trace_of
 from cfbench_searchers.lore import Lore, mixed_distance, value_pool
 from cfbench_searchers.plausible_box import PlausibleBox
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
-from cfbench_searchers.lore_rules import FactualRule, Rule, counterfactual_rules, factual_rule
+from cfbench_searchers.lore import FactualRule, Rule, counterfactual_rules, factual_rule
 
 
 @pytest.fixture

@@ -9,20 +9,11 @@ import numpy as np
 import pytest
 
 from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
-from cfbench_searchers.sparse_sweep.exchange import exchange
-from cfbench_searchers.sparse_sweep.explore import explore
-from cfbench_searchers.sparse_sweep.grids import grids
-from cfbench_searchers.sparse_sweep.inquiry import Found, Inquiry
-from cfbench_searchers.sparse_sweep.pattern import moves, retreats
-from cfbench_searchers.sparse_sweep.pool import chosen
-from cfbench_searchers.sparse_sweep.probe import anywhere, beyond, rests_on_draws
-from cfbench_searchers.sparse_sweep.race import Race
-from cfbench_searchers.sparse_sweep.revert import in_blocks, one_by_one
-from cfbench_searchers.sparse_sweep.smooth import smooth
-from cfbench_searchers.sparse_sweep.starts import training_starts
-from cfbench_searchers.sparse_sweep.sweep import sweep
-from cfbench_searchers.sparse_sweep.terrain import Terrain
-from cfbench_searchers.sparse_sweep.zoom import polish, zoom
+from cfbench_searchers.sparse_sweep.inquiry import Found, Inquiry, Terrain
+from cfbench_searchers.sparse_sweep.robust import Race, chosen, moves, retreats
+from cfbench_searchers.sparse_sweep.smooth import exchange, explore, smooth
+from cfbench_searchers.sparse_sweep.starts import in_blocks, one_by_one, training_starts
+from cfbench_searchers.sparse_sweep.sweeps import anywhere, beyond, grids, polish, rests_on_draws, sweep, zoom
 
 MakeProblem = Callable[..., Problem]
 Numbers = Callable[..., FeatureSpace]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem
-from cfbench_searchers import variation
+from cfbench_searchers import cogs as variation
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.plausible_box import PlausibleBox
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import pytest
 
 from cfbench.digests import digest_of
-from cfbench.events import CellInfo
-from cfbench.harness.store.summary import CellSummary
+from cfbench.record.summary import CellSummary
+from cfbench.registry.events import CellInfo
 
 
 class MakeCell(Protocol):

@@ -6,11 +6,11 @@ import pytest
 
 from cfbench.analysis.aggregate import Median, Rate
 from cfbench.analysis.board import make_board
-from cfbench.analysis.selection import Selection
-from cfbench.entries import Need, SearcherEntry
+from cfbench.analysis.groups import Selection
 from cfbench.errors import UnknownNameError
-from cfbench.hookspecs import hookimpl
-from cfbench.registry import Registry, build_registry
+from cfbench.registry.entries import Need, SearcherEntry
+from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.registry import Registry, build_registry
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfbench.analysis.cautions import cautions, spans
 from cfbench.analysis.groups import group_cells
+from cfbench.analysis.notes import cautions, spans
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

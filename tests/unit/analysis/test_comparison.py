@@ -10,11 +10,11 @@ import pytest
 from cfbench.analysis.aggregate import Median
 from cfbench.analysis.comparison import Yardstick, compare, point_frame, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
-from cfbench.entries import MetricEntry
 from cfbench.errors import PluginError, UnknownNameError
-from cfbench.harness.store.summary import CellSummary
-from cfbench.metric_contracts import ComparisonMetric, CounterfactualMetric
-from cfbench_metrics.relative_loss import RelativeLoss
+from cfbench.record.summary import CellSummary
+from cfbench.registry.contracts import ComparisonMetric, CounterfactualMetric
+from cfbench.registry.entries import MetricEntry
+from cfbench_metrics.optimality import RelativeLoss
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

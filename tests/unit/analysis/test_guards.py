@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench.analysis import guards
-from cfbench.analysis.guards import guard
-from cfbench.analysis.point_results import PointResults
-from cfbench.harness.store.record import Record
-from cfbench.registry import build_registry
+from cfbench.analysis import references as guards
+from cfbench.analysis.references import PointResults, guard
+from cfbench.record.record import Record
+from cfbench.registry.registry import build_registry
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from cfbench import (
     Kind,
     NumericalPerturbation,
 )
-from cfbench.analysis.hazards import Hazards, hazards_of
-from cfbench.random_perturbations import PerturbedPart
+from cfbench.explaining.hazards import Hazards, hazards_of
+from cfbench.robustness.random_perturbations import PerturbedPart
 
 HOMES = ("rents", "owns", "neither")
 ANY_HOME = CategoricalPerturbation((0, 1, 2))

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench.analysis.standings import State
+from cfbench.board.board import leaderboard_of
 from cfbench.cli import cli
 from cfbench.errors import UnknownNameError
-from cfbench.harness.store.beside import Beside
-from cfbench.harness.store.merge import merge_records
-from cfbench.harness.store.record import Record
-from cfbench.leaderboard.opened import leaderboard_of
+from cfbench.record.merge import merge_records
+from cfbench.record.published import Beside
+from cfbench.record.record import Record
 from tests.toys.drifting import TOY, Drifting
 
 

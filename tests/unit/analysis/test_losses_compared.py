@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfbench.analysis.board import make_board
 from cfbench.analysis.standings import Basis
-from cfbench.events import CellInfo
-from cfbench.harness.store.summary import CellSummary
-from cfbench.registry import build_registry
+from cfbench.record.summary import CellSummary
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import build_registry
 
 LOSSES = {
     "cogs": (0.1, 0.2, 0.3, 0.4),

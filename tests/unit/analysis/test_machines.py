@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.notes import Kind
-from cfbench.events import CellFinished
-from cfbench.harness.store.beside import Beside
-from cfbench.harness.store.machines import add_machines
-from cfbench.harness.store.record import Record
+from cfbench.record.machines import add_machines
+from cfbench.record.published import Beside
+from cfbench.record.record import Record
+from cfbench.registry.events import CellFinished
 
 FAST = {"processor": "Fast", "cores": "64", "python": "3.12"}
 SLOW = {"processor": "Slow", "cores": "2", "python": "3.12"}

@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cfbench.analysis.measurements import measurements_for
-from cfbench.entries import Direction
+from cfbench.analysis.measured import measurements_for
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
-from cfbench.events import CellFinished
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.schema import MEASURE_SCHEMA
-from cfbench.registry import Registry, build_registry
+from cfbench.record.record import Record
+from cfbench.record.schema import MEASURE_SCHEMA
+from cfbench.registry.entries import Direction
+from cfbench.registry.events import CellFinished
+from cfbench.registry.registry import Registry, build_registry
 
 FinishedCell = Callable[..., CellFinished]
 OTHERS = ("found", "rank")

@@ -11,18 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.analysis.objectives import COORDINATES, Comparisons, compare_with_none
-from cfbench.analysis.point_results import PointResults, best_results
+from cfbench.analysis.references import COORDINATES, Comparisons, PointResults, best_results, compare_with_none
 from cfbench.digests import digest_of
-from cfbench.entries import MetricEntry
 from cfbench.errors import StudyError
-from cfbench.events import CellInfo
-from cfbench.harness.store.record import Record
-from cfbench.harness.variants import resolve_variant
-from cfbench.hookspecs import hookimpl
-from cfbench.metric_contracts import ObjectiveComparison
-from cfbench.registry import Registry, RegistryOptions, build_registry
-from cfbench.space import FeatureSpace, FeatureSpec, Kind
+from cfbench.record.record import Record
+from cfbench.registry.contracts import ObjectiveComparison
+from cfbench.registry.entries import MetricEntry
+from cfbench.registry.events import CellInfo
+from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.space.space import FeatureSpace, FeatureSpec, Kind
+from cfbench.study.variants import resolve_variant
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10), FeatureSpec("age", Kind.NUMERICAL, 0, 10)))
 X = [2.0, 5.0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench.analysis.positions import FEWEST, Duel, duels, fewest_units, group_letters, positions
+from cfbench.analysis.ranks import FEWEST, Duel, duels, fewest_units, group_letters, positions
 
 
 def letters(ranks: list[list[float]], finders: int | None = None) -> str:

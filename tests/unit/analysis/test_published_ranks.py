@@ -18,9 +18,9 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Standings
 from cfbench.digests import digest_of
-from cfbench.events import CellInfo
-from cfbench.harness.store.summary import CellSummary
-from cfbench.registry import build_registry
+from cfbench.record.summary import CellSummary
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import build_registry
 
 TABLE = Path(__file__).parents[2] / "golden" / "published_points.parquet"
 CELL = ["dataset", "model", "objective", "constraints", "searcher", "fold"]

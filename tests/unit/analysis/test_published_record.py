@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cfbench.analysis.guards import guard
-from cfbench.harness.store.record import Record
-from cfbench.registry import build_registry
+from cfbench.analysis.references import guard
+from cfbench.record.record import Record
+from cfbench.registry.registry import build_registry
 
 PUBLISHED = Path(__file__).parents[3] / "leaderboard" / "record"
 PLACE = ("credit", "random-forest", "none", False, 0)

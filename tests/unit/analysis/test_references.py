@@ -11,11 +11,11 @@ import pytest
 
 from cfbench import CellFinished, ReferenceComparison
 from cfbench.analysis.references import compare_with_reference
-from cfbench.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.errors import StudyError
-from cfbench.harness.store.record import Record
-from cfbench.harness.variants import Variant
-from cfbench.registry import Registered, Registry, RegistryOptions
+from cfbench.record.record import Record
+from cfbench.registry.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.registry import Registered, Registry, RegistryOptions
+from cfbench.study.variants import Variant
 
 
 class Above(ReferenceComparison):

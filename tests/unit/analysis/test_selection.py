@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cfbench.analysis.selection import Selection
+from cfbench.analysis.groups import Selection
 from cfbench.errors import RecordError, UnknownNameError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cfbench.analysis.signed_rank import signed_rank_p
+from cfbench.analysis.ranks import signed_rank_p
 
 
 def test_six_differences_of_one_sign() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfbench.analysis.board import make_board
+from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.measured import Measurements, MetricColumn
 from cfbench.analysis.ranks import Tolerance
-from cfbench.analysis.selection import GroupBy, Selection
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
-from cfbench.entries import Direction, Need, SearcherEntry
-from cfbench.events import CellInfo
-from cfbench.harness.store.summary import CellSummary
-from cfbench.hookspecs import hookimpl
-from cfbench.registry import Registry, build_registry
+from cfbench.record.summary import CellSummary
+from cfbench.registry.entries import Direction, Need, SearcherEntry
+from cfbench.registry.events import CellInfo
+from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.registry import Registry, build_registry
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

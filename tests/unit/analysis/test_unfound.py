@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cfbench.analysis.unfound import why_unfound
-from cfbench.events import CellFinished
-from cfbench.harness.store.record import Record
-from cfbench.leaderboard.opened import open_leaderboard
-from cfbench.registry import build_registry
+from cfbench.analysis.notes import why_unfound
+from cfbench.board.board import open_leaderboard
+from cfbench.record.record import Record
+from cfbench.registry.events import CellFinished
+from cfbench.registry.registry import build_registry
 
 
 def test_a_proof_is_told_from_a_limit(

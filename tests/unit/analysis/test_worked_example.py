@@ -12,7 +12,7 @@ import pytest
 from cfbench.analysis.board import make_board
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, point_ranks
 from cfbench.analysis.standings import Standings
-from cfbench.registry import build_registry
+from cfbench.registry.registry import build_registry
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from cfbench.cli import main
 from cfbench.cli.check import command
 from cfbench.errors import CfbenchError, PluginError, UnavailableError, UnknownNameError
-from cfbench.testing.searchers.table import SEARCHER_CHECKS
+from cfbench.testing.searchers import SEARCHER_CHECKS
 
 Install = Callable[..., None]
 

@@ -12,13 +12,13 @@ from click.testing import CliRunner, Result
 from cfbench import DataSource, load_record
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
-from cfbench.harness.executors import SerialExecutor
-from cfbench.harness.plan import make_plan
-from cfbench.harness.runner import Run
-from cfbench.harness.store.record import Record
-from cfbench.harness.study import Study
-from cfbench.harness.worker import Worker, WorkerSetup
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.record.record import Record
+from cfbench.registry.registry import RegistryOptions, build_registry
+from cfbench.running.executors.local import SerialExecutor
+from cfbench.running.runner import Run
+from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import make_plan
+from cfbench.study.study import Study
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 

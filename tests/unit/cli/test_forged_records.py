@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 
 import cfbench
 from cfbench.cli import cli
-from cfbench.harness.store.cell_line import mark_of
-from cfbench.harness.store.lines import encode_line, scan
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.rows import Row
-from cfbench.harness.store.tables import encode_cell
+from cfbench.record.cell_line import mark_of
+from cfbench.record.lines import encode_line, scan
+from cfbench.record.record import Record
+from cfbench.record.rows import Row
+from cfbench.record.tables import encode_cell
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {

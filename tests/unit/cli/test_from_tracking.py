@@ -8,10 +8,10 @@ import pytest
 
 from cfbench import CellFinished, RunStarted
 from cfbench.cli import main
-from cfbench.cli.from_tracking import record_from_tracking
+from cfbench.cli.sync import record_from_tracking
 from cfbench.errors import RecordError, TrackingError
-from cfbench.harness.store.record import Record
-from cfbench.registry import Registry, RegistryOptions, build_registry
+from cfbench.record.record import Record
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench_reporters.tracking import TrackingReporter
 
 WholeCell = Callable[..., CellFinished]

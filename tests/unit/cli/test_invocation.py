@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cfbench.cli.invocation import command_name
+from cfbench.cli.options import command_name
 
 
 @pytest.fixture

@@ -15,13 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE
+from cfbench.board.board import FORMATS, print_leaderboard
 from cfbench.cli import cli, main
 from cfbench.cli.leaderboard import command, names_in
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.harness.store.record import Record
-from cfbench.leaderboard import print_leaderboard
-from cfbench.leaderboard.formats import FORMATS
-from cfbench.registry import build_registry
+from cfbench.record.record import Record
+from cfbench.registry.registry import build_registry
 from tests.unit.cli.written_cells import write_cell
 
 if TYPE_CHECKING:

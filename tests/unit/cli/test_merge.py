@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.harness.store.record_digest import record_digest
-from cfbench.harness.tracking import remembered_tracking
+from cfbench.record.record_digest import record_digest
+from cfbench.tracking.addresses import remembered_tracking
 
 TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
 STUDY = [

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.cli.scaffold import LONGEST_NAME, rendered
+from cfbench.cli.new import LONGEST_NAME, rendered
 from cfbench.errors import CfbenchError
-from cfbench.registry import RegistryOptions, build_registry
+from cfbench.registry.registry import RegistryOptions, build_registry
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cfbench-example-searcher"
 GUIDE = Path(__file__).parents[3] / "docs" / "write-a-searcher.md"

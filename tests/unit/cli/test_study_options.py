@@ -10,11 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cfbench.cli.study_options import study_from_options, study_options
+from cfbench.cli.run import study_from_options, study_options
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
-from cfbench.harness.sources import folders_among
-from cfbench.harness.study import Study
-from cfbench.registry import Registry
+from cfbench.registry.registry import Registry
+from cfbench.study.sources import folders_among
+from cfbench.study.study import Study
 
 FILE = """
 datasets = ["wine"]

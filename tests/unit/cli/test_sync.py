@@ -12,9 +12,9 @@ import pytest
 from cfbench import CellFinished, RunReport
 from cfbench.cli import main
 from cfbench.cli.run import _epilogue
-from cfbench.harness.store.packed import pack_record
-from cfbench.harness.store.record import Record
-from cfbench.harness.tracking import Remembered, remember_tracking, remembered_tracking
+from cfbench.record.packed import pack_record
+from cfbench.record.record import Record
+from cfbench.tracking.addresses import Remembered, remember_tracking, remembered_tracking
 
 FinishedCell = Callable[..., CellFinished]
 PutCell = Callable[[Record, CellFinished], None]

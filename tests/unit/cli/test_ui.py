@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from cfbench.cli import main
-from cfbench.cli.mlflow_pages import study_pages
-from cfbench.cli.mlflow_server import answer, check_port
+from cfbench.cli.ui import answer, check_port, study_pages
 from cfbench.errors import UnavailableError
-from cfbench.harness.store.record import Record
-from cfbench.harness.tracking import remember_tracking
+from cfbench.record.record import Record
+from cfbench.tracking.addresses import remember_tracking
 
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
 

@@ -14,8 +14,8 @@ import cfbench
 from cfbench.cli import cli
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.rows import Row
+from cfbench.record.record import Record
+from cfbench.record.rows import Row
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from cfbench import CellFinished
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError
-from cfbench.harness.store.packed import pack_record
-from cfbench.harness.store.record import Record
+from cfbench.record.packed import pack_record
+from cfbench.record.record import Record
 
 
 @pytest.fixture

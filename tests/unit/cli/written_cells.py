@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfbench.digests import digest_of
-from cfbench.events import CellInfo
-from cfbench.harness.store.record import Record
+from cfbench.record.record import Record
+from cfbench.registry.events import CellInfo
 
 
 def write_cell(

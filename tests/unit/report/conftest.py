@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.contracts import DataSource
-from cfbench.dataset import Dataset
 from cfbench.digests import digest_of
-from cfbench.events import CellInfo
-from cfbench.harness.measure import identity
-from cfbench.harness.sources import load_dataset
-from cfbench.harness.store.record import Record
-from cfbench.harness.variants import parse_variant, resolve_variant
-from cfbench.registry import Registry, build_registry
+from cfbench.record.record import Record
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import Registry, build_registry
 from cfbench.report.evidence import COMPARED, MEASURED
+from cfbench.running.measure import identity
+from cfbench.space.dataset import Dataset
+from cfbench.study.sources import load_dataset
+from cfbench.study.variants import parse_variant, resolve_variant
 
 Result = tuple[int, float | None, float]
 """Row of the data set, loss, seconds; a loss of None: nothing found."""

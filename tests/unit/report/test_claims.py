@@ -6,10 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.report.bootstrap import estimate
-from cfbench.report.claims import Claim, Threshold, Verdict, claims_table, judged, local_claims_table
-from cfbench.report.paper_claims import claims, published_accidents
-from cfbench.space import FloatArray
+from cfbench.report.claims import (
+    Claim,
+    Threshold,
+    Verdict,
+    claims,
+    claims_table,
+    estimate,
+    judged,
+    local_claims_table,
+    published_accidents,
+)
+from cfbench.space.space import FloatArray
 
 ALL = ("credit", "random-forest")
 FAR = np.array([0.7, 0.8, 0.9, 0.7, 0.8, 0.9])

@@ -13,17 +13,25 @@ import numpy as np
 import pytest
 
 from cfbench.cli.run import command as run_command
-from cfbench.cli.study_options import study_from_options
-from cfbench.contracts import DataSource
-from cfbench.dataset import Dataset
-from cfbench.harness.plan import make_plan
-from cfbench.harness.store.record import Record
-from cfbench.harness.store.summary import CellSummary
-from cfbench.registry import Registry
-from cfbench.report.evidence import COMPARED, MEASURED, Evidence, gather, needed_metrics
-from cfbench.report.gap_table import gap_table
-from cfbench.report.gaps import first_commands, gaps, matrix
-from cfbench.report.selection import Place, in_matrix, place_of, select
+from cfbench.cli.run import study_from_options
+from cfbench.record.record import Record
+from cfbench.record.summary import CellSummary
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import Registry
+from cfbench.report.evidence import (
+    COMPARED,
+    MEASURED,
+    Evidence,
+    Place,
+    gather,
+    in_matrix,
+    needed_metrics,
+    place_of,
+    select,
+)
+from cfbench.report.gaps import first_commands, gap_table, gaps, matrix
+from cfbench.space.dataset import Dataset
+from cfbench.study.plan import make_plan
 
 if TYPE_CHECKING:
     from tests.unit.report.conftest import Put

@@ -10,12 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.report.boxes import Box, box_entry
-from cfbench.report.canvas import BLUE, INK, Figure
-from cfbench.report.cost_boxes import added_cost, relative_cost, relative_cost_table
-from cfbench.report.heat_maps import fixability
-from cfbench.report.sample_curves import k_score
-from cfbench.report.search_figures import relative_loss, run_times
+from cfbench.report.charts import BLUE, INK, Box, Figure, box_entry, fixability
+from cfbench.report.cost_tables import added_cost, k_score, relative_cost, relative_cost_table
+from cfbench.report.search_tables import relative_loss, run_times
 
 FOREST = "random-forest"
 

@@ -10,13 +10,11 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from cfbench.report.accident_table import accident_table
-from cfbench.report.claims import claims_table
+from cfbench.report.charts import fixability
+from cfbench.report.claims import claims, claims_table
+from cfbench.report.cost_tables import accident_table
 from cfbench.report.gaps import Gaps
-from cfbench.report.heat_maps import fixability
-from cfbench.report.page import headline, lacks, render_page
-from cfbench.report.paper_claims import claims
-from cfbench.report.paper_report import Report, Section
+from cfbench.report.page import Report, Section, headline, lacks, render_page
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 VOID = {"meta", "br", "img", "link", "input", "hr"}

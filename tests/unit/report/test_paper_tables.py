@@ -9,17 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.dataset import Dataset
-from cfbench.harness.fitted import FittedModels
-from cfbench.harness.folds import N_FOLDS
-from cfbench.registry import Registry
-from cfbench.report.accident_table import accident_table
-from cfbench.report.accuracy_tables import Accuracies, accuracy_table, tuned_table
-from cfbench.report.dataset_tables import datasets_table, perturbations_table
-from cfbench.report.search_tables import searchers_over_datasets, searchers_table, success_table
-from cfbench.report.settings_tables import grids, searcher_settings
-from cfbench.report.significance_tables import significance_table
+from cfbench.registry.registry import Registry
+from cfbench.report.cost_tables import accident_table
+from cfbench.report.search_tables import searchers_over_datasets, searchers_table, significance_table, success_table
+from cfbench.report.settings_tables import (
+    Accuracies,
+    accuracy_table,
+    datasets_table,
+    grids,
+    perturbations_table,
+    searcher_settings,
+    tuned_table,
+)
 from cfbench.report.tables import Table
+from cfbench.running.fitted import FittedModels
+from cfbench.space.dataset import N_FOLDS, Dataset
 
 
 def texts(table: Table, *heads: str) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cfbench.harness.folds import N_FOLDS
-from cfbench.report.names import DATASETS, MODELS, PARTS, ROBUSTNESS, SEARCHERS, TOLERANCES
 from cfbench.report.published import POINTS, block, points_of
+from cfbench.report.tables import DATASETS, MODELS, PARTS, ROBUSTNESS, SEARCHERS, TOLERANCES
+from cfbench.space.dataset import N_FOLDS
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reproduce-the-paper.md"

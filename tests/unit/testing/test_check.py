@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cfbench.entries import Entry
+from cfbench.registry.entries import Entry
 from cfbench.testing.check import Check, Failed, Finding, NotApplicable, Report, Result, always
-from cfbench.testing.searchers.faults import Fault
-from cfbench.testing.searchers.table import SEARCHER_CHECKS
+from cfbench.testing.searcher_bench import Fault
+from cfbench.testing.searchers import SEARCHER_CHECKS
 
 ENTRY = Entry(name="thing")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cfbench.testing.check import Check
-from cfbench.testing.metrics.run import METRIC_CHECKS
-from cfbench.testing.models.run import MODEL_CHECKS
-from cfbench.testing.objectives.run import OBJECTIVE_CHECKS
-from cfbench.testing.searchers.table import SEARCHER_CHECKS
+from cfbench.testing.metrics import METRIC_CHECKS
+from cfbench.testing.models import MODEL_CHECKS
+from cfbench.testing.objectives import OBJECTIVE_CHECKS
+from cfbench.testing.searchers import SEARCHER_CHECKS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encoding="utf-8")
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench.harness.judge import Judge
-from cfbench.outcome import Status
-from cfbench.space import Constraint, FeatureSpace, FeatureSpec, Kind
+from cfbench.problem.outcome import Status
+from cfbench.running.judge import Judge
+from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, Kind
 from cfbench.testing import problems
-from cfbench.testing.cases import Case
-from cfbench.testing.rules import Counted, Rule
-from cfbench.testing.searchers.faults import cost_of
+from cfbench.testing.problems import Case, Counted, Rule
+from cfbench.testing.searcher_bench import cost_of
 
 ALL = (*problems.SOLVABLE, problems.with_toll(0), problems.with_toll(1))
 IMPOSSIBLE = (

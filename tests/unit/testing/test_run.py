@@ -12,8 +12,8 @@ import pytest
 
 from cfbench import Handles, ModelEntry, Need, SearcherEntry
 from cfbench.errors import StudyError, UnavailableError, UnknownNameError
-from cfbench.loading import import_file
-from cfbench.registry import Registered, build_registry
+from cfbench.registry.discovery import import_file
+from cfbench.registry.registry import Registered, build_registry
 from cfbench.testing import Result, check_searcher, parametrize_searchers
 from cfbench.testing.check import Failed
 
@@ -98,7 +98,7 @@ def test_a_white_box_needs_a_model_that_shows_its_structure(monkeypatch: pytest.
         name: replace(one, entry=replace(one.entry, shows_structure=False)) for name, one in registry.models.items()
     }
     registry.models = opaque
-    monkeypatch.setattr("cfbench.testing.searchers.grown.build_registry", lambda: registry)
+    monkeypatch.setattr("cfbench.testing.searcher_bench.build_registry", lambda: registry)
     with pytest.raises(UnavailableError, match="none of the registered models shows it"):
         check_searcher(entry)
 
@@ -107,7 +107,7 @@ def test_a_white_box_is_checked_on_a_model_that_shows_its_structure(monkeypatch:
     registry = build_registry()
     glass = ModelEntry(name="glass", family=toys.Stump, shows_structure=True)
     registry.models = {"glass": Registered(glass, "", "", "")}
-    monkeypatch.setattr("cfbench.testing.searchers.grown.build_registry", lambda: registry)
+    monkeypatch.setattr("cfbench.testing.searcher_bench.build_registry", lambda: registry)
     declared: dict[str, Any] = {"handles": [Handles.CATEGORICAL, Handles.CONSTRAINTS], "needs": [Need.MODEL_STRUCTURE]}
     report = check_searcher(SearcherEntry(name="looks-inside", searcher=toys.looks_inside, **declared))
     assert report.passed, str(report)

@@ -16,14 +16,13 @@ from cfbench import (
     SeparableTerm,
     forest_of,
 )
-from cfbench.oracle import Meter
-from cfbench.problem import trace_of
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import trace_of
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_searchers.exact_forest import pairs
 from cfbench_searchers.exact_forest.branching import BranchAndBound
-from cfbench_searchers.exact_forest.costs import cell_costs
 from cfbench_searchers.exact_forest.searcher import ExactForest
-from cfbench_searchers.exact_forest.task import ForestTask
+from cfbench_searchers.exact_forest.task import ForestTask, cell_costs
 
 A_STEP = 1e-5
 """Enumerated values lie a float32 step beside thresholds, so they cost that much more than the optimum may."""

@@ -21,9 +21,9 @@ from cfbench import (
     Problem,
     UnavailableError,
 )
-from cfbench.oracle import Meter
-from cfbench.problem import trace_of
-from cfbench_models.random_forest import RandomForest
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import trace_of
+from cfbench_models.forest.family import RandomForest
 from cfbench_searchers.exact_forest.searcher import ExactForest
 
 NONE = np.empty(0, dtype=np.int64)

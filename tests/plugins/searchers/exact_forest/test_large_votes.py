@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cfbench import FloatArray, ForestStructure, IntArray, Settled, k_certificate, k_probability
-from cfbench.feature import FeatureSpec, Kind, NumericalPerturbation
-from cfbench.oracle import Meter
-from cfbench.problem import Problem, trace_of
-from cfbench.space import FeatureSpace
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import Problem, trace_of
+from cfbench.space.feature import FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space.space import FeatureSpace
 from cfbench_searchers.exact_forest.searcher import ExactForest
 
 SPACE = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0, 2, perturbation=NumericalPerturbation(0.25, 0.25)),))

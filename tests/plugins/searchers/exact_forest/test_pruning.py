@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cfbench import ForestStructure, IntArray, forest_of, leads_of
-from cfbench_searchers.exact_forest import pruning
-from cfbench_searchers.exact_forest.pruning import kept_nodes, pruned
+from cfbench_searchers.exact_forest import bound as pruning
+from cfbench_searchers.exact_forest.bound import kept_nodes, pruned
 
 
 def way(structure: ForestStructure, cells: IntArray) -> set[int]:

@@ -9,9 +9,9 @@ import sys
 SCRIPT = """
 import numpy as np
 from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem, forest_of, k_probability
-from cfbench.oracle import Meter
-from cfbench.problem import trace_of
-from cfbench_models.random_forest import RandomForest
+from cfbench.problem.oracle import Meter
+from cfbench.problem.problem import trace_of
+from cfbench_models.forest.family import RandomForest
 from cfbench_searchers.exact_forest.searcher import ExactForest
 
 far = NumericalPerturbation(0.4, 0.4)

@@ -1,0 +1,164 @@
+"""Running a study from Python: the same engine, record and resuming as ``cfbench run``."""
+
+from __future__ import annotations
+
+import html
+import multiprocessing
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfbench.board.board import Leaderboard, leaderboard
+from cfbench.errors import CfbenchError, RecordError, StudyError
+from cfbench.record.load import load_record
+from cfbench.record.record import Record
+from cfbench.registry.registry import registry_with
+from cfbench.running.progress import RunReport
+from cfbench.running.session import Session, check_statuses
+from cfbench.study.presets import PRESETS, preset
+from cfbench.study.sources import data_source, datasets_of, folders_among
+from cfbench.study.study import Study, make_study, override, read_study
+from cfbench.text import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult:
+    """What a run did and where its record is; a shell shows it as text, a notebook with the leaderboard.
+
+    Parameters
+    ----------
+    report : RunReport
+        Counts of cells and searches; a sentence for each failed cell and for what reporters could not do.
+    results : Path
+        The record's directory.
+    tracking : str
+        The address of the MLflow store that mirrors the record; empty where there is none.
+    """
+
+    report: RunReport
+    results: Path
+    tracking: str
+
+    def searches(self) -> pd.DataFrame:
+        """All searches of the record, as `cfbench.load_record` gives them."""
+        return load_record(self.results)
+
+    def leaderboard(self, **options: Any) -> Leaderboard:
+        """The record's leaderboard; options as for `cfbench.leaderboard`."""
+        return leaderboard(self.results, **options)
+
+    def __str__(self) -> str:
+        report = self.report
+        failed = f", {report.cells_failed} failed" if report.cells_failed else ""
+        skipped = f", {report.cells_skipped} skipped" if report.cells_skipped else ""
+        cells = f"{report.cells_done} cell{'' if report.cells_done == 1 else 's'} done{failed}{skipped}"
+        searches = f"{report.searches_run} search{'' if report.searches_run == 1 else 'es'} run"
+        said = [f"failed: {one}" for one in report.failures] + [f"warning: {one}" for one in report.complaints]
+        return "\n".join([f"{cells}; {searches}: {self.results}", *said])
+
+    def __repr__(self) -> str:
+        return f"{self}\n`.leaderboard()` shows the board, `.searches()` every search"
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(visible(line))}</p>" for line in str(self).splitlines())
+        try:
+            return said + self.leaderboard()._repr_html_()
+        except RecordError as error:  # no cell has finished
+            return f"{said}<p>{html.escape(visible(str(error)))}</p>"
+
+
+def run(
+    study: Study | Mapping[str, Any] | Path | str,
+    *,
+    plugins: Iterable[object] = (),
+    data_dirs: Iterable[Path | str] = (),
+    retry: Collection[str] = (),
+    strict: bool = False,
+    cluster: object = None,
+    **changes: Any,
+) -> StudyResult:
+    """Run a study, as ``cfbench run`` does.
+
+    What the record already holds is not run again: the same call goes on where an interrupted one stopped, and more
+    points or repetitions run only what is missing. A study with several workers or a time limit starts processes, so
+    that a script has to call this under ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    study : Study, mapping, path or str
+        A study; its keys as in TOML; the path of a TOML file; or a preset's name ("quick", "paper").
+    plugins : iterable
+        What to register for this run: names of modules (``"package.module"``), paths of .py files, modules, entries
+        (``SearcherEntry(...)``), or objects with hooks. Entries and objects live in this process alone, so they need a
+        study with one worker and no time limit.
+    data_dirs : iterable of path
+        Folders with tables that are not shipped.
+    retry : collection of str
+        Statuses ("crashed", "timed_out", ...) whose searches run again.
+    strict : bool
+        Whether a plugin that fails to load is an error; a warning otherwise.
+    cluster : str or object, optional
+        A Dask cluster that searches: a scheduler's address, a ``distributed.Client``, or a cluster object, as
+        dask-jobqueue and dask-kubernetes make them. It stays open.
+    **changes
+        Keys of a study that replace those of `study`, everywhere in it: ``points=5, workers=2``.
+
+    Returns
+    -------
+    StudyResult
+
+    Raises
+    ------
+    CfbenchError
+        If the study cannot be run as written. A searcher that fails is a result, no error.
+    KeyboardInterrupt
+        If the run was interrupted; every finished search is in the record.
+    """
+    _refuse_a_worker()
+    check_statuses(retry)
+    written, chosen = _read(study)
+    datasets = changes.get("datasets", datasets_of(written) if written else ())
+    registry = registry_with(plugins, folders_among(datasets), strict=strict)
+    for problem in registry.problems:
+        warnings.warn(str(problem), stacklevel=2)
+    whole = override(written or preset(chosen, registry), "cfbench.run", **changes)
+    source = data_source([Path(folder) for folder in data_dirs])
+    session = Session.prepare(whole, registry, source, cluster=cluster)
+    session.check_workers()
+    with Record.open(whole.results, write=True) as record:
+        for damage in record.problems:
+            warnings.warn(damage, stacklevel=2)
+        report = session.run(record, retry=retry, resume="the same call of cfbench.run")
+    if report.interrupted:
+        raise KeyboardInterrupt(f"every finished search is in {whole.results}; the same call of cfbench.run goes on")
+    return StudyResult(report, whole.results, session.tracking)
+
+
+def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, str]:
+    """Return the study that is written down, or the name of a preset."""
+    if isinstance(study, Study):
+        return study, ""
+    if isinstance(study, Mapping):
+        return make_study(study), ""
+    if not isinstance(study, (str, Path)):
+        raise StudyError(
+            f"a study is a Study, a dict of its keys, the path of a TOML file or a preset's name, not "
+            f"{type(study).__name__}"
+        )
+    if isinstance(study, str) and (study in PRESETS or not study.endswith(".toml")) and not Path(study).is_file():
+        return None, study
+    return read_study(Path(study)), ""
+
+
+def _refuse_a_worker() -> None:
+    """Refuse to run inside a starting worker: it came here by importing the script that started it."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself finds out
+        raise CfbenchError(
+            "cfbench.run was called again by one of its own workers, since workers import the script that starts them; "
+            'put the call under `if __name__ == "__main__":`'
+        )

@@ -1,0 +1,445 @@
+"""A leaderboard as an object: opened from a record, shown as text, as a data frame, in a notebook, as a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.groups import GroupBy, Selection
+from cfbench.analysis.loss_alone import board_cells
+from cfbench.analysis.machines import seconds_of_machines
+from cfbench.analysis.measured import measurements_for
+from cfbench.analysis.notes import why_unfound
+from cfbench.analysis.ranks import Tolerance
+from cfbench.analysis.standings import Basis
+from cfbench.board.columns import builtin_names, column_named, columns_of, expanded
+from cfbench.board.gap_commands import GapCommand, gap_commands
+from cfbench.board.standings_table import notes_of, standings_lines
+from cfbench.board.tabular import flat_row, flat_standing
+from cfbench.board.task_table import task_lines
+from cfbench.board.text import Line, show, text_of
+from cfbench.errors import CfbenchError, RecordError, StudyError, UnknownNameError
+from cfbench.files import write_atomically
+from cfbench.record.layout import refuse_inside_record
+from cfbench.record.published import Beside, opened_record
+from cfbench.record.reading import RecordReading
+from cfbench.record.record import Record
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.text import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
+"""A further format is a name here and a case in `render`."""
+
+
+def render(shown: Leaderboard, form: str) -> str:
+    """Return a leaderboard as text.
+
+    Raises
+    ------
+    UnknownNameError
+        If `form` is none of `FORMATS`.
+    """
+    match form:
+        case "table":
+            return f"{shown}\n"
+        case "markdown":
+            from cfbench.board.tabular import render_markdown
+
+            return render_markdown(shown)
+        case "csv":
+            from cfbench.board.tabular import render_csv
+
+            return render_csv(shown)
+        case "json":
+            from cfbench.board.tabular import render_json
+
+            return render_json(shown)
+        case "latex":
+            from cfbench.board.tabular import render_latex
+
+            return render_latex(shown)
+        case "html":
+            from cfbench.board.page.file import page_of
+
+            return page_of(shown)
+    raise UnknownNameError("format", form, FORMATS)
+
+
+PIPED_WIDTH = 100
+"""Columns of the plain text that goes into a file or another program."""
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard:
+    """A record's leaderboard. A shell and ``print`` show its table, a notebook, too; :meth:`to_frame` computes with it.
+
+    Parameters
+    ----------
+    board : Board
+        The numbers.
+    record : str
+        What the record is called in the headline.
+    columns : tuple of str
+        The columns of the overall tables; the default ones where empty.
+    by : str
+        The column that overall tables are sorted by; the rank where empty.
+    problems : tuple of str
+        What of the record could not be read.
+    with_published : bool
+        Whether the record stands beside the published one.
+    all_notes : bool
+        Whether text shows every note in full; otherwise the first few, a line each.
+    command : str
+        What the user types for ``cfbench``, for the commands that the board names.
+    registry : Registry
+        What names metrics and data sets; by default, what is installed.
+    """
+
+    board: Board
+    record: str
+    columns: tuple[str, ...] = ()
+    by: str = ""
+    problems: tuple[str, ...] = ()
+    with_published: bool = False
+    all_notes: bool = False
+    command: str = "cfbench"
+    registry: Registry = field(default_factory=build_registry)
+
+    @property
+    def by_task(self) -> bool:
+        """Whether what is shown are the tables of single tasks, not overall ones."""
+        return self.board.group_by is GroupBy.TASK and not self.columns and not self.by
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before comparing rows, the most important first."""
+        return tuple(notes_of(self))
+
+    def lines(self, width: int | None = None) -> list[Line]:
+        """Lay it out in lines of text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Of the terminal, at most. Without it, as for a file, columns that were asked for are never left out.
+        """
+        keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
+        if self.by_task:
+            return task_lines(self.board, self.record, width, all_notes=self.all_notes)
+        return standings_lines(
+            self.board,
+            self.record,
+            width,
+            names=self.columns,
+            by=self.by,
+            notes=self.notes,
+            keep_all=keep_all,
+            all_notes=self.all_notes,
+            gaps=self.gap_commands(),
+        )
+
+    def gap_commands(self) -> list[GapCommand]:
+        """Return the commands after which searchers are ranked that are not ranked now."""
+        return gap_commands(self)
+
+    def render(self, form: str) -> str:
+        """Return it as text in one of the formats of ``--format``."""
+        return render(self, form)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return every number of single tasks, unrounded: a row for each task and searcher.
+
+        The columns are those of ``--group-by task --format csv``; each metric that the board shows has its mean over
+        points, and the number of points that have a value.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([flat_row(row, self.board.reference) for row in self.board.rows])
+
+    def overall(self) -> pd.DataFrame:
+        """Return every number of the overall tables, unrounded, a row for each searcher, as ``--format csv`` does."""
+        import pandas as pd
+
+        return pd.DataFrame([flat_standing(row, part) for part in self.board.parts for row in part.rows])
+
+    def __str__(self) -> str:
+        return text_of(self.lines()).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return self.render("markdown")
+
+    def _repr_html_(self) -> str:
+        from cfbench.board.tabular import notebook_html
+
+        return notebook_html(self)
+
+
+DEFAULT_REFERENCE = "cogs"
+
+
+def leaderboard(
+    results: Path | str = "results",
+    *,
+    reference: str | None = None,
+    datasets: Collection[str] = (),
+    models: Collection[str] = (),
+    objectives: Collection[str] = (),
+    searchers: Collection[str] = (),
+    constraints: bool | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: str = "",
+    on: str = "solved-by-all",
+    tie: float | None = None,
+    with_published: bool = False,
+    plugins: Collection[str] = (),
+) -> Leaderboard:
+    """Return the leaderboard of a record, as ``cfbench leaderboard`` shows it; nothing is searched or fitted.
+
+    Parameters
+    ----------
+    results : path
+        The record's directory.
+    reference : str, optional
+        The searcher whose loss the others are compared with; CoGS, where the record has it.
+    datasets, models, objectives, searchers : collection of str
+        What to show; everything where empty. Ranks are computed among the searchers that are shown.
+    constraints : bool, optional
+        Tasks with constraints on, or off, alone.
+    columns : sequence of str
+        Columns of the overall table, metrics by their names among them.
+    by : str
+        The column to sort by.
+    group_by : {"", "dataset", "model", "objective", "constraints", "task"}
+        A table for each; ranks are computed anew.
+    on : {"solved-by-all", "own-successes", "own-points"}
+        What losses and metrics are averaged over. With "own-points", ranks, too, are over the points alone that your
+        searchers have: those of the record next to the published one, or those that `searchers` names.
+    tie : float, optional
+        Values of one point within this share of the better one, or within a tenth of `tie`, are ties; 0.001 where it is
+        left out, 0 for equal values alone.
+    with_published : bool
+        Show the record beside the published one; what cannot be compared is left out with a warning.
+    plugins : collection of str
+        Modules and paths of .py files to register, for their metrics.
+
+    Returns
+    -------
+    Leaderboard
+
+    Raises
+    ------
+    RecordError
+        If there is no record, or nothing in it is finished.
+    UnknownNameError
+        If something asked for is not in the record.
+    StudyError
+        If `tie` is not a number from 0 to below 1.
+    """
+    shown = open_leaderboard(
+        Path(results),
+        build_registry(RegistryOptions(plugins=tuple(plugins))),
+        reference=reference,
+        selection=Selection(datasets, models, objectives, constraints, searchers=searchers),
+        columns=columns,
+        by=by,
+        group_by=GroupBy(group_by),
+        basis=Basis(on),
+        tolerance=None if tie is None else Tolerance(tie),
+        with_published=with_published,
+    )
+    for problem in shown.problems:
+        warnings.warn(problem, stacklevel=2)
+    return shown
+
+
+def open_leaderboard(
+    results: Path,
+    registry: Registry,
+    *,
+    reference: str | None = None,
+    selection: Selection | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: GroupBy = GroupBy.NOTHING,
+    basis: Basis = Basis.SOLVED_BY_ALL,
+    tolerance: Tolerance | None = None,
+    with_published: bool = False,
+) -> Leaderboard:
+    """Open a record and make its leaderboard; what the command and the function do alike.
+
+    Raises
+    ------
+    RecordError
+        If there is no record, or nothing in it is finished.
+    UnknownNameError
+        If something asked for is not in the record.
+    """
+    return leaderboard_of(
+        opened_record(results, with_published=with_published),
+        registry,
+        reference=reference,
+        selection=selection,
+        columns=columns,
+        by=by,
+        group_by=group_by,
+        basis=basis,
+        tolerance=tolerance,
+        shown_as=str(results),
+    )
+
+
+def leaderboard_of(
+    record: RecordReading,
+    registry: Registry,
+    *,
+    reference: str | None = None,
+    selection: Selection | None = None,
+    columns: Sequence[str] = (),
+    by: str = "",
+    group_by: GroupBy = GroupBy.NOTHING,
+    basis: Basis = Basis.SOLVED_BY_ALL,
+    tolerance: Tolerance | None = None,
+    shown_as: str = "",
+) -> Leaderboard:
+    """Make the leaderboard of an open record; `open_leaderboard` describes the rest.
+
+    Raises
+    ------
+    StudyError
+        If ranks are to be of the points of the user's own searchers, and nothing says which these are.
+    """
+    name = shown_as or str(record.origin)
+    yours = record.yours if isinstance(record, Beside) else frozenset()
+    if basis is Basis.OWN_POINTS and not yours and not (selection and selection.searchers):
+        raise StudyError(
+            f"--on {basis.value} ranks on the points that your searchers have, and nothing says which are yours: give "
+            "--with-published and a record with cells of your own, or name the searchers with --searcher"
+        )
+    summaries = record.summaries()
+    pending = record.pending()
+    if not summaries:
+        under_way = sum(len(record.done(key)) for key in pending)
+        reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
+        raise RecordError("\n".join([str(reason), *record.problems]))
+    values = record.point_values()
+    cells = board_cells(record, registry, values, summaries)
+    selected = (selection or Selection()).of(cells.values())
+    shown = {cell.info.key for cell in selected}
+    names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)
+    measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries, cells.values(), values)
+    board = make_board(
+        cells.values(),
+        registry,
+        reference or DEFAULT_REFERENCE,
+        need_reference=reference is not None,
+        selection=selection,
+        unfinished=sum(key in shown or key not in summaries for key in pending),
+        measurements=measurements,
+        remarks=[*why_unfound(record, selected), *seconds_of_machines(record)],
+        basis=basis,
+        tolerance=tolerance,
+        group_by=group_by,
+        yours=yours,
+    )
+    if by:
+        for part in board.parts:
+            column_named(columns_of(part, labels, board.reference), by)
+    return Leaderboard(
+        board,
+        name,
+        tuple(labels),
+        by,
+        tuple(record.problems),
+        with_published=isinstance(record, Beside),
+        registry=registry,
+    )
+
+
+def print_leaderboard(
+    record: Record, registry: Registry, *, stream: TextIO | None = None, command: str = "cfbench"
+) -> None:
+    """Print the board of a record, as `cfbench run` does at its end.
+
+    A record without the default reference is shown without comparison; one without any finished cell prints a line
+    that says so.
+
+    Parameters
+    ----------
+    record : Record
+    registry : Registry
+    stream : text stream, optional
+        Standard output by default.
+    command : str
+        What the user types for ``cfbench``.
+    """
+    try:
+        shown = replace(leaderboard_of(record, registry), command=command)
+    except RecordError:
+        print("no finished cells yet: nothing to show", file=stream or sys.stdout)
+        return
+    show(shown, stream=stream)
+
+
+def _nothing_finished(results: Path, searches: int) -> RecordError:
+    return RecordError(
+        f"there is nothing to show in {results} yet: it holds {plural(searches, 'search')}, but no finished cell. If "
+        "its run was stopped, the same `cfbench run` command goes on where it was"
+    )
+
+
+def _nothing(results: Path) -> RecordError:
+    return RecordError(
+        f"there is nothing to show in {results}: no cell is finished. Run a study first, for a start\n"
+        f"  cfbench run --preset quick --results {shlex.quote(str(results))}"
+    )
+
+
+def check_output(path: Path) -> None:
+    """Refuse a file that could not be written, before the work for it is done.
+
+    Raises
+    ------
+    CfbenchError
+        If its folder is missing or may not be written, the file may not be replaced, or it lies in a record.
+    """
+    refuse_inside_record(path)
+    if not path.parent.is_dir():
+        raise CfbenchError(f"{path} cannot be written: {path.parent} is no folder; make it, or name another file")
+    if path.is_dir():
+        raise CfbenchError(f"{path} cannot be written: it is a folder; name a file in it")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise CfbenchError(f"{path} cannot be written: {path.parent} may not be written to; name a file elsewhere")
+
+
+def write_output(text: str, path: Path) -> None:
+    """Replace a file by `text`, as a whole or not at all.
+
+    Raises
+    ------
+    CfbenchError
+        If it cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device takes what it is given
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_atomically(path, text.encode("utf-8"))
+    except OSError as error:
+        raise CfbenchError(
+            f"{path} cannot be written: {error.strerror or error}; name a file in a folder that exists and that you "
+            "may write to"
+        ) from error

@@ -1,0 +1,155 @@
+"""The commands that fill the gaps of searchers that are not ranked, with every option that this record needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cfbench.analysis.contest import Arena, Entrant
+from cfbench.analysis.standings import State
+from cfbench.digests import digest_of
+from cfbench.record.layout import PACKED_NAME
+from cfbench.record.summary import CellSummary
+from cfbench.registry.events import CellInfo
+from cfbench.study.plan import command_again
+from cfbench.study.protocol import DRAWN
+
+if TYPE_CHECKING:
+    from cfbench.board.board import Leaderboard
+
+LIMITS = ("query_budget", "time_limit")
+
+
+@dataclass(frozen=True)
+class GapCommand:
+    """What ranks searchers that are not ranked.
+
+    Parameters
+    ----------
+    searchers : tuple of str
+        As the rows of the board name them.
+    commands : tuple of str
+        To be run in this order.
+    """
+
+    searchers: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+def gap_commands(shown: Leaderboard) -> list[GapCommand]:
+    """Return the commands after which the searchers of the board's main table are ranked that are not ranked now.
+
+    Searchers with the same gap share a command. Of a record next to the published one, only the user's own searchers
+    have commands. A searcher has none if a cell of it was skipped, since it cannot do that task; if the points were
+    taken by another version of cfbench; and if no searcher is ranked, since then it is not clear what is missing.
+    """
+    standings, contest = shown.board.standings, shown.board.contest
+    if not standings.ranked:
+        return []
+    record = Path(shown.record)
+    packed = (record / PACKED_NAME).is_file()
+    target = "more" if packed else shown.record
+    alike: dict[str, list[tuple[Entrant, _Gap]]] = defaultdict(list)
+    for row in standings.rows:
+        if row.state is not State.NOT_RANKED or (shown.with_published and not row.entrant.yours):
+            continue
+        gap = _gap(row.entrant, contest.in_play)
+        if gap is not None:
+            alike[gap.written([""], target, shown)].append((row.entrant, gap))
+    made = []
+    for members in alike.values():
+        commands = [members[0][1].written([one.searcher for one, _ in members], target, shown)]
+        if packed:
+            commands.append(shlex.join([shown.command, "merge", shown.record, target, "--results", "merged"]))
+        made.append(GapCommand(tuple(one.label for one, _ in members), tuple(commands)))
+    return made
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """What a searcher lacks.
+
+    Parameters
+    ----------
+    cells : tuple of CellInfo
+        Without keys.
+    content : mapping
+        The settings to search with.
+    points, repetitions : int
+    """
+
+    cells: tuple[CellInfo, ...]
+    content: Mapping[str, Any]
+    points: int
+    repetitions: int
+
+    def written(self, names: list[str], results: str, shown: Leaderboard) -> str:
+        """Return the command for the searchers of these names."""
+        cells = [CellInfo(**{**_coordinates(cell), "searcher": name}) for name in names for cell in self.cells]
+        return command_again(
+            cells,
+            self.content,
+            points=self.points,
+            repetitions=self.repetitions,
+            results=results,
+            command=shown.command,
+            plugins=shown.registry.options.plugins,
+        )
+
+
+def _coordinates(info: CellInfo) -> dict[str, Any]:
+    names = ("key", "dataset", "model", "searcher", "objective", "constraints", "fold")
+    return {name: getattr(info, name) for name in names}
+
+
+def _gap(entrant: Entrant, arenas: tuple[Arena, ...]) -> _Gap | None:
+    """Return what a searcher lacks of the points that count; None if nothing can fill it, and if nothing is missing."""
+    cells: list[CellInfo] = []
+    points = 0
+    own = [cell for arena in arenas for cell in arena.cells_of(entrant)]
+    contents: dict[str, dict[str, Any]] = {}
+    for arena in arenas:
+        others = [cell for one, group in arena.groups.items() if one != entrant for cell in group.ran]
+        alike = bool(own and others) and own[0].content.get("seed") == others[0].content.get("seed")
+        has = np.zeros(len(arena.places), dtype=np.bool_)
+        if alike and entrant in arena.losses:  # another seed is another row, which has nothing yet
+            has = ~np.isnan(arena.losses[entrant])
+        folds = {fold for (fold, _), lacks in zip(arena.places, arena.counted & ~has, strict=True) if lacks}
+        if not folds:
+            continue
+        if not others or any(cell.skipped and not cell.has_results for cell in arena.cells_of(entrant)):
+            return None
+        content = _content(own, others)
+        if content["points"] != DRAWN:
+            return None
+        contents[digest_of(content)] = content
+        counted = {place for place, counts in zip(arena.places, arena.counted, strict=True) if counts}
+        points = max([points, *(_points(cell, counted) for cell in others if cell.info.fold in folds)])
+        task = arena.task
+        place = (task.dataset, task.model, entrant.searcher, task.objective)
+        cells += [CellInfo("", *place, constraints=task.constraints, fold=fold) for fold in sorted(folds)]
+    if not cells or len(contents) != 1:
+        return None
+    (content,) = contents.values()
+    repetitions = max((cell.repetitions for cell in own), default=0) or 1
+    return _Gap(tuple(cells), content, points, repetitions)
+
+
+def _points(cell: CellSummary, counted: set[tuple[int, int]]) -> int:
+    """Return how many points of its fold a cell has to have to hold all that count."""
+    at = zip(cell.points, cell.row_ids, strict=True)
+    return max((point + 1 for point, row_id in at if (cell.info.fold, row_id) in counted), default=0)
+
+
+def _content(own: list[CellSummary], others: list[CellSummary]) -> dict[str, Any]:
+    """Return the settings of a search that fits: the task's, with the searcher's own limits."""
+    task = others[0].content
+    limits = own[0].content if own else {}
+    given = {name: task.get(name) for name in ("seed", "respect_steps", "points")}
+    return given | {name: limits.get(name) for name in LIMITS}

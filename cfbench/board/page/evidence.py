@@ -1,0 +1,196 @@
+"""What the page shows beyond the board, from one pass over the searches: progress, examples, failures.
+
+Decision: under a robust objective the record's anytime list holds base losses and noisy bests. There a search counts
+with its result alone: the judged objective value, reached after all its queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cfbench.analysis.contest import Arena, Contest, Entrant
+from cfbench.analysis.groups import Point
+from cfbench.analysis.loss_alone import record_key, rows_of
+from cfbench.problem.outcome import Status
+from cfbench.record.reading import RecordReading
+from cfbench.record.rows import Row
+from cfbench.record.summary import CellSummary
+from cfbench.registry.events import CellInfo
+from cfbench.space.space import FloatArray
+from cfbench.study.plan import command_again
+
+TARGETS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, np.inf)
+"""Values above a point's best known one, as shares of it, that count as reached; the last is any counterfactual."""
+
+LONGEST_REASON = 160
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """When a searcher's searches reached their targets.
+
+    Parameters
+    ----------
+    queries : ndarray of float64, shape (reached,)
+        Queries when a (search, target) pair was reached, sorted.
+    pairs : int
+        All pairs.
+    """
+
+    queries: FloatArray
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One point of a task with what searchers found for it.
+
+    Parameters
+    ----------
+    fold, row_id : int
+    x : ndarray of float64, shape (d,)
+        Empty where the record holds no rows of this data set.
+    found : mapping of Entrant to (z, value)
+        The value is the one that the task asks searchers to minimise.
+    """
+
+    fold: int
+    row_id: int
+    x: FloatArray
+    found: Mapping[Entrant, tuple[FloatArray, float]]
+
+
+@dataclass
+class Failures:
+    """Searches, or whole cells, that ended alike.
+
+    Parameters
+    ----------
+    searcher, status, reason : str
+    command : str
+        Runs one of them again.
+    count : int
+    """
+
+    searcher: str
+    status: str
+    reason: str
+    command: str
+    count: int = 0
+
+
+@dataclass
+class Evidence:
+    """All of it.
+
+    Parameters
+    ----------
+    progress : dict of Entrant to Progress
+    examples : list of Example or None
+        One for each task of the contest.
+    failures : list of Failures
+        The most frequent first.
+    """
+
+    progress: dict[Entrant, Progress] = field(default_factory=dict)
+    examples: list[Example | None] = field(default_factory=list)
+    failures: list[Failures] = field(default_factory=list)
+
+
+def gather(contest: Contest, record: RecordReading) -> Evidence:
+    """Read the searches of every cell of a contest once."""
+    reached: dict[Entrant, list[float]] = {entrant: [] for entrant in contest.entrants}
+    pairs = dict.fromkeys(contest.entrants, 0)
+    failures: dict[tuple[str, str, str], Failures] = {}
+    evidence = Evidence()
+    counted: set[str] = set()  # one search may belong to several tasks: judged under several objectives
+    for arena in contest.arenas:
+        best = dict(zip(arena.places, _best(arena), strict=True))
+        numbers = {place: number for number, place in enumerate(arena.places)}
+        by_loss = arena.values is arena.losses
+        telling = _telling(arena)
+        x, found = np.empty(0), {}
+        for entrant, group in arena.groups.items():
+            for cell in group.cells:
+                if cell.skipped or cell.failure:
+                    reason, status = cell.skipped or cell.failure, "skipped" if cell.skipped else "failed"
+                    _note(failures, entrant.label, status, reason, cell, 0)
+                if not cell.searches:
+                    continue
+                for row in rows_of(record, cell):
+                    place = cell.info.fold, row["row_id"]
+                    steps = row["anytime"] if by_loss else _end(row, row["objective_value"])
+                    reached[entrant] += _reached(steps, best[place])
+                    pairs[entrant] += len(TARGETS)
+                    if row["status"] != Status.FOUND and record_key(cell) not in counted:
+                        _note(failures, entrant.label, row["status"], row["reason"], cell, row["point"])
+                    if place == telling and _is_result(row, cell):
+                        value = arena.values[entrant][numbers[place]]
+                        x, found[entrant] = np.array(row["x"]), (np.array(row["z"]), float(value))
+                counted.add(record_key(cell))
+        example = None if telling is None else Example(*telling, x, found)
+        evidence.examples.append(example if found else None)
+    evidence.progress = {
+        entrant: Progress(np.sort(np.array(queries)), pairs[entrant])
+        for entrant, queries in reached.items()
+        if pairs[entrant]
+    }
+    evidence.failures = sorted(failures.values(), key=lambda one: (-one.count, one.searcher, one.status, one.reason))
+    return evidence
+
+
+def _best(arena: Arena) -> FloatArray:
+    """Return the best known value of each place of a task, infinity where no searcher found anything."""
+    values = [np.where(np.isnan(own), np.inf, own) for own in arena.values.values()]
+    best: FloatArray = np.min(values, axis=0) if values else np.full(len(arena.places), np.inf)
+    return best
+
+
+def _telling(arena: Arena) -> Point | None:
+    """Choose the point of a task that the most searchers solved, the first of those."""
+    if not arena.losses:
+        return None
+    solved = np.sum([np.isfinite(own) for own in arena.losses.values()], axis=0)
+    return arena.places[int(np.argmax(solved))]
+
+
+def _end(row: Row, value: float | None) -> list[tuple[int, float]]:
+    """Return what a search had reached at its end, after all its queries; nothing where it found nothing."""
+    return [] if value is None or row["loss"] is None else [(row["search_queries"] + row["robustness_queries"], value)]
+
+
+def _reached(steps: Iterable[tuple[int, float]], best: float) -> list[float]:
+    """Return the queries after which a search reached each of the targets that it reached."""
+    found = []
+    for target in TARGETS:
+        limit = np.inf if np.isinf(target) else best * (1 + target)
+        queries = next((queries for queries, value in steps if value <= limit), None)
+        if queries is not None:
+            found.append(float(queries))
+    return found
+
+
+def _is_result(row: Row, cell: CellSummary) -> bool:
+    """Whether a row is its point's result, with its z."""
+    place = cell.points.index(row["point"]) if row["point"] in cell.points else -1
+    return row["z"] is not None and place >= 0 and cell.results[place] == row["repetition"]
+
+
+def _note(
+    failures: dict[tuple[str, str, str], Failures],
+    searcher: str,
+    status: str,
+    reason: str,
+    cell: CellSummary,
+    point: int,
+) -> None:
+    reason = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
+    info: CellInfo = cell.info
+    known = failures.get((searcher, status, reason))
+    if known is None:
+        command = command_again([info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
+        known = failures[searcher, status, reason] = Failures(searcher, status.replace("_", " "), reason, command)
+    known.count += 1

@@ -1,0 +1,304 @@
+"""The page's ranked tables: their columns, their rows, and what a row opens to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfbench.analysis.board import Board
+from cfbench.analysis.contest import Entrant
+from cfbench.analysis.groups import bare_name
+from cfbench.analysis.loss_alone import MARK, record_key
+from cfbench.analysis.standings import Standing, Standings, State, TaskView
+from cfbench.board.columns import StandingColumn, cell_text, columns_of, state_text
+from cfbench.board.page.columns import FURTHER_COLUMNS, PAGE_COLUMNS
+from cfbench.board.page.figures import rank_bar
+from cfbench.board.text import ABSENT, share
+from cfbench.record.summary import CellSummary
+from cfbench.registry.registry import Registry
+from cfbench.study.plan import command_again
+from cfbench.text import plural, visible
+
+RECOMPUTED = ("found", "rank", "objective", "loss", "wins")
+"""What the page's script computes anew where tasks are filtered; other columns are hidden then."""
+
+ON_A_PHONE = (("found",), ("rank",), ("objective", "loss"))
+"""Columns that stay in the table on a phone, one of each; the others are in the opened row."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A column's header."""
+
+    name: str
+    title: str
+    unit: str
+    arrow: str
+    better: str
+    legend: str
+    secondary: bool
+    further: bool
+    recomputed: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: what is read, what is sorted by, a picture of it, and what is read after the text in smaller type."""
+
+    text: str
+    value: float | None
+    picture: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """One cell of the record in an opened row."""
+
+    task: str
+    fold: int
+    found: str
+    key: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table."""
+
+    position: str
+    label: str
+    state: str
+    method: str
+    url: str
+    cells: tuple[Cell, ...]
+    facts: tuple[tuple[str, str], ...]
+    command: str
+    record: tuple[CellLine, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A ranked table.
+
+    Parameters
+    ----------
+    name : str
+        Its id on the page.
+    title : str
+    what : str
+        What its positions are by.
+    tested : bool
+        Whether ranks have letters.
+    headings : tuple of Heading
+    lines : tuple of Line
+    data : str
+        What the page's script needs to rank some tasks alone, as JSON.
+    """
+
+    name: str
+    title: str
+    what: str
+    tested: bool
+    headings: tuple[Heading, ...]
+    lines: tuple[Line, ...]
+    data: str
+
+
+def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[Table]:
+    """Return the main table, and that of the white boxes where they are ranked among themselves."""
+    whole, white = board.standings, board.white_standings
+    tables = [_table("board", "Searchers", whole, board, names, registry)]
+    if white is not None and white is not whole:
+        tables.append(_table("white-boxes", "White boxes", white, board, names, registry))
+    return tables
+
+
+def _table(
+    name: str, title: str, standings: Standings, board: Board, names: Sequence[str], registry: Registry
+) -> Table:
+    columns = table_columns(standings, names, board.reference)
+    return Table(
+        name=name,
+        title=title,
+        what="objective value" if standings.robust else "loss",
+        tested=any(row.group for row in standings.rows),
+        headings=tuple(headings(columns, names)),
+        lines=tuple(_line(row, standings, board, columns, registry) for row in standings.rows),
+        data=filter_data(standings),
+    )
+
+
+def table_columns(standings: Standings, names: Sequence[str], reference: str) -> list[StandingColumn]:
+    """Return the columns that are shown, without metrics that nothing was measured of; the notes tell of those.
+
+    Parameters
+    ----------
+    standings : Standings
+    names : sequence of str
+        Names of columns; the board's default ones where empty.
+    reference : str
+    """
+    metrics = {metric.label for metric in standings.metrics}
+    left_out = {"share", "interval"}  # the page shows them next to found and rank
+    if not standings.robust and "loss" in names:
+        left_out.add("objective")
+    return [
+        column
+        for column in columns_of(standings, names, reference)
+        if column.name not in left_out
+        and (column.name not in metrics or any(column.value(row) is not None for row in standings.rows))
+    ]
+
+
+def headings(columns: Sequence[StandingColumn], names: Sequence[str]) -> list[Heading]:
+    """Return the columns' headers, a unit and a better direction in each.
+
+    Parameters
+    ----------
+    columns : sequence of StandingColumn
+    names : sequence of str
+        The columns that were asked for: what the page shows by itself has further columns, others have none.
+    """
+    better = {"↑": "higher is better", "↓": "lower is better", "": ""}
+    known = [column.name for column in columns]
+    kept = [next((name for name in names if name in known), "") for names in ON_A_PHONE]
+    kept = [name for name in kept if name] or known[: len(ON_A_PHONE)]
+    further = FURTHER_COLUMNS if set(PAGE_COLUMNS) <= set(names) else ()
+    return [
+        Heading(
+            name=column.name,
+            title=column.title or column.name,
+            unit=column.unit.replace(column.arrow, "").strip() if column.arrow else column.unit,
+            arrow=column.arrow,
+            better=better[column.arrow],
+            legend=f"{column.legend}{f' ({column.counted})' if column.counted else ''}",
+            secondary=column.name not in kept,
+            further=column.name in further,
+            recomputed=column.name in RECOMPUTED,
+        )
+        for column in columns
+    ]
+
+
+def facets(view: TaskView) -> dict[str, str]:
+    """Return what a task can be filtered by."""
+    task = view.task
+    return {
+        "dataset": task.dataset,
+        "model": task.model,
+        "objective": task.objective,
+        "constraints": "on" if task.constraints else "off",
+    }
+
+
+def filter_data(standings: Standings) -> str:
+    """Return what the page's script needs to compute a table of some tasks alone, as JSON.
+
+    A task has the results that the table has: its ranks among the ranked searchers, and values on the points that they
+    all solved. So a table of all tasks is the table itself.
+    """
+    tasks = [{**facets(view), "counts": view.points > 0} for view in standings.tasks]
+    rows = []
+    for row in standings.rows:
+        results = [
+            None
+            if result is None or result.state not in ("ran", "partly")
+            else [result.rank, result.found.k, result.found.n, result.against_best, result.objective_against_best]
+            for result in row.results
+        ]
+        compared = row.state in (State.RANKED, State.WHITE_BOX) or not standings.ranked
+        rows.append({"ranked": row.state is State.RANKED, "blank": not compared, "results": results})
+    text = json.dumps({"tasks": tasks, "rows": rows}, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")  # nothing in it ends the element that it stands in
+
+
+def _line(
+    row: Standing, standings: Standings, board: Board, columns: Sequence[StandingColumn], registry: Registry
+) -> Line:
+    cells = []
+    for column in columns:
+        text = cell_text(row, column, standings) or ABSENT
+        value = column.value(row) if text != ABSENT else None
+        picture = detail = ""
+        if column.name == "found":
+            text = f"{row.found.k:,} of {row.found.n:,}" if row.found.n else ABSENT
+            detail = f"({share(row.found.share)})" if row.found.n else ""
+            picture = f'<span class="bar" style="--share:{100 * (row.found.share or 0):.1f}%"></span>'
+        elif column.name == "rank":
+            picture = rank_bar(row, len(standings.ranked))
+            if row.interval is not None:
+                detail = f"({row.interval[0]:.1f} - {row.interval[1]:.1f})"
+        cells.append(Cell(text, value, picture, detail))
+    own = _cells(board, row.entrant)
+    position = str(row.position).strip() if row.position else ABSENT
+    known = registry.searchers.get(bare_name(row.entrant.searcher))
+    groups = [arena.groups[row.entrant] for arena in board.contest.arenas if row.entrant in arena.groups]
+    alone = sum(group.loss_alone for group in groups)
+    state = [state_text(row, standings), f"{MARK} on {plural(alone, 'task')}" if alone else ""]
+    return Line(
+        position=position,
+        label=visible(row.label),
+        state="; ".join(filter(None, state)),
+        method="" if known is None else visible(known.entry.summary),
+        url="" if known is None else known.entry.url,
+        cells=tuple(cells),
+        facts=tuple(_facts(row, own, alone)),
+        command=_command(own),
+        record=tuple(_record_lines(board, row.entrant)),
+    )
+
+
+def _cells(board: Board, entrant: Entrant) -> list[CellSummary]:
+    groups = (arena.groups.get(entrant) for arena in board.contest.arenas)
+    return [cell for group in groups if group is not None for cell in group.cells]
+
+
+def _facts(row: Standing, own: list[CellSummary], alone: int) -> list[tuple[str, str]]:
+    """Return terms with what the record says of a row, `alone` tasks of which were searched for the loss alone."""
+    facts = []
+    if row.why:
+        facts.append(("not ranked", row.why))
+    if alone:
+        facts.append(("objectives", f"{MARK}, and judged under the task's objective: {plural(alone, 'task')}"))
+    content: dict[str, Any] = own[0].content if own else {}
+    searcher = content.get("searcher", {})
+    settings = searcher.get("settings", {}) if isinstance(searcher, dict) else {}
+    facts.append(("settings", ", ".join(f"{key} = {value}" for key, value in settings.items()) or "none"))
+    versions: dict[str, set[str]] = {}
+    for cell in own:
+        for part, version in cell.info.versions.items():
+            versions.setdefault(part, set()).add(version)
+    facts.append(("versions", ", ".join(f"{part} {'/'.join(sorted(v))}" for part, v in sorted(versions.items()))))
+    limits = [
+        f"{what}: {'none' if content.get(key) is None else content[key]}"
+        for key, what in (("query_budget", "query budget"), ("time_limit", "time limit in s"), ("seed", "seed"))
+    ]
+    facts.append(("limits", ", ".join(limits)))
+    facts.append(("searches", ", ".join(f"{count:,} {status}" for status, count in row.statuses.items()) or "none"))
+    cells = [plural(row.cells, "cell")]
+    cells += [f"{n:,} {what}" for n, what in ((row.failed, "failed"), (row.skipped, "skipped")) if n]
+    cells += [f"{row.missing:,} that others have are missing"] if row.missing else []
+    facts.append(("cells", ", ".join(cells)))
+    return [(term, visible(text)) for term, text in facts]
+
+
+def _command(own: list[CellSummary]) -> str:
+    ran = [cell for cell in own if not cell.skipped] or own
+    points = max((max(cell.points, default=0) + 1 for cell in ran), default=1)
+    repetitions = max((cell.repetitions for cell in ran), default=1) or 1
+    command = command_again([cell.info for cell in ran], ran[0].content, points=points, repetitions=repetitions)
+    return visible(command)
+
+
+def _record_lines(board: Board, entrant: Entrant) -> list[CellLine]:
+    found = []
+    for arena in board.contest.arenas:
+        group = arena.groups.get(entrant)
+        for cell in group.cells if group is not None else ():
+            note = f"failed: {cell.failure}" if cell.failure else f"skipped: {cell.skipped}" if cell.skipped else ""
+            count = f"{sum(cell.successes):,} of {cell.searches:,}" if cell.searches else ABSENT
+            found.append(CellLine(visible(arena.label), cell.info.fold, count, record_key(cell), visible(note)))
+    return found

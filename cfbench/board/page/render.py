@@ -1,0 +1,226 @@
+"""The page as a whole: numbers, figures and words put into one file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from cfbench.analysis.standings import Standings
+from cfbench.board.columns import SIGNIFICANCE
+from cfbench.board.page.evidence import gather
+from cfbench.board.page.figures import Figures
+from cfbench.board.page.main_table import facets, ranked_tables, table_columns
+from cfbench.board.page.tasks import cards, heat_table
+from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
+from cfbench.record.machines import read_machines
+from cfbench.text import plural, visible
+
+if TYPE_CHECKING:
+    from cfbench.board.board import Leaderboard
+    from cfbench.record.reading import RecordReading
+    from cfbench.space.space import FeatureSpace
+
+LIBRARIES = ("counterfactual-bench", "numpy", "scikit-learn", "scipy", "pandas", "numba")
+
+
+def render_page(
+    shown: Leaderboard, record: RecordReading, spaces: Mapping[str, FeatureSpace], data_file: str = ""
+) -> str:
+    """Return the leaderboard as one page of HTML.
+
+    Parameters
+    ----------
+    shown : Leaderboard
+        The numbers.
+    record : RecordReading
+        What they were computed from; its searches are read once, for figures and examples.
+    spaces : mapping of str to FeatureSpace
+        By the name of the data set, for the names of features; features of others have numbers.
+    data_file : str
+        Name of a CSV file beside the page that holds every number; empty where there is none.
+    """
+    board, standings = shown.board, shown.board.standings
+    evidence = gather(board.contest, record)
+    tables = ranked_tables(board, shown.columns, shown.registry)
+    white = board.white_standings
+    drawing = Figures(standings, () if white is None or white is standings else white.rows)
+    robustness = next((metric.label for metric in standings.metrics if metric.label == "k-robustness"), "")
+    drawn = [
+        drawing.ranks(),
+        drawing.ranks_by_part(),
+        drawing.robustness(robustness) if robustness else None,
+        drawing.solved_over_queries(evidence.progress),
+    ]
+    environment = Environment(
+        loader=PackageLoader("cfbench.board", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    folder = files("cfbench.board") / "templates"
+    return environment.get_template("page.html.j2").render(
+        sentence=headline(standings),
+        style=Markup((folder / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        script=Markup((folder / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        facts=[*_facts(shown), *_machines(record)],
+        lede=_lede(standings),
+        incomplete=_incomplete(standings),
+        notes=[visible(note) for note in notes_of(shown)],
+        tables=tables,
+        significance=SIGNIFICANCE,
+        beside=drawing.effort(),
+        figures=[figure for figure in drawn if figure is not None],
+        filters=_filters(standings),
+        heat=heat_table(board),
+        duels=_duels(standings),
+        cards=cards(board, evidence.examples, spaces),
+        failures=evidence.failures,
+        anything=bool(standings.ranked),
+        data_file=data_file,
+        legend=_legend(standings, shown),
+        surroundings=_surroundings(),
+        Markup=Markup,
+    )
+
+
+def headline(standings: Standings) -> str:
+    """Say which searcher leads, by how much, on what; every number in it is in the table below."""
+    ranked, tasks = standings.ranked, plural(len(standings.in_play), "task")
+    if not ranked:
+        said = standings.verdict or "no searcher is ranked"
+        return f"{said[0].upper()}{said[1:]}."
+    if len(ranked) == 1:
+        return f"{visible(ranked[0].label)} alone ran on every point of {tasks}: there is no other to rank it with."
+    number = ranked[0].position.number if ranked[0].position is not None else 1
+    first = [row for row in ranked if row.position is not None and row.position.number == number]
+    others = [row for row in ranked if row not in first]
+    leads = "lead" if len(first) > 1 else "leads"
+    wins = f"{first[0].wins} won" if len(first) == 1 else f"won: {_joined([str(row.wins) for row in first])}"
+    named = _joined([visible(row.label) for row in first])
+    result = f"{named} {leads} with mean rank {first[0].rank:.1f} on {tasks} ({wins})"
+    if not others:
+        return f"{result}."
+    alike = [row for row in others if row.group and row.group == ranked[0].group]
+    if alike:
+        close = _joined([f"{visible(row.label)} ({row.rank:.1f})" for row in alike])
+        return f"{result}, but {close} {'is' if len(alike) == 1 else 'are'} not significantly worse."
+    following = f"{visible(others[0].label)} follows with {others[0].rank:.1f}"
+    if not ranked[0].group:
+        return f"{result}; {following}, and {tasks} {'is' if tasks == '1 task' else 'are'} too few for a test."
+    return f"{result}; {following}, a significant difference."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _lede(standings: Standings) -> str:
+    """Say what the ranks are of, in two sentences."""
+    tasks, common = make_up(standings), alike(standings)
+    what = "objective value that the task asks for" if standings.robust else "loss"
+    return (
+        f"Tasks: {tasks}{f'; {common}' if common else ''}. At each point searchers are ranked by the {what}; "
+        f"{standings.tolerance}; not found ranks last."
+    )
+
+
+def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
+    board, standings = shown.board, shown.board.standings
+    facts = [
+        ("record", shown.record),
+        ("board", board.mark[:12]),
+        ("seed", ", ".join(map(str, board.seeds)) or "not told"),
+        ("rendered", datetime.now(UTC).date().isoformat()),
+        ("cells", coverage(standings)),
+        ("tasks", make_up(standings)),
+        ("searches", searches_a_task(standings)),
+        ("alike", alike(standings)),
+        ("reference", board.reference),
+    ]
+    return [(term, visible(text)) for term, text in facts if text]
+
+
+def _machines(record: RecordReading) -> list[tuple[str, str]]:
+    """Say what the searches ran on."""
+    machines = read_machines(record.path)
+    if not machines:
+        return []
+    kinds = {
+        f"{one.get('processor', 'unknown')}, {one.get('cores', '?')} cores, {one.get('system', '')}" for one in machines
+    }
+    versions = {
+        f"{name} {one[name]}"
+        for one in machines
+        for name in ("counterfactual-bench", "python", "scikit-learn")
+        if name in one
+    }
+    return [("machine", visible("; ".join(sorted(kinds)))), ("versions", visible(", ".join(sorted(versions))))]
+
+
+def _incomplete(standings: Standings) -> str:
+    """Say that cells failed or were not run; empty where none did."""
+    counts = ((standings.failed, "failed"), (standings.not_run, "that others have were not run"))
+    listed = " and ".join(f"{plural(count, 'cell')} {what}" for count, what in counts if count)
+    return f"Incomplete: {listed}." if listed else ""
+
+
+def _filters(standings: Standings) -> list[tuple[str, str, list[str]]]:
+    """Return what can be chosen: name, words, values."""
+    values: dict[str, list[str]] = {"dataset": [], "model": [], "objective": [], "constraints": []}
+    for view in standings.tasks:
+        for name, value in facets(view).items():
+            if value not in values[name]:
+                values[name].append(value)
+    words = {"dataset": "data set", "model": "model", "objective": "objective", "constraints": "constraints"}
+    return [(name, words[name], chosen) for name, chosen in values.items() if len(chosen) > 1]
+
+
+def _duels(standings: Standings) -> list[tuple[str, str, str, str]]:
+    rows = standings.rows
+    found = []
+    for duel in standings.duels:
+        total = duel.wins + duel.losses + duel.ties
+        p = "too few tasks" if duel.p is None else f"p = {duel.p:.3g}" if duel.p >= 0.001 else "p < 0.001"
+        count = f"{duel.wins}-{duel.losses}-{duel.ties} of {total}"
+        found.append((visible(rows[duel.first].label), visible(rows[duel.second].label), count, p))
+    return found
+
+
+def _legend(standings: Standings, shown: Leaderboard) -> list[tuple[str, str]]:
+    columns = table_columns(standings, shown.columns, shown.board.reference)
+    legend = [
+        (column.title or column.name, f"{column.legend}{f' ({column.counted})' if column.counted else ''}")
+        for column in columns
+        if column.legend
+    ]
+    if any(row.group for row in standings.rows):
+        legend.append(SIGNIFICANCE)
+    if standings.limits:
+        legend.append(("limits", visible(standings.limits)))
+    return legend
+
+
+def _surroundings() -> list[tuple[str, str]]:
+    found = [("Python", platform.python_version()), ("system", f"{platform.system()} {platform.machine()}")]
+    for library in LIBRARIES:
+        try:
+            found.append((library, version(library)))
+        except PackageNotFoundError:
+            found.append((library, "not installed"))
+    return found
+
+
+def _shown(value: object) -> object:
+    """Make names and reasons of plugins and data harmless wherever the page shows them; what is ours stays."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))

@@ -1,0 +1,313 @@
+"""Renderings of a comparison of two: table, markdown, CSV, JSON, all of the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shlex
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cfbench.analysis.groups import bare_name
+from cfbench.analysis.pairwise import (
+    FEWEST,
+    RESAMPLES,
+    Bout,
+    Encounter,
+    Score,
+    farthest,
+    one_sided,
+    reservations,
+    score,
+)
+from cfbench.analysis.ranks import Tolerance
+from cfbench.board.text import text_table
+from cfbench.text import markdown_cell, spreadsheet_cell, visible
+
+ABSENT = "-"
+HEADER = ("task", "points", "wins", "ties", "losses", "difference", "95 % interval", "on")
+ROUNDING = 1e-9
+"""What is smaller is written as nothing: it comes of rounding."""
+OUTCOMES = {1: "win", 0: "tie", -1: "loss"}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is shown.
+
+    Parameters
+    ----------
+    first, second : str
+        How the two sides are called.
+    record : str
+        Where both come from; empty where the sides are records themselves.
+    encounters : sequence of Encounter
+    unmet : sequence of str
+        What of either side met nothing, a sentence each.
+    shown : int
+        How many points are listed where the two differ most.
+    program : str
+        What the user types for ``cfbench``.
+    """
+
+    first: str
+    second: str
+    record: str
+    encounters: Sequence[Encounter]
+    unmet: Sequence[str]
+    shown: int
+    program: str = "cfbench"
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """How far apart values may be that count as ties."""
+        return self.encounters[0].tolerance
+
+
+def render_table(comparison: Comparison, width: int) -> str:
+    """Return the comparison as plain text of at most `width` columns where its names allow it."""
+    lines = _wrapped(_headline(comparison), width)
+    lines += ["", *text_table(HEADER, [[visible(cell) for cell in row] for row in _rows(comparison)], width), ""]
+    for sentence in _legend(comparison):
+        lines += _wrapped(sentence, width)
+    header, rows = _apart(comparison)
+    if rows:
+        lines += ["", *_wrapped("Points where they differ most, of those that both solved:", width)]
+        lines += text_table(header, [[visible(cell) for cell in row] for row in rows], width)
+    for sentence in _alone(comparison):
+        lines += _wrapped(sentence, width)
+    hint = _hint(comparison)
+    if hint:
+        lines += ["", "To look at the first of them:", f"  {hint}"]
+    for note in _notes(comparison):
+        lines += _wrapped(f"Note: {note}", width)
+    return "\n".join(lines) + "\n"
+
+
+def render_markdown(comparison: Comparison) -> str:
+    """Return the comparison as markdown."""
+    lines = [f"**{markdown_cell(_headline(comparison))}**", "", *_markdown(HEADER, _rows(comparison)), ""]
+    lines += [f"- {markdown_cell(sentence)}" for sentence in _legend(comparison)]
+    header, rows = _apart(comparison)
+    if rows:
+        lines += ["", "Points where they differ most, of those that both solved:", "", *_markdown(header, rows)]
+    notes = [*_alone(comparison), *(f"Note: {note}" for note in _notes(comparison))]
+    if notes:
+        lines += ["", *(f"- {markdown_cell(note)}" for note in notes)]
+    return "\n".join(lines) + "\n"
+
+
+def render_csv(comparison: Comparison) -> str:
+    """Return every point that both were asked in a line; an absent number is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    points = [_point(encounter, bout) for encounter in comparison.encounters for bout in encounter.bouts]
+    writer.writerow(points[0])
+    writer.writerows([spreadsheet_cell(value) for value in point.values()] for point in points)
+    return text.getvalue()
+
+
+def render_json(comparison: Comparison) -> str:
+    """Return everything as one JSON object, numbers unrounded."""
+    encounters = comparison.encounters
+    content = {
+        "first": comparison.first,
+        "second": comparison.second,
+        "record": comparison.record or None,
+        "tie": {"relative": comparison.tolerance.relative, "absolute": comparison.tolerance.absolute},
+        "interval": f"bootstrap of the median, {RESAMPLES} resamples of the points within each task, 95 %",
+        "all": asdict(score(encounters)),
+        "tasks": [
+            {
+                **asdict(encounter.task),
+                "first": encounter.first.label,
+                "second": encounter.second.label,
+                **asdict(score([encounter])),
+            }
+            for encounter in encounters
+        ],
+        "points": [_point(encounter, bout) for encounter in encounters for bout in encounter.bouts],
+        "notes": _notes(comparison),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _headline(comparison: Comparison) -> str:
+    where = f"   record {comparison.record}" if comparison.record else ""
+    telling = _telling(comparison)
+    alike = [values[0] for part, values in _coordinates(comparison).items() if part not in telling and values[0]]
+    return f"{comparison.first} against {comparison.second}, point by point   {', '.join(alike)}{where}"
+
+
+def _coordinates(comparison: Comparison) -> dict[str, list[str]]:
+    """Return what each encounter is about, part by part: what is the same for all is said once, above the table."""
+    encounters = comparison.encounters
+    return {
+        "dataset": [encounter.task.dataset for encounter in encounters],
+        "model": [encounter.task.model for encounter in encounters],
+        "objective": [f"objective {encounter.task.objective}" for encounter in encounters],
+        "constraints": [f"constraints {'on' if encounter.task.constraints else 'off'}" for encounter in encounters],
+        "searcher": ["" if comparison.record else encounter.first.searcher for encounter in encounters],
+        "setup": [encounter.first.setup for encounter in encounters],
+    }
+
+
+def _titles(comparison: Comparison) -> dict[int, str]:
+    """Return each encounter's title, by its identity: the parts in which they differ, or else data and model."""
+    coordinates = _coordinates(comparison)
+    telling = [coordinates[part] for part in _telling(comparison)]
+    words = [[text for text in texts if text] for texts in zip(*telling, strict=True)]
+    return {id(one): ", ".join(texts) for one, texts in zip(comparison.encounters, words, strict=True)}
+
+
+def _telling(comparison: Comparison) -> list[str]:
+    """Return the parts in which the encounters differ, or else data set and model."""
+    differing = [part for part, values in _coordinates(comparison).items() if len(set(values)) > 1]
+    return differing or ["dataset", "model"]
+
+
+def _rows(comparison: Comparison) -> list[list[str]]:
+    titles = _titles(comparison)
+    rows = [_row(titles[id(encounter)], score([encounter])) for encounter in comparison.encounters]
+    if len(rows) > 1:
+        rows.append(_row("all", score(comparison.encounters)))
+    return rows
+
+
+def _row(title: str, found: Score) -> list[str]:
+    interval = ABSENT if found.interval is None else f"{_signed(found.interval[0])} to {_signed(found.interval[1])}"
+    return [
+        title,
+        f"{found.points:,} of {found.asked:,}",
+        f"{found.wins:,}",
+        f"{found.ties:,}",
+        f"{found.losses:,}",
+        _signed(found.median),
+        interval,
+        f"{found.solved:,} of {found.points:,}",
+    ]
+
+
+def _compared(comparison: Comparison) -> str:
+    """Name what is compared at each point."""
+    robust = [bare_name(one.task.objective) != "none" and not one.by_loss for one in comparison.encounters]
+    if not any(robust):
+        return "loss"
+    return "objective value" if all(robust) else "objective value (the loss under objective none)"
+
+
+def _legend(comparison: Comparison) -> list[str]:
+    first, second = comparison.first, comparison.second
+    total = score(comparison.encounters)
+    value = _compared(comparison)
+    few = f"; none under {FEWEST} points" if any(score([one]).solved < FEWEST for one in comparison.encounters) else ""
+    return [
+        "points: that both ran on, of those that either ran on; a point counts with the "
+        f"{value} of its best repetition.",
+        f"wins, losses: of {first}: the smaller {value}, or a counterfactual where {second} found none "
+        f"({total.only_first:,} of the wins), and the reverse ({total.only_second:,} of the losses); ties: "
+        f"{comparison.tolerance}, or nothing found by either ({total.neither:,}).",
+        f"difference: median of {first}'s {value} less {second}'s, on the points that both solved; negative is better "
+        f"for {first}. Interval: bootstrap, {RESAMPLES:,} resamples of the points within each task{few}.",
+    ]
+
+
+def _apart(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    titles = _titles(comparison)
+    rows = [
+        [
+            titles[id(encounter)],
+            str(bout.fold),
+            str(bout.row),
+            _decimal(bout.first),
+            _decimal(bout.second),
+            _signed(bout.difference),
+        ]
+        for encounter, bout in farthest(comparison.encounters, comparison.shown)
+    ]
+    return ["task", "fold", "row", comparison.first, comparison.second, "difference"], rows
+
+
+def _alone(comparison: Comparison) -> list[str]:
+    titles = _titles(comparison)
+    sentences = []
+    for outcome, side in ((1, comparison.first), (-1, comparison.second)):
+        found = one_sided(comparison.encounters, outcome)
+        if found:
+            places = [f"{titles[id(encounter)]}, fold {bout.fold}, row {bout.row}" for encounter, bout in found]
+            rest = len(places) - comparison.shown
+            more = f"; and {rest:,} more" if rest > 0 else ""
+            listed = f": {'; '.join(places[: comparison.shown])}{more}" if comparison.shown else ""
+            sentences.append(f"{side} alone found a counterfactual of {len(places):,}{listed}.")
+    return sentences
+
+
+def _hint(comparison: Comparison) -> str:
+    """Return the command that explains the first of the points where they differ."""
+    listed = [
+        *farthest(comparison.encounters, 1),
+        *one_sided(comparison.encounters, 1),
+        *one_sided(comparison.encounters, -1),
+    ]
+    if not listed or not comparison.record:
+        return ""
+    encounter, bout = listed[0]
+    task = encounter.task
+    words = [comparison.program, "explain", "--dataset", task.dataset, "--model", task.model, "--fold", str(bout.fold)]
+    words += ["--row", str(bout.row), "--searcher", encounter.first.searcher, "--objective", task.objective]
+    words += ["--constraints", "on" if task.constraints else "off", "--results", comparison.record]
+    return visible(shlex.join(words))
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    return [*reservations(comparison.encounters), *comparison.unmet]
+
+
+def _point(encounter: Encounter, bout: Bout) -> dict[str, Any]:
+    task = encounter.task
+    return {
+        "dataset": task.dataset,
+        "model": task.model,
+        "objective": task.objective,
+        "constraints": task.constraints,
+        "fold": bout.fold,
+        "row": bout.row,
+        "first": encounter.first.label,
+        "second": encounter.second.label,
+        "first_value": bout.first,
+        "second_value": bout.second,
+        "first_loss": bout.first_loss,
+        "second_loss": bout.second_loss,
+        "difference": bout.difference,
+        "outcome": OUTCOMES[bout.outcome],
+    }
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    ruler = "| " + " | ".join([":--", *["--:"] * (len(header) - 1)]) + " |"
+    lines = ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in (header, *rows)]
+    return [lines[0], ruler, *lines[1:]]
+
+
+def _decimal(loss: float | None) -> str:
+    return ABSENT if loss is None else f"{loss:.{_places(loss)}f}"
+
+
+def _signed(difference: float | None) -> str:
+    """Write a difference with its sign; none has none."""
+    if difference is None:
+        return ABSENT
+    return "0.0000" if abs(difference) < ROUNDING else f"{difference:+.{_places(difference)}f}"
+
+
+def _places(value: float) -> int:
+    """Return how many decimals show two digits of `value`: four, more where it is small."""
+    return 4 if abs(value) < ROUNDING else max(4, 1 - math.floor(math.log10(abs(value))))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(visible(text), width, subsequent_indent="  ", break_on_hyphens=False) or [""]

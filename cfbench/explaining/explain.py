@@ -1,0 +1,385 @@
+"""``cfbench.explain``: a counterfactual for one case of a model of the user's own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cfbench.digests import digest_of
+from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, UnknownNameError
+from cfbench.explaining.explained_row import explanation_of
+from cfbench.explaining.explanation import Explanation
+from cfbench.explaining.hazards import DRAWS
+from cfbench.problem.oracle import Oracle
+from cfbench.problem.problem import TrainingFold
+from cfbench.registry.contracts import ModelFamily, Objective, Searcher
+from cfbench.registry.entries import ModelEntry, Need, SearcherEntry
+from cfbench.registry.events import CellInfo
+from cfbench.registry.registry import Registry, registry_with
+from cfbench.running.search import Ground, SearchTask, run_search
+from cfbench.space.dataset import Dataset, Fold
+from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+from cfbench.study.obstacles import has_term, obstacle
+from cfbench.study.plan import Cell
+from cfbench.study.variants import Variant, build_settings, make_variant, resolve_variant
+
+
+def point_of(x: Any, space: FeatureSpace) -> FloatArray:
+    """Return a case as a vector of shape (d,).
+
+    Parameters
+    ----------
+    x : array-like, mapping or Series
+        Values in feature order, or by feature name. Categories as codes or as labels.
+    space : FeatureSpace
+
+    Raises
+    ------
+    DataError
+        If a value is missing, is no number or category, or lies outside its interval.
+    UnknownNameError
+        If there is no feature of a given name.
+    """
+    named = _by_name(x)
+    if named is not None:
+        for name in named:
+            if name not in space.names:
+                raise UnknownNameError("feature", str(name), space.names)
+        missing = [name for name in space.names if name not in named]
+        if missing:
+            raise DataError(f"x has no value for {', '.join(missing)}; it needs one for every feature of the space")
+        values = [named[name] for name in space.names]
+    else:
+        values = list(x)
+    if len(values) != space.d:
+        raise DataError(f"x has {len(values)} values, and the space has {space.d} features: {', '.join(space.names)}")
+    point = np.array([_number(value, feature) for value, feature in zip(values, space.features, strict=True)])
+    objection = space.objection(point, point, constraints=False)
+    if objection:
+        raise DataError(f"x is not in the space: {objection}; correct the value, or the feature's annotation")
+    return point
+
+
+def _by_name(x: Any) -> Mapping[str, Any] | None:
+    """Return values by feature name, where `x` has them: a mapping, or a Series whose index holds names."""
+    if isinstance(x, Mapping):
+        return x
+    index = getattr(x, "index", None)
+    if hasattr(x, "to_dict") and index is not None and all(isinstance(name, str) for name in index):
+        named: Mapping[str, Any] = x.to_dict()
+        return named
+    return None
+
+
+def _number(value: Any, feature: FeatureSpec) -> float:
+    if feature.kind is Kind.CATEGORICAL and isinstance(value, str):
+        if value not in feature.categories:
+            raise UnknownNameError(f"category of {feature.name}", value, feature.categories)
+        return float(feature.categories.index(value))
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        expected = "a category" if feature.kind is Kind.CATEGORICAL else "a number"
+        raise DataError(f"x: {feature.name} = {value!r} is not {expected}") from None
+
+
+class UserModel:
+    """A fitted model f with whatever classes it has.
+
+    Classes get codes: the positions in ``classes_`` where the model has it; otherwise the target is 0, and every other
+    class gets the next code when it first comes up.
+
+    Parameters
+    ----------
+    model : object or callable
+        With ``predict`` (rows in, classes out) and perhaps ``predict_proba``, or a predict function. It gets float64
+        rows of shape (n, d) in the space's feature order; a data frame where it was fitted on one.
+    space : FeatureSpace
+    target : object
+        The class wanted, as the model names it.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be asked, or was fitted on other features.
+    UnknownNameError
+        If it has no such class.
+    """
+
+    def __init__(self, model: object, space: FeatureSpace, target: object) -> None:
+        predict = getattr(model, "predict", model)
+        if isinstance(model, type) or not callable(predict):
+            raise ModelError(
+                f"{model!r:.200} cannot be asked: give a fitted model that has `predict`, or a function from rows to "
+                "their classes"
+            )
+        self._ask: Callable[[Any], Any] = predict
+        self._ask_proba: Callable[[Any], Any] | None = getattr(model, "predict_proba", None)
+        self._space = space
+        self._columns = _columns_of(model, space)
+        classes = getattr(model, "classes_", None)
+        self.labels: list[object] = [_plain(target)] if classes is None else [_plain(label) for label in classes]
+        """The classes by code."""
+        if _plain(target) not in self.labels:
+            raise UnknownNameError("class of the model", str(target), map(str, self.labels))
+        self.target = self.labels.index(_plain(target))
+        self.answered: set[int] = set()
+        """Codes of the classes that the model has answered with."""
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether it can be asked for class probabilities."""
+        return self._ask_proba is not None
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the class codes of the rows of `Z`."""
+        answers = np.asarray(self._ask(self._rows(Z)))
+        if answers.shape != (len(Z),):
+            raise ModelError(f"asked for {len(Z)} rows, the model answered with shape {answers.shape}, not ({len(Z)},)")
+        if answers.dtype.kind == "f" and not np.array_equal(answers, np.floor(answers)):
+            raise ModelError(
+                f"the model answered {answers[answers != np.floor(answers)][0]!r}, which is no class; give a function "
+                "that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
+            )
+        codes = self.codes(answers)
+        self.answered.update(codes.tolist())
+        return codes
+
+    def codes(self, labels: Any) -> IntArray:
+        """Return the codes of classes as the model names them; a new class gets the next code."""
+        known, position = np.unique(np.asarray(labels), return_inverse=True)
+        for label in known:
+            if _plain(label) not in self.labels:
+                self.labels.append(_plain(label))
+        codes: IntArray = np.array([self.labels.index(_plain(label)) for label in known], dtype=np.int64)[position]
+        return codes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return the class probabilities of the rows of `Z`."""
+        assert self._ask_proba is not None, "searchers that need probabilities are refused before"
+        return np.asarray(self._ask_proba(self._rows(Z)), dtype=np.float64)
+
+    def fingerprint(self) -> str:
+        """Return one fingerprint for all: nothing that comes of it is recorded."""
+        return digest_of("a user's model")
+
+    def oracle(self) -> Oracle:
+        """Return itself."""
+        return self
+
+    def _rows(self, Z: FloatArray) -> Any:
+        if self._columns is None:
+            return Z
+        import pandas as pd
+
+        return pd.DataFrame(Z, columns=list(self._space.names))[self._columns]
+
+
+def _columns_of(model: object, space: FeatureSpace) -> list[str] | None:
+    """Return the columns of the data frame that a model was fitted on; None where it takes plain arrays."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return None
+    columns = [str(name) for name in names]
+    different = sorted(set(columns) ^ set(space.names))
+    if different:
+        raise ModelError(
+            f"the model was fitted on other features than the space has: {', '.join(map(repr, different))} "
+            f"{'is' if len(different) == 1 else 'are'} in one of them only"
+        )
+    return columns
+
+
+def _plain(label: object) -> object:
+    """Return a numpy scalar as Python's own."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+_MODEL = Variant("your-model", {}, "your-model")
+
+
+def explain(
+    x: Any,
+    *,
+    model: Any,
+    space: FeatureSpace,
+    target: Any,
+    searcher: str | SearcherEntry = "cogs",
+    constraints: bool = False,
+    objective: str = "none",
+    training: tuple[Any, Any] | None = None,
+    query_budget: int | None = None,
+    respect_steps: bool = False,
+    seed: int = 42,
+    draws: int = DRAWS,
+    plugins: Iterable[object] = (),
+) -> Explanation:
+    """Search a counterfactual of one case for a model of your own.
+
+    The search is a run's: counted, seeded, and judged by the harness. The model has to be deterministic.
+
+    Parameters
+    ----------
+    x : array-like, mapping or Series
+        The case: values in the space's feature order or by feature name; categories as codes or labels.
+    model : object or callable
+        A fitted model with ``predict`` in scikit-learn's way, or a function from rows to classes. Rows are float64,
+        shape (n, d), categories as codes; a model that was fitted on a data frame gets one.
+    space : FeatureSpace
+        What the features may be: intervals, categories, constraints.
+    target : object
+        The class wanted, as the model names it.
+    searcher : str or SearcherEntry
+        A registered name, with settings in brackets (``"cogs[population_size=500]"``), or an entry.
+    constraints : bool
+        Whether the plausibility constraints of the space hold.
+    objective : str
+        A registered objective, with settings in brackets.
+    training : tuple of (X, y), optional
+        Rows (n, d) and their classes, for searchers that need training data.
+    query_budget : int or None
+        Rows that may be asked of the model; None: the searcher's own default.
+    respect_steps : bool
+        Whether values off a feature's step are implausible.
+    seed : int
+    draws : int
+        Random perturbations that the counterfactual is put to, for each part of the features and for each kept one:
+        rows that the model is asked beside those of the search, where the space annotates perturbations. 0: none.
+    plugins : iterable
+        What to register for this call, as for `cfbench.run`.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    DataError
+        If `x` does not fit the space.
+    ModelError
+        If the model cannot be asked, or `x` is of the target class already.
+    StudyError
+        If the searcher does not support what is asked for.
+    UnknownNameError
+        If there is no such searcher, objective, setting, feature or class.
+    """
+    if not isinstance(draws, int) or draws < 0:
+        raise CfbenchError(f"draws is {draws!r}; it must be a whole number of at least 0")
+    registry = registry_with(plugins)
+    for problem in registry.problems:
+        warnings.warn(str(problem), stacklevel=2)
+    point = point_of(x, space)
+    asked = UserModel(model, space, target)
+    before = int(asked.predict(point[np.newaxis])[0])
+    if before == asked.target:
+        raise ModelError(f"x is of class {target!r} already, so there is nothing to explain; name another target")
+    dataset = Dataset(
+        name="the space",
+        X=point[np.newaxis],
+        y=np.array([before]),
+        space=space,
+        target=asked.target,
+        class_labels=tuple(map(str, asked.labels)),
+    )
+    entry, chosen = _searcher(searcher, registry)
+    goal = resolve_variant(registry, "objective", objective)
+    term = build_settings(registry.objective(goal.name).entry.objective, goal.settings, goal.name)
+    entry = _fitting(entry, asked, dataset, goal, term, constraints=constraints, training=training is not None)
+    info = CellInfo("", dataset.name, _MODEL.label, chosen.label, goal.label, constraints, 0)
+    cell = Cell(
+        info=info,
+        dataset=dataset.name,
+        model=_MODEL,
+        searcher=chosen,
+        objective=goal,
+        constraints=constraints,
+        fold=0,
+        query_budget=entry.default_budget if query_budget is None else query_budget,
+        time_limit=None,
+        respect_steps=respect_steps,
+        seed=seed,
+        content={},
+        points=1,
+        repetitions=1,
+        searches=1,
+    )
+    nobody = np.empty(0, dtype=np.int64)
+    rows = _training(training, asked, space)
+    ground = Ground(dataset, Fold(nobody, nobody), asked, asked, asked.fingerprint(), rows)
+    instance: Searcher | None = None
+    if isinstance(entry.searcher, type):
+        instance = build_settings(entry.searcher, chosen.settings, entry.name)
+    row = run_search(SearchTask(cell, 0, 0, 0), ground, entry, instance, term)
+    if row["loss"] is None and not row["reason"] and asked.target not in asked.answered:
+        answered = ", ".join(repr(asked.labels[code]) for code in sorted(asked.answered))
+        row["reason"] = f"no row that was asked is of class {target!r}; the model answered: {answered}"
+    return explanation_of(row, cell, space, asked.target, asked.labels, asked.predict, draws=draws)
+
+
+def _searcher(searcher: str | SearcherEntry, registry: Registry) -> tuple[SearcherEntry, Variant]:
+    if isinstance(searcher, SearcherEntry):
+        return searcher, make_variant(searcher, {})
+    if not isinstance(searcher, str):
+        raise StudyError(
+            f"searcher is {type(searcher).__name__}; give a registered name, or SearcherEntry(name=..., searcher=...)"
+        )
+    variant = resolve_variant(registry, "searcher", searcher)
+    return registry.searcher(variant.name).entry, variant
+
+
+def _fitting(
+    entry: SearcherEntry,
+    model: UserModel,
+    dataset: Dataset,
+    goal: Variant,
+    objective: Objective,
+    *,
+    constraints: bool,
+    training: bool,
+) -> SearcherEntry:
+    """Return the entry without what it could use and does not get; refuse one that lacks what it needs.
+
+    Raises
+    ------
+    StudyError
+    """
+    refusal = obstacle(
+        entry,
+        ModelEntry(name=_MODEL.name, family=ModelFamily),
+        dataset,
+        goal.label,
+        has_term=has_term(objective, dataset),
+        constraints=constraints,
+    )
+    absent = {Need.MODEL_STRUCTURE}
+    if not training:
+        absent.add(Need.TRAINING_DATA)
+        if Need.TRAINING_DATA in entry.needs:
+            refusal = refusal or f"{entry.name} needs training data: give training=(X, y)"
+    if not model.has_probabilities:
+        absent.add(Need.PROBABILITIES)
+        if Need.PROBABILITIES in entry.needs:
+            refusal = refusal or f"{entry.name} needs probabilities: give a model that has `predict_proba`"
+    if refusal:
+        raise StudyError(refusal)
+    return replace(entry, can_use=frozenset(entry.can_use) - absent)
+
+
+def _training(training: tuple[Any, Any] | None, model: UserModel, space: FeatureSpace) -> TrainingFold:
+    """Return the training rows; none where none are given, and then no searcher is shown them."""
+    if training is None:
+        return TrainingFold(np.empty((0, space.d)), np.empty(0, dtype=np.int64))
+    X, y = training
+    if set(getattr(X, "columns", ())) == set(space.names):
+        X = X[list(space.names)]
+    X, y = np.array(X, dtype=np.float64), np.asarray(y)
+    if X.ndim != 2 or X.shape[1] != space.d or y.shape != (len(X),):
+        raise CfbenchError(
+            f"training is (X, y) with shapes (n, {space.d}) and (n,), not {X.shape} and {y.shape}; its columns are the "
+            "space's features in their order"
+        )
+    return TrainingFold(X, model.codes(y))

@@ -1,0 +1,400 @@
+"""An explanation: what was searched and found for one case, as data and as text."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cfbench.board.text import text_table
+from cfbench.explaining.hazards import Hazards, Setback
+from cfbench.problem.outcome import Status
+from cfbench.robustness.random_perturbations import PerturbedPart
+from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind
+from cfbench.study.obstacles import PLAIN
+from cfbench.text import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SLACK = 1e-9
+"""A result may be below a bound by so much of it: sums of costs round."""
+
+
+def bounds(explanation: Explanation) -> list[str]:
+    """Say in one sentence what the figures ``lower_bound`` and ``proven`` mean for a result.
+
+    Nothing is said where the searcher reports neither. Of what it claims, a bound above the judge's own value for the
+    result is known to be wrong, and said to be.
+    """
+    by, lower = explanation.searcher, explanation.figures.get("lower_bound", math.nan)
+    what = "cheaper" if explanation.objective == "none" else "of a lower objective value"
+    least = f"{'costs' if explanation.objective == 'none' else 'has an objective value of'} less than {lower:.4g}"
+    if not explanation.found:
+        return [f"Lower bound by {by}: no counterfactual {least}."] if lower > 0 else []
+    value = explanation.objective_value
+    if lower > value * (1 + SLACK):
+        return [f"{by} reports a lower bound of {lower:.4g}, above the result's own value: the bound is wrong."]
+    if explanation.figures.get("proven") == 1:
+        return [f"Proven by {by}: no counterfactual is {what}."]
+    if not lower > 0:
+        return [] if math.isnan(lower) else [f"Not proven by {by}: there may be counterfactuals that are {what}."]
+    return [
+        f"Not proven to be the optimum, but within {(value - lower) / lower:.2%} of it: no counterfactual {least}, the "
+        f"lower bound of {by}."
+    ]
+
+
+_PARTS = {
+    PerturbedPart.C: "what changes, set back",
+    PerturbedPart.K: "what is kept, perturbed",
+    PerturbedPart.BOTH: "both at once",
+}
+_CONSTRAINTS = {Constraint.FIXED: "fixed", Constraint.ONLY_UP: "may only grow", Constraint.ONLY_DOWN: "may only shrink"}
+
+
+def text_of(explanation: Explanation, width: int) -> str:
+    """Return all of an explanation as lines of at most `width` columns where its values allow it."""
+    lines = [piece for line in head(explanation) for piece in _wrapped(line, width)]
+    if explanation.found:
+        lines += ["", *_changes(explanation, width), "", *_kept(explanation, width)]
+    else:
+        lines += ["", "The case:", *_values(explanation.features(), width)]
+    after = prospects(explanation)
+    if after:
+        lines += ["", *(piece for line in after for piece in _wrapped(line, width))]
+    return "\n".join(lines)
+
+
+def head(explanation: Explanation) -> list[str]:
+    """Return the first lines: the case, how the search ended, what becomes of the class and at what cost."""
+    status = str(explanation.status).replace("_", " ")
+    constraints = "on" if explanation.constraints else "off"
+    ended = (
+        f"{status}: {explanation.searcher}, objective {explanation.objective}, constraints {constraints}: "
+        f"{explanation.queries:,} rows asked, {explanation.seconds:.1f} s"
+    )
+    lines = [*explanation.heading, f"{ended}: {explanation.reason}" if explanation.reason else ended]
+    if not explanation.found:
+        before, target = _label(explanation.class_before), _label(explanation.target)
+        lines.append(f"No counterfactual was found: the class stays {before}, wanted is {target}.")
+        return [visible(line) for line in [*lines, *bounds(explanation)]]
+    d = explanation.space.d
+    changed = sum(row["changed"] for row in explanation.features())
+    lines.append(
+        f"{_label(explanation.class_before)} becomes {_label(explanation.class_after)} if {changed} of {d} features "
+        f"change. Cost {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
+        f"of changed features, {changed / d:.3f}."
+    )
+    if explanation.objective != PLAIN and not math.isnan(explanation.objective_value):
+        lines.append(
+            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the cost and what the "
+            "objective adds."
+        )
+    return [visible(line) for line in [*lines, *bounds(explanation)]]
+
+
+def prospects(explanation: Explanation) -> list[str]:
+    """Return what perturbations can do to the counterfactual, a sentence each; none where it was not looked at."""
+    hazards = explanation.hazards
+    if hazards is None:
+        return []
+    lines = []
+    if hazards.setback is not None:
+        lines.append(_setback(explanation, hazards.setback))
+    shares = [f"{_PARTS[one.part]}, {_share(one.survived, one.n)}" for one in hazards.survivals]
+    if shares:
+        lines.append(f"Random perturbations after which the class is the same: {'; '.join(shares)}.")
+    lines += [*_threats(explanation, hazards), *hazards.certain]
+    return [visible(line) for line in lines]
+
+
+def _changes(explanation: Explanation, width: int) -> list[str]:
+    rows = []
+    for feature, row in zip(explanation.space.features, explanation.features(), strict=True):
+        if row["changed"]:
+            step = "" if isinstance(row["after"], str) else f"{row['change']:+.6g}"
+            limit = _CONSTRAINTS.get(feature.constraint, "") if explanation.constraints else ""
+            rows.append([row["feature"], _written(row["before"]), _written(row["after"]), step, row["unit"], limit])
+    header = ["feature", "now", "then", "change", "unit", "constraint"]
+    return ["To change:", *_table(header, rows, width)]
+
+
+def _kept(explanation: Explanation, width: int) -> list[str]:
+    kept = [row for row in explanation.features() if not row["changed"]]
+    if not kept:
+        return ["Nothing is kept."]
+    return ["To keep:", *_values(kept, width, _losses(explanation))]
+
+
+def _values(rows: list[dict[str, Any]], width: int, losses: dict[str, str] | None = None) -> list[str]:
+    """Lay out the values of features; beside them, where any was looked at, how often each alone loses the class."""
+    told = losses or {}
+    rows = sorted(rows, key=lambda row: list(told).index(row["feature"]) if row["feature"] in told else len(told))
+    lines = [[row["feature"], _written(row["before"]), row["unit"], told.get(row["feature"], "")] for row in rows]
+    return _table(["feature", "now", "unit", "perturbed alone"], lines, width)
+
+
+def _table(header: list[str], rows: list[list[str]], width: int) -> list[str]:
+    """Lay out a table without the columns that hold nothing."""
+    filled = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    shown = [[visible(row[place]) for place in filled] for row in rows]
+    return text_table([header[place] for place in filled], shown, width)
+
+
+def _losses(explanation: Explanation) -> dict[str, str]:
+    if explanation.hazards is None:
+        return {}
+    names = explanation.space.names
+    return {names[one.feature]: f"class lost in {_share(one.lost, one.n)}" for one in explanation.hazards.threats}
+
+
+def _threats(explanation: Explanation, hazards: Hazards) -> list[str]:
+    if not hazards.threats:
+        return []
+    names = explanation.space.names
+    worst = [f"{names[one.feature]} ({_share(one.lost, one.n)})" for one in hazards.threats if one.lost][:3]
+    if not worst:
+        return ["No kept feature loses the class in any of its draws when it alone is perturbed."]
+    return [f"Kept features that threaten it most, with the draws that lose the class: {', '.join(worst)}."]
+
+
+def _setback(explanation: Explanation, setback: Setback) -> str:
+    assert explanation.z is not None
+    space = explanation.space
+    pushed = []
+    for i in setback.moved.nonzero()[0]:
+        feature = space.features[i]
+        unit = f" {feature.unit}" if feature.unit else ""
+        pushed.append(
+            f"{feature.name} back by {abs(setback.moved[i]):g} to {explanation.z[i] + setback.moved[i]:g}{unit}"
+        )
+    for place in setback.turned:
+        label = shown_value(space.features[place], explanation.z[place])
+        pushed.append(f"{space.names[place]} turned from {label} into another category")
+    if setback.ways == 0:
+        after = "its class was not looked at, since the categories may turn in too many ways"
+    elif setback.ways == 1:
+        after = "it loses the class" if setback.undone else "it keeps the class"
+    else:
+        after = f"it loses the class in {setback.undone} of the {setback.ways} ways in which the categories may turn"
+    return (
+        f"Worst setback: {', '.join(pushed)}: {after}. To walk that way again costs {setback.price:.3f} more, "
+        f"{explanation.loss + setback.price:.3f} in all."
+    )
+
+
+def _written(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def _share(k: int, n: int) -> str:
+    return f"{k:,} of {n:,}"
+
+
+def _label(label: object) -> str:
+    return repr(label)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
+
+
+def content_of(explanation: Explanation) -> dict[str, Any]:
+    """Return all of an explanation, numbers unrounded."""
+    features = explanation.features()
+    return {
+        "case": dict(explanation.about) or None,
+        "searcher": explanation.searcher,
+        "objective": explanation.objective,
+        "constraints": explanation.constraints,
+        "found": explanation.found,
+        "status": explanation.status.value,
+        "reason": explanation.reason,
+        "class_before": _plain(explanation.class_before),
+        "class_after": _plain(explanation.class_after),
+        "target": _plain(explanation.target),
+        "cost": number_or_none(explanation.loss),
+        "gower": number_or_none(explanation.gower),
+        "objective_value": number_or_none(explanation.objective_value),
+        "figures": {name: number_or_none(value) for name, value in sorted(explanation.figures.items())},
+        "changed": sum(row["changed"] for row in features) if explanation.found else None,
+        "features": [_json_like(row) for row in features],
+        "queries": explanation.queries,
+        "seconds": explanation.seconds,
+        "perturbations": None if explanation.hazards is None else _hazards(explanation, explanation.hazards),
+    }
+
+
+def _hazards(explanation: Explanation, hazards: Hazards) -> dict[str, Any]:
+    space = explanation.space
+    setback = hazards.setback
+    worst = None
+    if setback is not None:
+        assert explanation.z is not None
+        back = explanation.z + setback.moved
+        worst = {
+            "to": {space.names[i]: shown_value(space.features[i], back[i]) for i in setback.moved.nonzero()[0]},
+            "turned": [space.names[i] for i in setback.turned],
+            "price": setback.price,
+            "cost_with_it": number_or_none(explanation.loss + setback.price),
+            "ways": setback.ways,
+            "ways_that_lose_the_class": setback.undone,
+        }
+    return {
+        "worst_setback": worst,
+        "survived": {one.part.value: {"survived": one.survived, "n": one.n} for one in hazards.survivals},
+        "threats": [
+            {"feature": space.names[one.feature], "class_changes": one.lost, "n": one.n} for one in hazards.threats
+        ],
+        "certain": list(hazards.certain),
+    }
+
+
+def _json_like(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: number_or_none(value) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def _plain(label: object) -> object:
+    return label if label is None or isinstance(label, (str, bool, int, float)) else str(label)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A counterfactual of `x`, or why there is none.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (d,)
+    z : ndarray of float64, shape (d,), or None
+        The counterfactual. What an ``invalid`` search answered is here, too, where it was a vector.
+    status : Status
+        How the search ended, as the harness judged it.
+    reason : str
+        Why, in one sentence; empty where the status says it all.
+    class_before, class_after : object
+        The model's classes of `x` and of `z`, as the model names them; None without `z`.
+    target : object
+        The class wanted.
+    loss : float
+        Half of Gower's distance plus half of the share of changed features; NaN without a counterfactual.
+    gower : float
+        Gower's distance of `z` from `x`; NaN without a counterfactual.
+    objective_value : float
+        What the search minimised: the loss and the objective's term, as the judge computed it; NaN without a
+        counterfactual.
+    figures : mapping of str to float
+        What the searcher reported, such as ``lower_bound`` and ``proven``.
+    queries : int
+        Rows asked of the model, by the searcher and by its objective.
+    candidates : ndarray of float64, shape (k, d)
+        All that the searcher returned.
+    seconds : float
+        Wall-clock time of the search.
+    searcher : str
+        Name and settings.
+    space : FeatureSpace
+    objective : str
+        Name and settings.
+    constraints : bool
+        Whether the plausibility constraints held.
+    hazards : Hazards or None
+        What the annotated perturbations can do to `z`; None without a counterfactual, or where it was not looked at.
+    about : mapping of str to object
+        Where the case comes from, for programs; empty for a user's own.
+    heading : tuple of str
+        The same for readers, a line each.
+    """
+
+    x: FloatArray
+    z: FloatArray | None
+    status: Status
+    reason: str
+    class_before: object
+    class_after: object
+    target: object
+    loss: float
+    gower: float
+    queries: int
+    candidates: FloatArray
+    seconds: float
+    searcher: str
+    space: FeatureSpace
+    objective: str = "none"
+    constraints: bool = False
+    hazards: Hazards | None = None
+    objective_value: float = math.nan
+    figures: Mapping[str, float] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+    heading: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether `z` is a plausible point of the target class."""
+        return self.z is not None and self.status in (Status.FOUND, Status.BUDGET_EXHAUSTED)
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """What has to change: a row for each changed feature, with `feature`, `before`, `after`, `change`, `unit`.
+
+        Categories are given by their labels and have no number as their change.
+        """
+        import pandas as pd
+
+        columns = ["feature", "before", "after", "change", "unit"]
+        rows = [row for row in self.features() if row["changed"]]
+        return pd.DataFrame([[row[name] for name in columns] for row in rows], columns=columns)
+
+    def features(self) -> list[dict[str, Any]]:
+        """Return every feature with its values, in the space's order, as `changes` has them.
+
+        `after` is `before`, and `changed` false, where there is no `z`.
+        """
+        z = self.x if self.z is None else self.z
+        rows = []
+        for feature, before, after in zip(self.space.features, self.x, z, strict=True):
+            numerical = feature.kind is Kind.NUMERICAL
+            rows.append(
+                {
+                    "feature": feature.name,
+                    "before": shown_value(feature, before),
+                    "after": shown_value(feature, after),
+                    "change": float(after - before) if numerical else float("nan"),
+                    "unit": feature.unit,
+                    "changed": bool(before != after),
+                }
+            )
+        return rows
+
+    def text(self, width: int = 100) -> str:
+        """Return everything in words and tables, plain, of at most `width` columns where the values allow it."""
+        return text_of(self, width)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold; what is absent is None."""
+        return content_of(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        import html
+
+        before = "<br>".join(html.escape(line) for line in head(self))
+        table = self.changes.to_html(index=False) if self.found else ""
+        after = "<br>".join(html.escape(line) for line in prospects(self))
+        return f"<p>{before}</p>{table}<p>{after}</p>"
+
+
+def shown_value(feature: FeatureSpec, value: float) -> float | str:
+    """Return a number, or a category's label where the value is one."""
+    if feature.kind is Kind.CATEGORICAL and value in range(feature.n_categories):
+        return feature.categories[int(value)]
+    return float(value)
+
+
+def number_or_none(value: float) -> float | None:
+    """Return None in place of what JSON has no number for."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,212 @@
+"""What perturbations can do to one counterfactual: its worst setback, what it survives, what threatens it most.
+
+Definitions as in Virgolin and Fracaros, "On the robustness of sparse counterfactual explanations to adverse
+perturbations", section "Perturbations & robustness". C are the features that the counterfactual changes, K those that
+it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturbations
+from cfbench.robustness.reach import Distribution, Reach
+from cfbench.robustness.setbacks import Setbacks
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
+
+DRAWS = 1000
+"""Random perturbations that each share is counted over, as many as the ground truth of the paper's K-score has."""
+
+MOST_WAYS = 1000
+"""So many combinations of turned categories are looked at; beyond, the worst setback has a price and no class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setback:
+    """The maximal C-setback: every changed feature pushed back towards `x` as far as its perturbation goes.
+
+    Parameters
+    ----------
+    moved : ndarray of float64, shape (d,)
+        What it adds to the changed numerical features; 0 elsewhere.
+    turned : tuple of int
+        The changed categorical features that it turns into another category.
+    price : float
+        What walking the way again adds to the cost: ``(1/2) (1/d) sum_C |w_i| / range_i``, a mismatch for categories.
+    undone, ways : int
+        In how many of the ways in which the categories may turn (one where none does) the class is lost. 0 of 0 where
+        there are too many to look at.
+    """
+
+    moved: FloatArray
+    turned: tuple[int, ...]
+    price: float
+    undone: int
+    ways: int
+
+
+@dataclass(frozen=True)
+class Survival:
+    """How often the counterfactual keeps its class when a part of its features is perturbed at random.
+
+    Parameters
+    ----------
+    part : PerturbedPart
+    survived, n : int
+    """
+
+    part: PerturbedPart
+    survived: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Threat:
+    """How often the class changes when one kept feature alone is perturbed at random.
+
+    Parameters
+    ----------
+    feature : int
+    lost, n : int
+    """
+
+    feature: int
+    lost: int
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Hazards:
+    """What perturbations can do to a counterfactual.
+
+    Parameters
+    ----------
+    setback : Setback or None
+        None where no changed feature can be set back.
+    survivals : tuple of Survival
+        For the parts that can be perturbed at all, uniformly.
+    threats : tuple of Threat
+        For every kept feature that can be perturbed, the greatest first.
+    certain : tuple of str
+        What holds for every perturbation that the annotation allows, not for the drawn ones alone; a sentence each. A
+        model that can prove more adds its sentences here.
+    """
+
+    setback: Setback | None
+    survivals: tuple[Survival, ...]
+    threats: tuple[Threat, ...]
+    certain: tuple[str, ...]
+
+
+def hazards_of(
+    x: FloatArray,
+    z: FloatArray,
+    space: FeatureSpace,
+    target: int,
+    predict: Callable[[FloatArray], IntArray],
+    stream: int,
+    draws: int = DRAWS,
+) -> Hazards:
+    """Look at what the annotated perturbations can do to a counterfactual.
+
+    Parameters
+    ----------
+    x, z : ndarray of float64, shape (d,)
+        The factual point and its counterfactual.
+    space : FeatureSpace
+    target : int
+        The class that `z` has.
+    predict : callable
+        From rows, shape (n, d), to their classes, shape (n,); asked some `draws` times the number of kept features.
+    stream : int
+        Of the draws; any 64 bits.
+    draws : int
+        Random perturbations that each share is counted over.
+    """
+    changed = z != x
+    movable = _movable(x, z, space)
+    parts = {
+        PerturbedPart.C: movable & changed,
+        PerturbedPart.K: movable & ~changed,
+        PerturbedPart.BOTH: movable if (movable & changed).any() and (movable & ~changed).any() else np.False_,
+    }
+    random = RandomPerturbations(space, x, stream, Distribution.UNIFORM)
+    survivals = tuple(
+        Survival(part, int(np.sum(predict(random.draw(z, part, draws)) == target)), draws)
+        for part, features in parts.items()
+        if np.any(features)
+    )
+    setback = _worst_setback(x, z, space, target, predict) if (movable & changed).any() else None
+    threats = _threats(x, z, space, np.flatnonzero(movable & ~changed), target, predict, stream, draws)
+    return Hazards(setback, survivals, threats, _certain(setback, movable, changed))
+
+
+def _movable(x: FloatArray, z: FloatArray, space: FeatureSpace) -> BoolArray:
+    """Return which features of `z` can be perturbed to another value, shape (d,)."""
+    reach, row = Reach.of(space), z[np.newaxis]
+    lowest, highest = (bound[0] for bound in reach.bounds(row))
+    kept = ((lowest < 0) & (z > space.lower)) | ((highest > 0) & (z < space.upper))
+    for i, codes in enumerate(reach.categories):
+        if len(codes):
+            kept[i] = bool(np.any(codes != z[i]))
+    setbacks = Setbacks(space, x)
+    set_back = (setbacks.largest(row)[0] != 0) | setbacks.turned(row)[0]
+    movable: BoolArray = np.where(z != x, set_back, kept)
+    return movable
+
+
+def _worst_setback(
+    x: FloatArray, z: FloatArray, space: FeatureSpace, target: int, predict: Callable[[FloatArray], IntArray]
+) -> Setback:
+    setbacks, row = Setbacks(space, x), z[np.newaxis]
+    moved = setbacks.largest(row)[0]
+    turned = np.flatnonzero(setbacks.turned(row)[0])
+    codes = [[code for code in Reach.of(space).categories[i] if code != z[i]] for i in turned]
+    rows = np.empty((0, space.d))
+    if np.prod([float(len(each)) for each in codes]) <= MOST_WAYS:
+        # The bounds catch what rounding would carry past x.
+        back = np.clip(z + moved, np.minimum(z, x), np.maximum(z, x))
+        ways = list(product(*codes))
+        rows = np.tile(back, (len(ways), 1))
+        rows[:, turned] = np.array(ways, dtype=np.float64).reshape(len(ways), len(turned))
+    undone = int(np.sum(predict(rows) != target)) if len(rows) else 0
+    price = 0.5 * float(setbacks.detour(row)[0])
+    return Setback(moved, tuple(int(i) for i in turned), price, undone, len(rows))
+
+
+def _threats(
+    x: FloatArray,
+    z: FloatArray,
+    space: FeatureSpace,
+    features: IntArray,
+    target: int,
+    predict: Callable[[FloatArray], IntArray],
+    stream: int,
+    draws: int,
+) -> tuple[Threat, ...]:
+    if len(features) == 0:
+        return ()
+    drawn = KNeighbours(space, x, stream, draws).draw(z[np.newaxis])[0]
+    rows = np.tile(z, (len(features), draws, 1))
+    for place, i in enumerate(features):
+        rows[place, :, i] = drawn[:, i]
+    lost = (predict(rows.reshape(-1, space.d)) != target).reshape(len(features), draws).sum(axis=1)
+    threats = [Threat(int(i), int(times), draws) for i, times in zip(features, lost, strict=True)]
+    return tuple(sorted(threats, key=lambda threat: -threat.lost))
+
+
+def _certain(setback: Setback | None, movable: BoolArray, changed: BoolArray) -> tuple[str, ...]:
+    """Say what the annotation alone settles."""
+    if not movable.any():
+        return ("The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",)
+    said = []
+    if setback is None:
+        said.append("Nothing that changes can be set back.")
+    if not (movable & ~changed).any():
+        said.append("Nothing that is kept can be perturbed.")
+    return tuple(said)

@@ -1,1 +1,0 @@
-"""What to run, and running it: study, plan, seeds, judge, executors, record, second-stage metrics."""

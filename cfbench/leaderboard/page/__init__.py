@@ -1,1 +1,0 @@
-"""The leaderboard as one page of HTML: no network, complete without scripts."""

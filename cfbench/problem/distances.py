@@ -1,0 +1,84 @@
+"""A problem's yardstick in compiled form, where numba is loaded already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfbench.compilation import Kernels
+from cfbench.problem.problem import Yardstick
+from cfbench.space.feature import FeatureSpec
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, Kind
+
+MOST_FEATURES = 128
+"""Of more numbers than that, numpy adds up parts on their own."""
+
+KERNELS = Kernels(modules=("cfbench.problem.distance_kernels",), rehearsal=__name__)
+
+
+class FastYardstick(Yardstick):
+    """Measures by compiled code, with the bits of numpy's.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    x : ndarray of float64, shape (d,)
+    constraints, respect_steps : bool
+    """
+
+    def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
+        super().__init__(space, x, constraints=constraints, respect_steps=respect_steps)
+        loaded = KERNELS.load_beside_others() if space.d <= MOST_FEATURES else None
+        self._ask: Any = None if loaded is None else loaded[0]
+        steps = space.steps if respect_steps else np.full(space.d, np.nan)
+        # Copies: compiled code is made for arrays that may be written.
+        self._kinds = space.is_categorical.copy()
+        self._way = x.copy(), space.ranges.copy()
+        self._box = self._bounds[0].copy(), self._bounds[1].copy()
+        self._steps = steps.copy()
+
+    def cost(self, Z: FloatArray) -> FloatArray:
+        """Return the cost of each row of `Z`, shape (n,)."""
+        if self._serves(Z):
+            costs: FloatArray = self._ask.costs(Z, *self._way, self._kinds)
+            return costs
+        return super().cost(Z)
+
+    def is_plausible(self, Z: FloatArray) -> BoolArray:
+        """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
+        if self._serves(Z):
+            plausible: BoolArray = self._ask.are_within(Z, *self._box, self._kinds, self._steps)
+            return plausible
+        return super().is_plausible(Z)
+
+    def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return `cost` and `is_plausible` of each row."""
+        if self._serves(Z):
+            measures: tuple[FloatArray, BoolArray] = self._ask.measures(
+                Z, *self._way, *self._box, self._kinds, self._steps
+            )
+            return measures
+        return super().measure(Z)
+
+    def _serves(self, Z: FloatArray) -> bool:
+        """Whether `Z` has the one form that the kernels are compiled for."""
+        return (
+            self._ask is not None
+            and isinstance(Z, np.ndarray)
+            and Z.dtype == np.float64
+            and Z.ndim == 2
+            and Z.shape[1] == len(self._steps)
+            and Z.flags.carray
+        )
+
+
+def rehearse() -> None:
+    """Call every kernel."""
+    import numba  # noqa: F401 - what is loaded beside others needs another
+
+    space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
+    yardstick = FastYardstick(space, np.zeros(1), constraints=False, respect_steps=True)
+    Z = np.zeros((1, 1))
+    for ask in (yardstick.cost, yardstick.is_plausible, yardstick.measure):
+        ask(Z)

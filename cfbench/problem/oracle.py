@@ -1,0 +1,371 @@
+"""Querying a model: the contract of an oracle, the meter that counts every row, and the check of an oracle.
+
+An oracle gives for every row the class that the fitted model's own ``predict`` gives. It may be faster than the model.
+Before it is used, its answers are compared with the model's own, most of all on the two sides of the model's
+boundaries, one unit in the last place apart.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from cfbench.errors import BudgetExhausted, ModelError, UnavailableError
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+
+_BLOCK = 65_536
+"""Rows of neighbours that are drawn at once."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """The way to ask a model."""
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the class codes, int64, shape (n,), of the rows of `Z`, float64, shape (n, d)."""
+        ...
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return the class probabilities, float64, shape (n, n_classes), columns in the order of the class codes."""
+        ...
+
+
+@runtime_checkable
+class NeighbourOracle(Protocol):
+    """An oracle with a way of its own to the K-neighbours of many candidates."""
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Return the class codes of the K-neighbours of the rows of `Z`, float64, shape (n, d); int64, shape (n, m)."""
+        ...
+
+
+def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+    """Ask for the classes of K-neighbours, in the oracle's own way where it has one, row by row otherwise.
+
+    Nothing is asked where there are no neighbours, ``m = 0``.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    Z : ndarray of float64, shape (n, d)
+    neighbours : KNeighbours
+
+    Returns
+    -------
+    ndarray of int64, shape (n, m)
+    """
+    if neighbours.m == 0 or len(Z) == 0:
+        return np.empty((len(Z), neighbours.m), dtype=np.int64)
+    if isinstance(oracle, NeighbourOracle):
+        return oracle.predict_neighbours(Z, neighbours)
+    classes = np.empty((len(Z), neighbours.m), dtype=np.int64)
+    at_once = max(1, _BLOCK // neighbours.m)
+    for first in range(0, len(Z), at_once):
+        rows = neighbours.draw(Z[first : first + at_once], first)
+        classes[first : first + at_once] = oracle.predict(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+    return classes
+
+
+class Meter:
+    """An oracle that counts rows and keeps the query budget.
+
+    Every row counts, by whatever way it is asked, the searcher's and the objective's apart. Decision: the budget bounds
+    their sum, since both are questions to the model.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    d : int
+        Number of features that a row must have.
+    max_queries : int or None
+        The query budget in rows; None: no bound.
+    """
+
+    def __init__(self, oracle: Oracle, d: int, max_queries: int | None = None) -> None:
+        self._oracle = oracle
+        self._d = d
+        self._max_queries = max_queries
+        self.search_queries = 0
+        self.robustness_queries = 0
+
+    @property
+    def queries_left(self) -> int | None:
+        """Rows that may still be asked; None where there is no budget."""
+        if self._max_queries is None:
+            return None
+        return self._max_queries - self.search_queries - self.robustness_queries
+
+    def require(self, rows: int) -> None:
+        """Make sure that `rows` more rows may be asked.
+
+        Raises
+        ------
+        BudgetExhausted
+            If they would pass the query budget.
+        """
+        left = self.queries_left
+        if left is not None and rows > left:
+            raise BudgetExhausted(
+                f"a question of {rows} rows would pass the query budget of {self._max_queries}: {left} rows are left"
+            )
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Ask for classes on behalf of the searcher."""
+        self.search_queries += self._admit(Z)
+        return self._oracle.predict(Z)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Ask for probabilities on behalf of the searcher."""
+        self.search_queries += self._admit(Z)
+        return self._oracle.predict_proba(Z)
+
+    def predict_for_objective(self, Z: FloatArray) -> IntArray:
+        """Ask for classes on behalf of a robustness objective."""
+        self.robustness_queries += self._admit(Z)
+        return self._oracle.predict(Z)
+
+    def predict_neighbours_for_objective(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Ask for the classes of the K-neighbours of candidates, shape (n, m), on behalf of a robustness objective."""
+        self.robustness_queries += self._admit(Z, rows_each=neighbours.m)
+        return predict_neighbours(self._oracle, Z, neighbours)
+
+    def _admit(self, Z: FloatArray, rows_each: int = 1) -> int:
+        """Check a question and return how many rows it asks, before any of them is answered."""
+        if not isinstance(Z, np.ndarray) or Z.dtype != np.float64 or Z.ndim != 2 or Z.shape[1] != self._d:
+            received = f"{Z.dtype} of shape {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
+            raise ModelError(f"a question is a float64 array of shape (n, {self._d}), not {received}")
+        if not np.isfinite(Z).all():
+            raise ModelError("a question holds a NaN or an infinity; every value must be finite")
+        self.require(len(Z) * rows_each)
+        return len(Z) * rows_each
+
+
+ROWS_OF_A_KIND = 800
+"""Training rows, and random rows, that are asked at most."""
+
+PAIRS = 120
+"""Pairs of rows between which a boundary is looked for."""
+
+SINGLE_ROWS = 3
+"""Rows of a kind that are asked one by one."""
+
+SOME_ROWS = 100
+"""Rows of a kind that are asked for probabilities."""
+
+_HALVINGS = 100
+_SEED = 20_240_402
+_log = logging.getLogger(__name__)
+
+
+class AnsweringModel(Oracle, Protocol):
+    """A fitted model, as far as it matters here: its own answers, and the oracle that it brings."""
+
+    def oracle(self) -> Oracle:
+        """Return the fastest exact way to ask it."""
+        ...
+
+
+def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) -> Oracle:
+    """Return a model's oracle if it answers as the model's own methods do; the model itself, with a warning, if not.
+
+    Parameters
+    ----------
+    model : AnsweringModel
+        Its ``oracle()`` raises UnavailableError, with the reason, where it has none.
+    space : FeatureSpace
+    X : ndarray of float64, shape (n, d)
+        Training rows.
+    """
+    try:
+        oracle = model.oracle()
+        if oracle is model:
+            return model
+        reason = objection(oracle, model, space, X)
+    except UnavailableError as error:
+        reason = str(error)
+    except Exception as error:  # whatever an oracle and its libraries raise: the model itself can answer
+        reason = f"it raised {type(error).__name__}: {error}"
+    if not reason:
+        return oracle
+    _log.warning(
+        "the fast oracle of this model is not used: %s. The model's own predict answers instead: results are the "
+        "same, runs take longer.",
+        reason,
+    )
+    return model
+
+
+def objection(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where an oracle's answers differ from the model's own; empty where they do not.
+
+    Asks the model about a few thousand rows: training rows, random ones, rows on boundaries and beside them, and
+    neighbours of candidates.
+
+    Parameters
+    ----------
+    oracle, model : Oracle
+    space : FeatureSpace
+    X : ndarray of float64, shape (n, d)
+        Training rows.
+    """
+    looks = (rows_differ, boundaries_differ, single_rows_differ, neighbours_differ, probabilities_differ)
+    return next(filter(None, (look(oracle, model, space, X) for look in looks)), "")
+
+
+def rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about training rows and random rows differ, each kind asked at once."""
+    for rows in _kinds_of_rows(space, X):
+        reason = _difference(rows, oracle.predict(rows), model.predict(rows))
+        if reason:
+            return reason
+    return ""
+
+
+def boundaries_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about rows on both sides of boundaries differ."""
+    rng = np.random.default_rng(_SEED)
+    rows = np.concatenate(list(beside_boundaries(oracle, np.concatenate(_kinds_of_rows(space, X)), space, rng)))
+    return _difference(rows, oracle.predict(rows), model.predict(rows))
+
+
+def single_rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about single rows differ."""
+    for row in np.concatenate([rows[:SINGLE_ROWS] for rows in _kinds_of_rows(space, X)]):
+        asked = row[np.newaxis]
+        reason = _difference(asked, oracle.predict(asked), model.predict(asked))
+        if reason:
+            return reason
+    return ""
+
+
+def neighbours_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where answers about K-neighbours differ."""
+    rng = np.random.default_rng(_SEED)
+    for m, x in zip((64, 100, 5), X[rng.permutation(len(X))[:3]], strict=False):
+        kept = rng.random((6, space.d)) < np.linspace(0, 1, 6)[:, np.newaxis]
+        Z = np.where(kept, x, random_rows(space, 6, rng))
+        neighbours = KNeighbours(space, x, stream=m, m=m, first_evaluation=m)
+        drawn = neighbours.draw(Z).reshape(-1, space.d)
+        reason = _difference(drawn, predict_neighbours(oracle, Z, neighbours).ravel(), model.predict(drawn))
+        if reason:
+            return f"asked for K-neighbours, {reason}"
+    return ""
+
+
+def probabilities_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
+    """Say where class probabilities differ, be it in the last bit."""
+    for rows in _kinds_of_rows(space, X):
+        some = rows[:SOME_ROWS]
+        given, wanted = oracle.predict_proba(some), model.predict_proba(some)
+        if given.shape != wanted.shape or given.dtype != wanted.dtype:
+            form = f"{given.dtype} of shape {given.shape}"
+            return f"its probabilities are {form}, not {wanted.dtype} of shape {wanted.shape}"
+        wrong = np.flatnonzero((given != wanted).any(axis=1))
+        if len(wrong):
+            i = wrong[0]
+            return f"for the row {some[i].tolist()} its probabilities are {given[i].tolist()}, not {wanted[i].tolist()}"
+    return ""
+
+
+def _kinds_of_rows(space: FeatureSpace, X: FloatArray) -> list[FloatArray]:
+    rng = np.random.default_rng(_SEED)
+    return [X[rng.permutation(len(X))[:ROWS_OF_A_KIND]], random_rows(space, ROWS_OF_A_KIND, rng)]
+
+
+def random_rows(space: FeatureSpace, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw rows uniformly from the intervals and the categories, shape (n, d)."""
+    numbers = rng.uniform(space.lower, space.upper, (n, space.d))
+    codes = rng.integers(0, np.maximum(space.n_categories, 1), (n, space.d))
+    return np.where(space.is_categorical, codes, numbers)
+
+
+def beside_boundaries(
+    oracle: Oracle, rows: FloatArray, space: FeatureSpace, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield rows on both sides of boundaries between classes, as close as numbers can be, and a little beside them.
+
+    The boundaries are where `oracle` sees them: if the model sees one elsewhere, it differs on one of the two sides.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    rows : ndarray of float64, shape (n, d)
+        Where the search for boundaries starts.
+    space : FeatureSpace
+    rng : Generator
+    """
+    before, after, feature = _steps_across(oracle, rows, rng)
+    yield before
+    yield after
+    crossed = np.flatnonzero(~space.is_categorical[feature])
+    if len(crossed) == 0:
+        return
+    Z, column = before[crossed].copy(), feature[crossed]
+    each = np.arange(len(Z))
+    here, there = Z[each, column], after[crossed, column]
+    own = oracle.predict(Z)
+    for _ in range(_HALVINGS):
+        middle = here + (there - here) / 2
+        if ((middle == here) | (middle == there)).all():
+            break
+        Z[each, column] = middle
+        stays = oracle.predict(Z) == own
+        here, there = np.where(stays, middle, here), np.where(stays, there, middle)
+    for value in (here, there):
+        single = value.astype(np.float32)
+        for beside in (
+            value,
+            np.nextafter(value, -np.inf),
+            np.nextafter(value, np.inf),
+            single,
+            np.nextafter(single, np.float32(-np.inf)),
+            np.nextafter(single, np.float32(np.inf)),
+        ):
+            Z[each, column] = beside
+            yield Z.copy()
+
+
+def _steps_across(
+    oracle: Oracle, rows: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Find pairs of rows that differ in one feature and in their class.
+
+    Rows of different classes are turned into each other feature by feature; the first change of class is taken.
+
+    Returns
+    -------
+    before, after : ndarray of float64, shape (pairs, d)
+    feature : ndarray of int64, shape (pairs,)
+        Where they differ.
+    """
+    d = rows.shape[1]
+    first = rng.permutation(len(rows))
+    second = np.roll(first, 1)
+    classes = oracle.predict(rows)
+    apart = np.flatnonzero(classes[first] != classes[second])
+    apart = apart[: max(1, min(PAIRS, 10**7 // (d * (d + 1))))]  # bounds the memory for many features
+    start, end = rows[first[apart]], rows[second[apart]]
+    order = np.argsort(rng.random((len(apart), d)), axis=1)
+    turned = np.argsort(order, axis=1)[:, np.newaxis] < np.arange(d + 1)[:, np.newaxis]
+    way = np.where(turned, end[:, np.newaxis], start[:, np.newaxis])
+    along = oracle.predict(way.reshape(-1, d)).reshape(len(apart), d + 1)
+    step = np.argmax(along[:, 1:] != along[:, :-1], axis=1)
+    each = np.arange(len(apart))
+    return way[each, step], way[each, step + 1], order[each, step]
+
+
+def _difference(rows: FloatArray, given: IntArray, wanted: IntArray) -> str:
+    if given.shape != wanted.shape or given.dtype != np.int64:
+        return f"asked for {len(rows)} rows, it answers with {given.dtype} of shape {given.shape}"
+    wrong = np.flatnonzero(given != wanted)
+    if len(wrong):
+        i = wrong[0]
+        return (
+            f"for the row {rows[i].tolist()} it answers class {given[i]}, the model's own predict class {wanted[i]} "
+            f"({len(wrong)} of {len(rows)} rows differ)"
+        )
+    return ""

@@ -1,0 +1,89 @@
+"""What comes back from a search: the searcher's set, and the harness's verdict on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from cfbench.space.space import FloatArray
+
+
+class Status(StrEnum):
+    """How a search ended, as the harness judged it."""
+
+    FOUND = "found"
+    """A plausible point of the target class, confirmed by the judge."""
+    NOT_FOUND = "not_found"
+    """The searcher gave up."""
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    """A question passed the query budget; the best plausible target row asked until then, if any, is the result."""
+    TIMED_OUT = "timed_out"
+    """The search passed its wall-clock limit and was killed."""
+    INVALID = "invalid"
+    """The answer is no counterfactual: wrong shape, not finite, outside the space, implausible, or not of the class."""
+    CRASHED = "crashed"
+    """The searcher raised, or its process died."""
+    SKIPPED = "skipped"
+    """The searcher does not support what the cell asks for; it was not run."""
+
+
+@dataclass(frozen=True, eq=False)
+class CounterfactualSet:
+    """Several candidates for one factual point, where a searcher's entry says that it returns sets.
+
+    The harness judges every row; the valid row with the smallest objective value is the result.
+
+    Parameters
+    ----------
+    Z : ndarray of float64, shape (k, d)
+        May have no rows.
+    """
+
+    Z: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The harness's verdict on one search. Only the harness creates it.
+
+    Parameters
+    ----------
+    status : Status
+    reason : str
+        Why, in one sentence, where nothing was found perhaps the searcher's own; empty where the status says it all.
+    z : ndarray of float64, shape (d,), or None
+        The result. Present for ``found``, and for ``budget_exhausted`` where a plausible target row had been asked;
+        for ``invalid`` it is what the searcher answered, where that can be stored at all.
+    candidates : ndarray of float64, shape (k, d)
+        All rows that the searcher returned.
+    loss, gower, cost, objective_value : float
+        Base loss (Eq. 9) and its parts, and the value that ranks repetitions, as the judge computes them; NaN without
+        a valid result.
+    l0 : int or None
+        Number of changed features; None without a valid result.
+    search_queries, robustness_queries : int
+        Rows asked by the searcher and by the objective.
+    wall_seconds, cpu_seconds : float
+    anytime : tuple of (int, float)
+        (rows asked, best base loss until then), a pair whenever the best improved.
+    figures : mapping of str to float
+        What the searcher reported.
+    """
+
+    status: Status
+    reason: str = ""
+    z: FloatArray | None = None
+    candidates: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    loss: float = float("nan")
+    gower: float = float("nan")
+    l0: int | None = None
+    cost: float = float("nan")
+    objective_value: float = float("nan")
+    search_queries: int = 0
+    robustness_queries: int = 0
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    anytime: tuple[tuple[int, float], ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)

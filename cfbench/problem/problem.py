@@ -1,0 +1,419 @@
+"""The problem that a searcher is given: one factual case, a target class, and a metered way to query the model.
+
+Next to it stand its parts: the term that an objective adds, the budget, the training rows, and the measures of a
+candidate that need no query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from cfbench.errors import CfbenchError
+from cfbench.problem.oracle import Meter
+from cfbench.problem.trace import Shortlist, Trace
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
+
+Term = Callable[[FloatArray, IntArray], FloatArray]
+"""An objective bound to one problem: candidates (n, d) and their classes (n,) in, a term on the loss (n,) out."""
+
+
+@runtime_checkable
+class SeparableTerm(Protocol):
+    """A term that is a sum over the features, each part a function of that feature's value alone.
+
+    An objective whose `bind` returns one can be minimised exactly where the model can be read.
+    """
+
+    @property
+    def breaks(self) -> tuple[FloatArray, ...]:
+        """A feature each: values between which, and beyond which, the part of a number is concave.
+
+        The factual value is one of them, whether it is named or not. Of no meaning for categorical features.
+        """
+        ...
+
+    def parts(self, Z: FloatArray) -> FloatArray:
+        """Return the parts of candidates, shape (n, d): row sums are the term."""
+        ...
+
+    def __call__(self, Z: FloatArray, classes: IntArray) -> FloatArray:
+        """Return the term, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """What a search may spend.
+
+    Parameters
+    ----------
+    max_queries : int or None
+        Rows that may be asked of the model, the objective's included.
+    time_limit : float or None
+        Wall-clock seconds; a search past it is killed and has no result.
+    """
+
+    max_queries: int | None = None
+    time_limit: float | None = None
+
+
+UNBOUNDED = SearchBudget()
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFold:
+    """The rows that the model was trained on, for searchers that declare the need.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+    y : ndarray of int64, shape (n,)
+        The labels in the data, not the model's answers.
+    """
+
+    X: FloatArray
+    y: IntArray
+
+
+class Yardstick:
+    """Measures candidates on their way from one factual point.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    x : ndarray of float64, shape (d,)
+        The factual point.
+    constraints : bool
+        Whether the plausibility constraints hold.
+    respect_steps : bool
+        Whether values off a feature's steps are implausible.
+    """
+
+    def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
+        self._space = space
+        self._x = x
+        self._bounds = space.plausible_bounds(x) if constraints else (space.lower, space.upper)
+        self._respect_steps = respect_steps
+
+    def cost(self, Z: FloatArray) -> FloatArray:
+        """Return the cost of each row of `Z`, shape (n,)."""
+        return self._space.cost(Z, self._x)
+
+    def is_plausible(self, Z: FloatArray) -> BoolArray:
+        """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
+        return self._space.is_within(Z, *self._bounds, respect_steps=self._respect_steps)
+
+    def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return `cost` and `is_plausible` of each row."""
+        return self.cost(Z), self.is_plausible(Z)
+
+
+__all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
+
+N_FINALISTS = 10
+"""Candidates that are re-evaluated before one of them is a result, under an objective with draws."""
+
+ENOUGH_DRAWS = 1024
+"""Draws that a re-evaluation rests on at least."""
+
+UNKNOWN_TIMES = 16
+"""Evaluations that make a re-evaluation where an objective does not say how many draws one rests on."""
+
+LONGEST_REASON = 500
+"""Characters of a searcher's own reason that a row keeps."""
+
+
+class Problem:
+    """One search, as the searcher sees it. The harness creates it.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (d,)
+        The factual point; stored as a read-only copy.
+    target : int
+        The class wanted (the paper's t).
+    space : FeatureSpace
+    meter : Meter
+        The only way to the model.
+    constraints : bool
+        Whether the plausibility constraints hold.
+    respect_steps : bool
+        Whether values off a feature's steps are implausible.
+    budget : SearchBudget
+    term : callable or None
+        The objective's term on the loss; None where the loss alone is minimised.
+    term_rows : int
+        Rows that the term asks of the model for each candidate.
+    term_draws : int or None
+        Random draws that one value of the term rests on; 0: none; None: not known, treated as if there were some.
+    probabilities : bool
+        Whether the searcher declared that it uses class probabilities.
+    training : TrainingFold or None
+        Present for searchers that declared that they use training data.
+    model : object or None
+        The fitted model, for searchers that declared themselves white boxes.
+    yardstick : type of Yardstick
+        What measures candidates.
+    """
+
+    def __init__(
+        self,
+        x: FloatArray,
+        target: int,
+        space: FeatureSpace,
+        meter: Meter,
+        *,
+        constraints: bool = False,
+        respect_steps: bool = False,
+        budget: SearchBudget = UNBOUNDED,
+        term: Term | None = None,
+        term_rows: int = 0,
+        term_draws: int | None = None,
+        probabilities: bool = False,
+        training: TrainingFold | None = None,
+        model: object | None = None,
+        yardstick: type[Yardstick] = Yardstick,
+    ) -> None:
+        self._x = np.array(x, dtype=np.float64)
+        self._x.setflags(write=False)
+        self._target = int(target)
+        self._space = space
+        self._meter = meter
+        self._constraints = constraints
+        self._respect_steps = respect_steps
+        self._budget = budget
+        self._term = term
+        self._term_rows = term_rows
+        self._term_draws = 0 if term is None or isinstance(term, SeparableTerm) else term_draws
+        self._probabilities = probabilities
+        self._training = training
+        self._model = model
+        self._yardstick = yardstick(space, self._x, constraints=constraints, respect_steps=respect_steps)
+        self._trace = Trace(Shortlist(N_FINALISTS if self.has_draws else 1))
+
+    @property
+    def x(self) -> FloatArray:
+        """The factual point, shape (d,), read-only."""
+        return self._x
+
+    @property
+    def target(self) -> int:
+        """The class wanted."""
+        return self._target
+
+    @property
+    def space(self) -> FeatureSpace:
+        """Intervals, categories, constraints, perturbations."""
+        return self._space
+
+    @property
+    def constraints(self) -> bool:
+        """Whether the plausibility constraints hold."""
+        return self._constraints
+
+    @property
+    def respect_steps(self) -> bool:
+        """Whether values off a feature's steps are implausible."""
+        return self._respect_steps
+
+    @property
+    def budget(self) -> SearchBudget:
+        """What the search may spend."""
+        return self._budget
+
+    @property
+    def queries_left(self) -> int | None:
+        """Rows that may still be asked; None where there is no budget."""
+        return self._meter.queries_left
+
+    @property
+    def evaluations_left(self) -> int | None:
+        """Candidates that `loss` may still be asked for; None where there is no budget.
+
+        Fewer than `queries_left` where the objective asks rows of its own for each candidate.
+        """
+        left = self._meter.queries_left
+        return None if left is None else left // (1 + self._term_rows)
+
+    @property
+    def training(self) -> TrainingFold:
+        """The training fold.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.TRAINING_DATA``.
+        """
+        if self._training is None:
+            raise _undeclared("training data", "TRAINING_DATA")
+        return self._training
+
+    @property
+    def model(self) -> object:
+        """The fitted model, for declared white boxes alone.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.MODEL_STRUCTURE``.
+        """
+        if self._model is None:
+            raise _undeclared("the model's structure", "MODEL_STRUCTURE")
+        return self._model
+
+    @property
+    def has_term(self) -> bool:
+        """Whether the objective adds a term to the loss."""
+        return self._term is not None
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether the objective's values rest on random draws, so that equal candidates have different values.
+
+        If it is true, the smallest of many values is too good to be true. `Best` re-evaluates candidates for this case.
+        """
+        return self._term_draws != 0
+
+    @property
+    def times_to_re_evaluate(self) -> int:
+        """Evaluations of one candidate that together rest on at least 1,024 draws; 1 if the objective has no draws.
+
+        16 for the objective `k` with 64 draws per evaluation, and if the objective does not say how many it takes.
+        """
+        if self._term_draws is None:
+            return UNKNOWN_TIMES
+        return -(-ENOUGH_DRAWS // self._term_draws) if self._term_draws else 1
+
+    @property
+    def separable_term(self) -> SeparableTerm | None:
+        """The objective's term where it is a sum over the features; None where it is not, or where there is none."""
+        return self._term if isinstance(self._term, SeparableTerm) else None
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The box (two arrays of shape (d,)) of all plausible answers, narrowed by the constraints where they hold."""
+        if self._constraints:
+            return self._space.plausible_bounds(self._x)
+        return self._space.lower, self._space.upper
+
+    def distance(self, Z: FloatArray) -> FloatArray:
+        """Cost of each row: half of Gower's distance plus half of the share of changed features, shape (n,).
+
+        Asks nothing of the model.
+        """
+        return self._yardstick.cost(Z)
+
+    def is_plausible(self, Z: FloatArray) -> BoolArray:
+        """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
+        return self._yardstick.is_plausible(Z)
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Ask the model for the classes of the rows of `Z`, shape (n, d). Every row counts.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        return self._ask(Z)[0]
+
+    def loss(self, Z: FloatArray) -> FloatArray:
+        """The value to minimise: ``cost + [f(z) != t]`` (Eq. 9) plus the objective's term, shape (n,).
+
+        Asks the model once a row; an objective may ask further rows, which are counted apart.
+
+        Raises
+        ------
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        return self.evaluate(Z)[0]
+
+    def evaluate(self, Z: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The values of `loss` together with the classes that they rest on, for the price of `loss` alone.
+
+        A value does not tell a row's class once an objective adds a term; a searcher that has to know it asks here.
+
+        Returns
+        -------
+        values : ndarray of float64, shape (n,)
+        classes : ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        BudgetExhausted
+            As in `loss`.
+        """
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        if self._term_rows and Z.ndim == 2:  # the term's rows, too, or none
+            self._meter.require(len(Z) * (1 + self._term_rows))
+        classes, cost, good = self._ask(Z)
+        values: FloatArray = cost + (classes != self._target)
+        if self._term is not None:
+            values = values + self._term(Z, classes)
+            self._trace.note_values(Z, good, values)
+        return values, classes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Ask for class probabilities, shape (n, n_classes). Every row counts as in `predict`.
+
+        A row whose highest probability is the target's alone is taken for a row of the target class, in anytime curves
+        and where the query budget runs out.
+
+        Raises
+        ------
+        CfbenchError
+            If the searcher's entry does not declare ``Need.PROBABILITIES``.
+        BudgetExhausted
+            Before any row is answered, if the question would pass the query budget.
+        """
+        if not self._probabilities:
+            raise _undeclared("probabilities", "PROBABILITIES")
+        Z = np.array(Z, dtype=np.float64, copy=True)
+        before = self._meter.search_queries
+        probabilities = self._meter.predict_proba(Z)
+        others = np.delete(probabilities, self._target, axis=1).max(axis=1, initial=0.0)
+        self._note(Z, probabilities[:, self._target] > others, before)
+        return probabilities
+
+    def report(self, name: str, number: float) -> None:
+        """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
+        self._trace.figures[str(name)] = float(number)
+
+    def give_reason(self, reason: str) -> None:
+        """Say in one sentence why the search returns nothing; the last one counts, and none where it returns something.
+
+        So a searcher tells "there is none" from "none was found in time". Give the same sentence for the same cause:
+        the board counts searches by it. What differs from point to point is a figure.
+        """
+        self._trace.reason = " ".join(str(reason).split())[:LONGEST_REASON]
+
+    def _ask(self, Z: FloatArray) -> tuple[IntArray, FloatArray, BoolArray]:
+        """Ask for classes; return them with each row's cost and whether it is plausible and of the target class."""
+        before = self._meter.search_queries
+        classes = self._meter.predict(Z)
+        return classes, *self._note(Z, classes == self._target, before)
+
+    def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
+        """Take note of rows that were asked; return each row's cost and whether it is plausible and of the target."""
+        cost, good = self._yardstick.measure(Z)
+        good &= is_target
+        self._trace.note_classes(Z, good, cost, before)
+        return cost, good
+
+
+def _undeclared(what: str, need: str) -> CfbenchError:
+    return CfbenchError(f"this searcher did not declare that it uses {what}; add Need.{need} to its entry")
+
+
+def trace_of(problem: Problem) -> Trace:
+    """Return what `problem` saw of its search; for the harness, not for searchers."""
+    return problem._trace

@@ -1,0 +1,275 @@
+"""The typed entries that plugins register: one dataclass a kind.
+
+An entry declares; the harness believes no declaration that it can check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cfbench.errors import PluginError
+from cfbench.registry.contracts import (
+    ComparisonMetric,
+    CounterfactualMetric,
+    DataSource,
+    ModelFamily,
+    Objective,
+    ObjectiveComparison,
+    ReferenceComparison,
+    Searcher,
+    SearchFunction,
+)
+from cfbench.space.dataset import Dataset
+
+MetricClass = (
+    type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison] | type[ReferenceComparison]
+)
+
+D = TypeVar("D", bound=StrEnum)
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ADDRESS = re.compile(r"https://[^\s<>\"]+")
+
+
+class Handles(StrEnum):
+    """What a searcher can work with; a cell that asks for more is skipped with the reason shown."""
+
+    CATEGORICAL = "categorical features"
+    CONSTRAINTS = "constraints"
+    OBJECTIVES = "custom objectives"
+    SEPARABLE = "objectives that are sums over the features"
+    """Of custom objectives, those whose term is a :class:`cfbench.SeparableTerm`; `OBJECTIVES` says more."""
+
+
+class Need(StrEnum):
+    """What a searcher asks for beside the model's classes."""
+
+    PROBABILITIES = "probabilities"
+    TRAINING_DATA = "training data"
+    MODEL_STRUCTURE = "model structure"
+
+
+class Stage(StrEnum):
+    """What a metric is computed from."""
+
+    COUNTERFACTUAL = "counterfactual"
+    """The searches of one cell, and its model where the metric asks for it."""
+    COMPARISON = "comparison"
+    """The rows of several cells; no model."""
+
+
+class Direction(StrEnum):
+    """Which values of a metric are better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What every entry says of itself.
+
+    Parameters
+    ----------
+    name : str
+        kebab-case, permanent, unique among the entries of its kind.
+    version : str
+        Raise it whenever results may change: it is in every cell's key.
+    summary : str
+        One line for listings.
+
+    Raises
+    ------
+    PluginError
+        If the name is not kebab-case or the version is empty.
+    """
+
+    name: str
+    version: str = "1"
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise PluginError(
+                f"{self.name!r} is no name for an entry; use kebab-case: lower-case letters, digits, single hyphens"
+            )
+        if not isinstance(self.version, str) or not self.version:
+            raise PluginError(f"entry {self.name!r} needs a version, a non-empty string")
+
+    def _require_class(self, field: str, *allowed: type) -> None:
+        """Refuse a field that holds anything but a subclass of one of `allowed`."""
+        value = getattr(self, field)
+        if not (isinstance(value, type) and issubclass(value, allowed)):
+            names = " or ".join(f"cfbench.{kind.__name__}" for kind in allowed)
+            received = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+            raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetEntry(Entry):
+    """A data set.
+
+    Parameters
+    ----------
+    load : callable
+        DataSource in, Dataset out. Raises UnavailableError where the table cannot be had, DataError where it is unfit.
+    folder : Path or None
+        The folder that a user named, for data sets without code.
+    card : callable or None
+        Returns the CARD.md's text.
+    shareable : bool
+        Whether its rows may be passed on. Where not, a packed record keeps its results without them.
+    """
+
+    load: Callable[[DataSource], Dataset]
+    folder: Path | None = None
+    card: Callable[[], str] | None = None
+    shareable: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.load):
+            raise PluginError(f"data set {self.name!r}: `load` must be a function of a DataSource, not {self.load!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry(Entry):
+    """A model family.
+
+    Parameters
+    ----------
+    family : type of ModelFamily
+    tuned : Path or None
+        A committed table of tuned hyper-parameters, so that nobody tunes them again.
+    shows_structure : bool
+        Whether white boxes find in its fitted models what they need; where not, their cells are skipped.
+    """
+
+    family: type[ModelFamily]
+    tuned: Path | None = None
+    shows_structure: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("family", ModelFamily)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearcherEntry(Entry):
+    """A search algorithm.
+
+    Parameters
+    ----------
+    searcher : type of Searcher, or a function ``search(problem, rng)``
+    handles : iterable of Handles
+    needs : iterable of Need
+        What it cannot do without.
+    can_use : iterable of Need
+        What it uses where it is there.
+    returns_sets : bool
+        Whether it returns a CounterfactualSet.
+    default_budget : int or None
+        Query budget where the study gives none, for algorithms without an end of their own.
+    check_settings : mapping
+        Settings under which the conformance checks run, for slow searchers.
+    unavailable : str
+        Why it cannot run in this installation and what installs it; empty where it can. Its cells are skipped.
+    known_failures : mapping of str to str
+        Conformance checks that a third party's library makes it fail, each with the reason. A declared check that
+        passes nevertheless counts as failed.
+    url : str
+        Address (``https://...``) of the paper or page that describes the algorithm; the leaderboard's page links to it.
+    """
+
+    searcher: type[Searcher] | SearchFunction
+    handles: Iterable[Handles] = frozenset()
+    needs: Iterable[Need] = frozenset()
+    can_use: Iterable[Need] = frozenset()
+    returns_sets: bool = False
+    default_budget: int | None = None
+    check_settings: Mapping[str, Any] | None = None
+    unavailable: str = ""
+    known_failures: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.url and not (isinstance(self.url, str) and _ADDRESS.fullmatch(self.url)):
+            raise PluginError(
+                f"searcher {self.name!r}: `url` is {self.url!r}; it must be an address that starts with https://, "
+                "without spaces"
+            )
+        object.__setattr__(self, "handles", self._declared("handles", Handles))
+        object.__setattr__(self, "needs", self._declared("needs", Need))
+        object.__setattr__(self, "can_use", self._declared("can_use", Need))
+        if isinstance(self.searcher, type):
+            self._require_class("searcher", Searcher)
+        elif not callable(self.searcher):
+            raise PluginError(
+                f"searcher {self.name!r}: `searcher` must be a function search(problem, rng) or a subclass of "
+                f"Searcher, not {type(self.searcher).__name__}"
+            )
+
+    def _declared(self, field: str, kind: type[D]) -> frozenset[D]:
+        """Return a declaration as a set of `kind`."""
+        items = getattr(self, field)
+        try:
+            return frozenset(kind(item) for item in ([items] if isinstance(items, str) else items))
+        except (TypeError, ValueError) as error:
+            allowed = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+            raise PluginError(f"searcher {self.name!r}: `{field}` is {items!r}; it may list {allowed}") from error
+
+    @property
+    def is_white_box(self) -> bool:
+        """Whether it uses the model's structure; such searchers are never ranked among black-box ones."""
+        return Need.MODEL_STRUCTURE in (*self.needs, *self.can_use)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveEntry(Entry):
+    """An objective."""
+
+    objective: type[Objective]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("objective", Objective)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricEntry(Entry):
+    """A metric.
+
+    Parameters
+    ----------
+    metric : type of CounterfactualMetric, of ComparisonMetric, of ObjectiveComparison or of ReferenceComparison
+    direction : Direction
+    unit : str
+        Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
+    denominator : str
+        What the values are counted over, in words ("searches that found a counterfactual").
+    shown_with : str
+        A metric without which this one misleads. A leaderboard that shows this one has it in the next column, with the
+        settings that both share.
+    """
+
+    metric: MetricClass
+    direction: Direction = Direction.NEUTRAL
+    unit: str = ""
+    denominator: str = ""
+    shown_with: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison, ReferenceComparison)
+
+    @property
+    def stage(self) -> Stage:
+        """What the metric is computed from."""
+        return Stage.COUNTERFACTUAL if issubclass(self.metric, CounterfactualMetric) else Stage.COMPARISON

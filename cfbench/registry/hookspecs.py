@@ -1,0 +1,167 @@
+"""The hooks that plugins implement, in pluggy's terms.
+
+A plugin is a module (or object) named in the entry-point group ``cfbench``. It marks its implementations with
+:data:`hookimpl`; each registering hook returns an iterable of entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pluggy
+
+from cfbench.registry.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
+
+PROJECT = "cfbench"
+"""Name of the entry-point group and of the pluggy project."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a plugin's implementation of a hook."""
+
+
+@hookspec
+def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]:  # type: ignore[empty-body]
+    """Register data sets.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Data-set folders that the user named. A plugin that cannot read folders leaves the parameter out.
+
+    Examples
+    --------
+    >>> from cfbench import DatasetEntry, hookimpl
+    >>> @hookimpl
+    ... def cfbench_register_datasets():
+    ...     yield DatasetEntry(name="my-data", load=lambda source: ..., summary="200 loans, 7 features")
+    """
+
+
+@hookspec
+def cfbench_register_models() -> Iterable[ModelEntry]:  # type: ignore[empty-body]
+    """Register models.
+
+    Examples
+    --------
+    >>> from cfbench import ModelEntry, ModelFamily, hookimpl
+    >>> class NearestCentroid(ModelFamily):
+    ...     shrink: float | None = None  # None: chosen from the grid
+    >>> @hookimpl
+    ... def cfbench_register_models():
+    ...     yield ModelEntry(name="nearest-centroid", family=NearestCentroid)
+    """
+
+
+@hookspec
+def cfbench_register_searchers() -> Iterable[SearcherEntry]:  # type: ignore[empty-body]
+    """Register search algorithms.
+
+    Examples
+    --------
+    >>> from cfbench import Handles, SearcherEntry, hookimpl
+    >>> def stay(problem, rng):
+    ...     return None
+    >>> @hookimpl
+    ... def cfbench_register_searchers():
+    ...     yield SearcherEntry(name="stay", searcher=stay, handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS])
+    """
+
+
+@hookspec
+def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:  # type: ignore[empty-body]
+    """Register objectives.
+
+    Examples
+    --------
+    >>> from cfbench import Objective, ObjectiveEntry, hookimpl
+    >>> class LossAlone(Objective):
+    ...     def bind(self, context):
+    ...         return None
+    >>> @hookimpl
+    ... def cfbench_register_objectives():
+    ...     yield ObjectiveEntry(name="loss-alone", objective=LossAlone)
+    """
+
+
+@hookspec
+def cfbench_register_metrics() -> Iterable[MetricEntry]:  # type: ignore[empty-body]
+    """Register metrics.
+
+    Examples
+    --------
+    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
+    >>> class RowsAsked(CounterfactualMetric):
+    ...     def measure(self, searches, context):
+    ...         return searches["search_queries"].astype(float)
+    >>> @hookimpl
+    ... def cfbench_register_metrics():
+    ...     yield MetricEntry(name="rows-asked", metric=RowsAsked, direction=Direction.LOWER, unit="rows")
+    """
+
+
+@hookspec
+def cfbench_run_started(event: RunStarted) -> None:
+    """A run begins: nothing has been searched yet.
+
+    Examples
+    --------
+    >>> from cfbench import hookimpl
+    >>> @hookimpl
+    ... def cfbench_run_started(event):
+    ...     print(f"{len(event.cells)} cells, {event.cells_done} done before")
+    """
+
+
+@hookspec
+def cfbench_cell_started(event: CellStarted) -> None:
+    """A cell's model is ready and its eligible points are known.
+
+    Examples
+    --------
+    >>> from cfbench import hookimpl
+    >>> @hookimpl
+    ... def cfbench_cell_started(event):
+    ...     print(event.cell.searcher, event.searches)
+    """
+
+
+@hookspec
+def cfbench_search_finished(event: SearchFinished) -> None:
+    """A search was judged and its row is safe in the record.
+
+    Examples
+    --------
+    >>> from cfbench import hookimpl
+    >>> @hookimpl
+    ... def cfbench_search_finished(event):
+    ...     print(event.status, event.loss)
+    """
+
+
+@hookspec
+def cfbench_cell_finished(event: CellFinished) -> None:
+    """A cell is complete in the record, or has failed.
+
+    Examples
+    --------
+    >>> from cfbench import hookimpl
+    >>> @hookimpl
+    ... def cfbench_cell_finished(event):
+    ...     print(event.cell.key, event.failure or "finished")
+    """
+
+
+@hookspec
+def cfbench_run_finished(event: RunFinished) -> None:
+    """A run ends, normally or interrupted.
+
+    Examples
+    --------
+    >>> from cfbench import hookimpl
+    >>> @hookimpl
+    ... def cfbench_run_finished(event):
+    ...     print(event.searches_run, "searches added")
+    """

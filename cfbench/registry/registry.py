@@ -1,0 +1,511 @@
+"""Everything that is registered: a value built from the plugins that were found, never a global.
+
+A plugin that is broken, or partly broken, is reported and costs only what is broken in it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+import pluggy
+
+from cfbench.errors import PluginError, UnknownNameError, nearest_first
+from cfbench.files import at_home
+from cfbench.registry import hookspecs
+from cfbench.registry.discovery import Candidate, PluginProblem, given, guarded, installed, is_file_name, load, named
+from cfbench.registry.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
+from cfbench.registry.hookspecs import PROJECT, hookimpl
+
+REGISTERING: Mapping[str, type[Entry]] = {
+    "cfbench_register_datasets": DatasetEntry,
+    "cfbench_register_models": ModelEntry,
+    "cfbench_register_searchers": SearcherEntry,
+    "cfbench_register_objectives": ObjectiveEntry,
+    "cfbench_register_metrics": MetricEntry,
+}
+"""Hooks that return entries, and the kind that each returns."""
+
+REPORTING: Mapping[type, str] = {
+    RunStarted: "cfbench_run_started",
+    CellStarted: "cfbench_cell_started",
+    SearchFinished: "cfbench_search_finished",
+    CellFinished: "cfbench_cell_finished",
+    RunFinished: "cfbench_run_finished",
+}
+"""Events, and the hook that receives each."""
+
+_PREFIX = f"{PROJECT}_"
+
+
+class _OneHook:
+    """Carries one implementation into pluggy, so that a bad one does not keep the good ones out."""
+
+
+class LoadedPlugin:
+    """A plugin with a pluggy manager of its own.
+
+    pluggy calls all plugins of a manager in one go, stops at the first that raises, and drops answers of None; one
+    manager a plugin keeps a failure, and an empty answer, with the plugin it belongs to.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        What it was found as.
+    plugin : object
+        A module or an instance whose attributes implement hooks.
+
+    Attributes
+    ----------
+    objections : list of str
+        What is wrong with its hooks; those are not called.
+    """
+
+    def __init__(self, candidate: Candidate, plugin: object) -> None:
+        self.candidate = candidate
+        self.plugin = plugin
+        self.objections: list[str] = []
+        self.reads_folders = False
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._implemented: dict[str, int] = {}
+        for attribute in dir(plugin):
+            objection = self._adopt(attribute)
+            if objection:
+                self.objections.append(objection)
+
+    def implements(self, *hooks: str) -> bool:
+        """Whether it implements any of `hooks`."""
+        return any(hook in self._implemented for hook in hooks)
+
+    def call(self, hook: str, **arguments: object) -> list[object]:
+        """Call its implementations of `hook`; an implementation takes those of `arguments` that it names."""
+        answers: list[object] = getattr(self._manager.hook, hook)(**arguments)
+        return answers
+
+    def entries(self, hook: str, folders: Sequence[Path]) -> tuple[list[Entry], list[str]]:
+        """Ask a registering hook for its entries.
+
+        Returns
+        -------
+        entries : list of Entry
+            The good ones, also where others are bad or the hook fails half-way.
+        reasons : list of str
+            What is wrong with the others.
+        """
+        if not self.implements(hook):
+            return [], []
+        arguments = {"folders": folders} if "folders" in _parameters(getattr(hookspecs, hook)) else {}
+        try:
+            answers = guarded(lambda: self.call(hook, **arguments))
+        except PluginError as error:
+            return [], [f"{hook} failed: {error}"]
+        entries: list[Entry] = []
+        reasons: list[str] = []
+        if len(answers) < self._implemented[hook]:
+            reasons.append(f"{hook} returned None; it must yield entries, or return a list of them")
+        for answer in answers:
+            reasons += _sort_out(hook, answer, entries)
+        return entries, reasons
+
+    def _adopt(self, attribute: str) -> str:
+        """Register one attribute where it implements a hook; return what is wrong with it, or nothing."""
+        static = inspect.getattr_static(self.plugin, attribute, None)
+        if not isinstance(static, (staticmethod, classmethod)) and not inspect.isroutine(static):
+            return ""
+        function: Callable[..., object] = getattr(self.plugin, attribute)
+        options = getattr(function, f"{PROJECT}_impl", None)
+        if options is None:
+            return _unmarked(attribute) if attribute.startswith(_PREFIX) else ""
+        hook = options.get("specname") or attribute
+        if not hasattr(self._manager.hook, hook):
+            return "" if options.get("optionalhook") else _no_such_hook(attribute, hook)
+        allowed = _parameters(getattr(hookspecs, hook))
+        received = _parameters(function)
+        unknown = [name for name in received if name not in allowed]
+        if unknown:
+            takes = f"it may take: {', '.join(allowed)}" if allowed else "it takes none"
+            return f"{attribute} has the argument {unknown[0]!r}, which {hook} does not have; {takes}"
+        carrier = _OneHook()
+        setattr(carrier, attribute, function)
+        try:
+            self._manager.register(carrier, name=attribute)
+        except pluggy.PluginValidationError as error:
+            return f"{attribute} is no implementation of {hook}: {' '.join(str(error).split())}"
+        is_wrapper = options.get("hookwrapper") or options.get("wrapper")
+        self._implemented[hook] = self._implemented.get(hook, 0) + (0 if is_wrapper else 1)
+        self.reads_folders |= "folders" in received
+        return ""
+
+
+def _parameters(function: Callable[..., object]) -> list[str]:
+    """Name the arguments that pluggy would pass: positional ones without a default."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return [one.name for one in parameters if one.kind in positional and one.default is one.empty]
+
+
+def _no_such_hook(attribute: str, hook: str) -> str:
+    hooks = nearest_first(hook, [*REGISTERING, *REPORTING.values()])
+    return f"{attribute} implements {hook!r}, and there is no such hook; did you mean {hooks[0]}?"
+
+
+def _unmarked(attribute: str) -> str:
+    hooks = nearest_first(attribute, [*REGISTERING, *REPORTING.values()])
+    if attribute == hooks[0]:
+        return f"{attribute} is not marked; write @cfbench.hookimpl above it"
+    return (
+        f"{attribute} is no hook, and names that begin with {_PREFIX} are the hooks'; did you mean {hooks[0]}, "
+        "marked with @cfbench.hookimpl?"
+    )
+
+
+def _sort_out(hook: str, answer: object, entries: list[Entry]) -> list[str]:
+    """Append the entries in a hook's answer to `entries`; return what is wrong with the rest of it."""
+    expected = REGISTERING[hook]
+    if isinstance(answer, Entry):
+        return [f"{hook} returned one {type(answer).__name__}; it must yield it, or return a list"]
+    if not isinstance(answer, Iterable) or isinstance(answer, str):
+        return [f"{hook} returned {type(answer).__name__}; it must yield {expected.__name__} objects"]
+    reasons: list[str] = []
+
+    def sort() -> None:
+        for item in answer:
+            if isinstance(item, expected):
+                entries.append(item)
+            else:
+                reasons.append(_wrong_item(hook, item))
+
+    try:
+        guarded(sort)  # a generator runs the plugin's code only now
+    except PluginError as error:
+        reasons.append(f"{hook} failed: {error}")
+    return reasons
+
+
+def _wrong_item(hook: str, item: object) -> str:
+    expected = REGISTERING[hook].__name__
+    if isinstance(item, Entry):
+        right = next((other for other, kind in REGISTERING.items() if isinstance(item, kind)), "")
+        where = f"; yield it from {right}" if right else ""
+        return f"{hook} yielded the {type(item).__name__} {item.name!r}, and only {expected} belongs there{where}"
+    return f"{hook} yielded {type(item).__name__} where {expected} is expected: {str(item)[:80]!r}"
+
+
+__all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOptions", "build_registry"]
+
+E = TypeVar("E", bound=Entry)
+
+_OF_YOUR_OWN = "What a plugin of your own brings is known where it is named: --plugin FILE.py."
+
+
+@dataclass(frozen=True)
+class Registered(Generic[E]):
+    """An entry with its origin.
+
+    Parameters
+    ----------
+    entry : Entry
+    distribution, distribution_version : str
+        Who brought it; empty for plugins that are not installed.
+    plugin : str
+        Its entry point's name, or the module or file that the user named.
+    """
+
+    entry: E
+    distribution: str
+    distribution_version: str
+    plugin: str
+
+
+@dataclass(frozen=True)
+class RegistryOptions:
+    """All that a registry is built from beside the installed distributions; a worker rebuilds it from these.
+
+    Parameters
+    ----------
+    plugins : tuple of str
+        Modules (``package.module``) and paths of .py files to register as well.
+    folders : tuple of Path
+        Data-set folders that the user named.
+    strict : bool
+        Whether a plugin's problem is an error.
+    """
+
+    plugins: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a reporter raised when it was told of an event."""
+
+    reporter: str
+    message: str
+
+
+class Registry:
+    """What is registered, by kind and name.
+
+    Parameters
+    ----------
+    options : RegistryOptions
+        What it was built from, with absolute paths, so that a process with another working directory builds the same.
+    plugins : sequence of LoadedPlugin
+        In the order in which they may take names.
+    entries : mapping of type of Entry to (mapping of str to Registered)
+        Every kind's entries by name.
+    problems : sequence of PluginProblem
+        What is not registered, and why.
+    in_process : sequence of str
+        Plugins with entries that were given as objects: a process that builds a registry from `options` lacks them.
+    """
+
+    def __init__(
+        self,
+        options: RegistryOptions,
+        plugins: Sequence[LoadedPlugin],
+        entries: Mapping[type[Entry], Mapping[str, Registered[Any]]],
+        problems: Sequence[PluginProblem],
+        in_process: Sequence[str] = (),
+    ) -> None:
+        self.options = options
+        self.datasets: Mapping[str, Registered[DatasetEntry]] = entries[DatasetEntry]
+        self.models: Mapping[str, Registered[ModelEntry]] = entries[ModelEntry]
+        self.searchers: Mapping[str, Registered[SearcherEntry]] = entries[SearcherEntry]
+        self.objectives: Mapping[str, Registered[ObjectiveEntry]] = entries[ObjectiveEntry]
+        self.metrics: Mapping[str, Registered[MetricEntry]] = entries[MetricEntry]
+        listening = [plugin for plugin in plugins if plugin.implements(*REPORTING.values())]
+        self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
+        self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
+        self.problems = tuple(problems)
+        self.in_process = tuple(in_process)
+
+    def dataset(self, name: str) -> Registered[DatasetEntry]:
+        """Return the data set of that name, or the one in the user's folder of that path.
+
+        Raises
+        ------
+        UnknownNameError
+            As all look-ups do, naming the known ones, the nearest first.
+        """
+        if name not in self.datasets:
+            path = at_home(Path(name)).resolve()
+            for registered in self.datasets.values():
+                if registered.entry.folder is not None and registered.entry.folder.resolve() == path:
+                    return registered
+        return self._find("data set", name, self.datasets)
+
+    def model(self, name: str) -> Registered[ModelEntry]:
+        """Return the model of that name."""
+        return self._find("model", name, self.models)
+
+    def searcher(self, name: str) -> Registered[SearcherEntry]:
+        """Return the searcher of that name."""
+        return self._find("searcher", name, self.searchers)
+
+    def objective(self, name: str) -> Registered[ObjectiveEntry]:
+        """Return the objective of that name."""
+        return self._find("objective", name, self.objectives)
+
+    def metric(self, name: str) -> Registered[MetricEntry]:
+        """Return the metric of that name."""
+        return self._find("metric", name, self.metrics)
+
+    def notify(self, event: object, only: str | None = None) -> list[Complaint]:
+        """Tell the reporters of an event, one at a time; what one raises reaches neither the others nor the run.
+
+        Parameters
+        ----------
+        event : RunStarted, CellStarted, SearchFinished, CellFinished or RunFinished
+        only : str, optional
+            The one reporter to tell.
+
+        Returns
+        -------
+        list of Complaint
+            One a reporter that raised.
+        """
+        hook = REPORTING[type(event)]
+        if only is not None and only not in self.reporter_plugins:
+            raise UnknownNameError("reporter", only, self.reporter_plugins, self._hint())
+        complaints = []
+        for name in self.reporter_plugins if only is None else [only]:
+            try:
+                guarded(partial(self.reporter_plugins[name].call, hook, event=event))
+            except PluginError as error:
+                complaints.append(Complaint(name, str(error)))
+        return complaints
+
+    def _find(self, kind: str, name: str, known: Mapping[str, Registered[E]]) -> Registered[E]:
+        if name not in known:
+            raise UnknownNameError(kind, name, known, self._hint() or ("" if kind == "data set" else _OF_YOUR_OWN))
+        return known[name]
+
+    def _hint(self) -> str:
+        if not self.problems:
+            return ""
+        return f"Not everything could be registered: {self.problems[0]} (`cfbench plugins` lists all problems.)"
+
+
+def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Sequence[object] = ()) -> Registry:
+    """Load every plugin, each on its own, and collect what they register.
+
+    Names are taken in order: ours, other distributions' by their names, then `options.plugins`, then `objects`; the
+    first keeps a name and the later one is reported.
+
+    Parameters
+    ----------
+    options : RegistryOptions
+    objects : sequence of object
+        Plugin modules, objects or classes given from Python.
+
+    Raises
+    ------
+    PluginError
+        If a module or file in `options.plugins` does not exist; with `options.strict`, if there is any problem.
+    """
+    options = replace(
+        options,
+        plugins=tuple(str(at_home(Path(name)).resolve()) if is_file_name(name) else name for name in options.plugins),
+        folders=tuple(at_home(folder).resolve() for folder in options.folders),
+    )
+    candidates, problems = installed()
+    plugins: list[LoadedPlugin] = []
+    entries: dict[type[Entry], dict[str, Registered[Any]]] = {kind: {} for kind in REGISTERING.values()}
+    local = list(given(objects))
+    in_process: list[str] = []
+    for candidate in [*candidates, *named(options.plugins), *local]:
+        try:
+            plugin = LoadedPlugin(candidate, load(candidate))
+        except PluginError as error:
+            problems.append(candidate.problem(str(error)))
+            continue
+        plugins.append(plugin)
+        reasons = list(plugin.objections)
+        before = sum(len(taken) for taken in entries.values())
+        for hook, kind in REGISTERING.items():
+            reasons += _collect(plugin, candidate, hook, options.folders, entries[kind])
+        nothing = before == sum(len(taken) for taken in entries.values())
+        listens = plugin.implements(*REPORTING.values()) or plugin.reads_folders
+        if candidate in local and not nothing:
+            in_process.append(candidate.plugin)
+        if nothing and not listens and not reasons:
+            reasons.append("it registers nothing; implement a hook that yields entries, marked with @cfbench.hookimpl")
+        problems += [candidate.problem(reason) for reason in reasons]
+    if options.strict and problems:
+        listing = "\n".join(f"- {problem}" for problem in problems)
+        raise PluginError(f"{len(problems)} problem(s) with plugins, and --strict allows none:\n{listing}")
+    return Registry(options, plugins, entries, problems, in_process)
+
+
+def _collect(
+    plugin: LoadedPlugin, candidate: Candidate, hook: str, folders: Sequence[Path], taken: dict[str, Registered[Any]]
+) -> list[str]:
+    """Add to `taken` what a registering hook yields; return what is wrong with the rest."""
+    entries, reasons = plugin.entries(hook, folders)
+    for entry in entries:
+        if entry.name in taken:
+            holder = taken[entry.name]
+            origin = f" of {holder.distribution} {holder.distribution_version}" if holder.distribution else ""
+            reasons.append(
+                f"{type(entry).__name__} {entry.name!r}: the name is taken by plugin {holder.plugin}{origin}; "
+                "give it another"
+            )
+        else:
+            taken[entry.name] = Registered(entry, candidate.distribution, candidate.version, candidate.plugin)
+    return reasons
+
+
+def registry_with(plugins: object, folders: Iterable[Path] = (), *, strict: bool = False) -> Registry:
+    """Build the registry with plugins that the caller gives.
+
+    Parameters
+    ----------
+    plugins : object or iterable of object
+        Names of modules, paths of .py files, modules, entries, and objects with hooks.
+    folders : iterable of Path
+        Data-set folders.
+    strict : bool
+        Whether a plugin's problem is an error.
+
+    Raises
+    ------
+    PluginError
+        If a plugin cannot be one, or a name or path leads nowhere.
+    """
+    names: list[str] = []
+    objects: list[object] = []
+    entries: list[Entry] = []
+    for plugin in _each(plugins):
+        if isinstance(plugin, (str, Path)):
+            names.append(str(plugin))
+        elif isinstance(plugin, ModuleType) and _can_be_imported(plugin):
+            names.append(plugin.__name__)
+        elif isinstance(plugin, Entry):
+            entries.append(plugin)
+        elif inspect.isroutine(plugin):
+            raise PluginError(
+                f"the function {getattr(plugin, '__name__', plugin)} is no plugin; give it with a name: "
+                "SearcherEntry(name=..., searcher=...), or a module whose hooks register it"
+            )
+        else:
+            objects.append(plugin)
+    if entries:
+        objects.append(_Entries(entries))
+    options = RegistryOptions(plugins=tuple(names), folders=tuple(folders), strict=strict)
+    return build_registry(options, objects=objects)
+
+
+def _each(plugins: object) -> list[object]:
+    """Take one plugin for a list of one."""
+    if isinstance(plugins, (str, Path, ModuleType)) or not isinstance(plugins, Iterable):
+        return [plugins]
+    return list(plugins)
+
+
+def _can_be_imported(module: ModuleType) -> bool:
+    """Whether another process that imports the module's name gets this module: not so for a script or a notebook."""
+    if module.__name__ == "__main__":
+        return False
+    try:
+        found = importlib.util.find_spec(module.__name__)
+    except (ImportError, ValueError):
+        return False
+    return found is not None and found.origin == getattr(module, "__file__", None) and found.origin is not None
+
+
+class _Entries:
+    """A plugin made of entries that were given without one."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
+        self.__name__ = ", ".join(entry.name for entry in entries)
+
+    @hookimpl
+    def cfbench_register_datasets(self) -> Iterator[DatasetEntry]:
+        return (entry for entry in self._entries if isinstance(entry, DatasetEntry))
+
+    @hookimpl
+    def cfbench_register_models(self) -> Iterator[ModelEntry]:
+        return (entry for entry in self._entries if isinstance(entry, ModelEntry))
+
+    @hookimpl
+    def cfbench_register_searchers(self) -> Iterator[SearcherEntry]:
+        return (entry for entry in self._entries if isinstance(entry, SearcherEntry))
+
+    @hookimpl
+    def cfbench_register_objectives(self) -> Iterator[ObjectiveEntry]:
+        return (entry for entry in self._entries if isinstance(entry, ObjectiveEntry))
+
+    @hookimpl
+    def cfbench_register_metrics(self) -> Iterator[MetricEntry]:
+        return (entry for entry in self._entries if isinstance(entry, MetricEntry))

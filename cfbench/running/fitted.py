@@ -1,0 +1,354 @@
+"""Fitted models: tuned, fitted or loaded from the cache, and checked before anything is searched."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+import cfbench
+from cfbench.caches import load_object, private_folder, read_trusted, store_object, write_atomically
+from cfbench.digests import digest_of
+from cfbench.errors import ModelError
+from cfbench.problem.oracle import Oracle, checked_oracle
+from cfbench.registry.contracts import FittedModel, ModelFamily
+from cfbench.registry.entries import ModelEntry
+from cfbench.space.dataset import Dataset, Fold, split
+from cfbench.space.space import IntArray
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TunedRow:
+    """The outcome of tuning one model on one training fold.
+
+    Parameters
+    ----------
+    key : str
+        `tuning_key` of what was tuned.
+    model, dataset : str
+        For readers; the key alone decides.
+    fold : int
+    hyperparameters : dict
+        What the model family's `tune` chose.
+    cv_accuracy : float
+        Accuracy of the choice in five-fold cross-validation on the training fold.
+    test_accuracy : float
+        Accuracy on the fold's test rows of the model that was fitted with the choice.
+    sklearn : str
+        Version of scikit-learn that tuned.
+    """
+
+    key: str
+    model: str
+    dataset: str
+    fold: int
+    hyperparameters: dict[str, Any]
+    cv_accuracy: float
+    test_accuracy: float
+    sklearn: str
+
+
+def tuning_key(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> str:
+    """Return the digest of all that the choice of hyper-parameters depends on."""
+    return digest_of(
+        {
+            "data": dataset.digest,
+            "fold": fold,
+            "model": entry.name,
+            "version": entry.version,
+            "settings": family.model_dump(),
+            "grid": family.grid(),
+        }
+    )
+
+
+def read_table(path: Path) -> dict[str, TunedRow]:
+    """Return the rows of a table by their keys; none where there is no file.
+
+    Raises
+    ------
+    ModelError
+        If the file is no table of tuned hyper-parameters.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, list):
+            raise ValueError(f"it holds a {type(content).__name__}, not a list of rows")
+        rows = [TunedRow(**row) for row in content]
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{path} is no table of tuned hyper-parameters ({error}); restore it, or remove it and make it again with "
+            f"`cfbench tune --output {path}`"
+        ) from error
+    return {row.key: row for row in rows}
+
+
+def write_table(path: Path, rows: Iterable[TunedRow]) -> None:
+    """Write a table atomically, a line a row, sorted by model, data set and fold."""
+    ordered = sorted(rows, key=lambda row: (row.model, row.dataset, row.fold, row.key))
+    lines = ",\n".join(json.dumps(dataclasses.asdict(row)) for row in ordered)
+    write_atomically(path, f"[\n{lines}\n]\n".encode())
+    path.chmod(0o644)  # a table is for others to read, unlike the cache
+
+
+class TunedCache:
+    """The user's own tuned hyper-parameters: a file a row, so that several processes may add at once.
+
+    Parameters
+    ----------
+    cache_dir : Path
+    """
+
+    def __init__(self, cache_dir: Path) -> None:
+        self._folder = cache_dir / "tuned"
+
+    def get(self, key: str) -> TunedRow | None:
+        """Return the row of `key`; None where there is none, or only a damaged one, which is reported."""
+        path = self._path(key)
+        content = read_trusted(path)
+        if content is None:
+            return None
+        try:
+            row = TunedRow(**json.loads(content))
+        except (ValueError, TypeError) as error:
+            _log.warning("the cached file %s is damaged (%s); the model is tuned again", path, error)
+            return None
+        return row if row.key == key else None
+
+    def add(self, row: TunedRow) -> None:
+        """Keep a row. A cache that cannot be written is reported, not an error."""
+        path = self._path(row.key)
+        try:
+            write_atomically(path, json.dumps(dataclasses.asdict(row)).encode())
+        except OSError as error:
+            _log.warning("cannot keep %s in the cache: %s", path, error.strerror)
+
+    def _path(self, key: str) -> Path:
+        return private_folder(self._folder) / f"{key}.json"
+
+
+def only_choice(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
+    """Return the grid's one point; None where there is something to choose.
+
+    Raises
+    ------
+    ModelError
+        If a hyper-parameter has no value to choose from.
+    """
+    for name, values in grid.items():
+        if not values:
+            raise ModelError(f"the grid gives hyper-parameter {name!r} no value; list at least one")
+    if any(len(values) > 1 for values in grid.values()):
+        return None
+    return {name: values[0] for name, values in grid.items()}
+
+
+N_SPLITS = 5
+"""Folds of the cross-validation inside a training fold."""
+
+
+def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow:
+    """Tune, and measure the choice.
+
+    The accuracies are measured here, by fitting the choice anew, and not asked of the family: they then mean the same
+    for every model.
+
+    Raises
+    ------
+    ModelError
+        If there are too few rows to cross-validate, or the family chose something that is not in its grid.
+    """
+    import sklearn
+    from sklearn.model_selection import StratifiedKFold
+
+    rows = split(dataset, fold)
+    X, y = dataset.X[rows.train], dataset.y[rows.train]
+    if np.bincount(y).max() < N_SPLITS:
+        raise ModelError(
+            f"data set {dataset.name!r}: no class has {N_SPLITS} training rows, too few to tune model {entry.name!r} "
+            f"by cross-validation; add rows, or give every setting that is tuned ({', '.join(family.grid())}) a value"
+        )
+    chosen = family.tune(X, y, dataset.space)
+    grid = family.grid()
+    if chosen.keys() != grid.keys() or any(value not in grid[name] for name, value in chosen.items()):
+        raise ModelError(f"model {entry.name!r} tuned to {chosen}, which is not in its grid {grid}")
+
+    def accuracy(train: IntArray, test: IntArray) -> float:
+        model = family.fit(dataset.X[train], dataset.y[train], dataset.space, chosen)
+        return float(np.mean(model.predict(dataset.X[test]) == dataset.y[test]))
+
+    with warnings.catch_warnings():
+        # A class with five rows has four in a training fold; the accuracy of the splits that lack it still counts.
+        warnings.filterwarnings("ignore", message="The least populated class in y", category=UserWarning)
+        splits = [(rows.train[train], rows.train[test]) for train, test in StratifiedKFold(N_SPLITS).split(X, y)]
+    return TunedRow(
+        key=tuning_key(dataset, fold, entry, family),
+        model=entry.name,
+        dataset=dataset.name,
+        fold=fold,
+        hyperparameters=dict(chosen),
+        cv_accuracy=float(np.mean([accuracy(train, test) for train, test in splits])),
+        test_accuracy=accuracy(rows.train, rows.test),
+        sklearn=sklearn.__version__,
+    )
+
+
+T = TypeVar("T")
+
+MODELS_KEPT = 4
+"""Models that are kept in memory; a study goes through them one after the other."""
+
+
+class FittedModels:
+    """The way from a data set's fold and a model family to a fitted model; one a process.
+
+    Parameters
+    ----------
+    cache_dir : Path
+        The user's cache, where tuned hyper-parameters and fitted models are kept between runs.
+    told : callable
+        Told, in a sentence, what will take its time before it is begun.
+    """
+
+    def __init__(self, cache_dir: Path, told: Callable[[str], None] = lambda _: None) -> None:
+        self._cache_dir = cache_dir
+        self._told = told
+        self._tuned = TunedCache(cache_dir)
+        self._kept: OrderedDict[str, FittedModel] = OrderedDict()
+        self._oracles: OrderedDict[str, Oracle] = OrderedDict()
+
+    def hyperparameters(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> dict[str, Any]:
+        """Return a fold's hyper-parameters: the settings, the entry's table, the cache, or tuning, in this order."""
+        settled = only_choice(family.grid())
+        if settled is not None:
+            return settled
+        row = self.known(dataset, fold, entry, family)
+        if row is None:
+            self._told(f"tuning {entry.name} on {dataset.name}, fold {fold}; this is done once")
+            row = tune(dataset, fold, entry, family)
+            self._tuned.add(row)
+        return dict(row.hyperparameters)
+
+    def known(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow | None:
+        """Return the row of the entry's table or of the cache; None where the fold was not tuned yet."""
+        key = tuning_key(dataset, fold, entry, family)
+        table = read_table(entry.tuned) if entry.tuned is not None else {}
+        return table.get(key) or self._tuned.get(key)
+
+    def get(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel:
+        """Return a fold's fitted model: from memory, from the cache, or fitted now and cached."""
+        hyperparameters = self.hyperparameters(dataset, fold, entry, family)
+        key = _fitted_key(dataset, fold, entry, family, hyperparameters)
+        return _kept(self._kept, key, lambda: self._made(key, dataset, fold, entry, family, hyperparameters))
+
+    def oracle(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> Oracle:
+        """Return the way to ask a fold's fitted model: its oracle if that keeps its promise, else the model itself."""
+        model = self.get(dataset, fold, entry, family)
+        key = _fitted_key(dataset, fold, entry, family, self.hyperparameters(dataset, fold, entry, family))
+        X = dataset.X[split(dataset, fold).train]
+        return _kept(self._oracles, key, lambda: checked_oracle(model, dataset.space, X))
+
+    def _made(
+        self,
+        key: str,
+        dataset: Dataset,
+        fold: int,
+        entry: ModelEntry,
+        family: ModelFamily,
+        hyperparameters: dict[str, Any],
+    ) -> FittedModel:
+        """Load a fitted model from the cache, or fit and cache it."""
+        path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
+        model = load_object(path)
+        if not isinstance(model, FittedModel):
+            rows = split(dataset, fold)
+            self._told(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")
+            model = family.fit(dataset.X[rows.train], dataset.y[rows.train], dataset.space, hyperparameters)
+            store_object(path, model)
+        return model
+
+
+def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> IntArray:
+    """Return those of the `rows` that the model does not put into the target class, in the order given.
+
+    Parameters
+    ----------
+    model : FittedModel
+    dataset : Dataset
+    rows : ndarray of int64, shape (n,)
+        Rows of a test fold: as the fold lists them, or as `point_order` draws them.
+    """
+    eligible: IntArray = rows[model.predict(dataset.X[rows]) != dataset.target]
+    return eligible
+
+
+def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
+    """Stop before any search where the model leaves nothing to find or nothing to explain.
+
+    Raises
+    ------
+    ModelError
+        If it predicts one class only, or never or always the target, on the data set's rows; or always the target on
+        the test fold.
+    """
+    classes = model.predict(dataset.X)
+    label = dataset.class_labels
+    target = f"the target class {label[dataset.target]!r}"
+    mend = "use other settings of the model, another fold, or another target"
+    predicted = np.unique(classes)
+    if len(predicted) == 1:
+        raise ModelError(
+            f"the model predicts class {label[predicted[0]]!r} for all {dataset.n} rows of {dataset.name!r}: "
+            f"there is no other class to search for; {mend}"
+        )
+    if dataset.target not in predicted:
+        raise ModelError(
+            f"the model never predicts {target} on the {dataset.n} rows of {dataset.name!r}: no search could be "
+            f"expected to find it; {mend}"
+        )
+    if np.all(classes[fold.test] == dataset.target):
+        raise ModelError(
+            f"the model predicts {target} for all {len(fold.test)} test rows of {dataset.name!r}: "
+            f"nobody is left to explain; {mend}"
+        )
+
+
+def _kept(memory: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
+    """Return what is kept under a key, made where it is not there; the least recently used is forgotten."""
+    if key not in memory:
+        memory[key] = make()
+        if len(memory) > MODELS_KEPT:
+            memory.popitem(last=False)
+    memory.move_to_end(key)
+    return memory[key]
+
+
+def _fitted_key(
+    dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily, hyperparameters: dict[str, Any]
+) -> str:
+    """Return the digest of all that the fitted model, and the way that it is stored, depends on."""
+    import sklearn
+
+    return digest_of(
+        {
+            "tuning": tuning_key(dataset, fold, entry, family),
+            "hyperparameters": hyperparameters,
+            "sklearn": sklearn.__version__,
+            "cfbench": cfbench.__version__,
+            "class": f"{type(family).__module__}.{type(family).__qualname__}",
+        }
+    )

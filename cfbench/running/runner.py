@@ -1,0 +1,279 @@
+"""The run: plan in, record out. Reads what the record holds, runs what is missing, tells the reporters.
+
+Only this process writes the record. Workers return rows; each row is safe in the record before it is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
+from contextlib import nullcontext
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from cfbench.errors import CfbenchError
+from cfbench.problem.outcome import Outcome, Status
+from cfbench.record.record import Record
+from cfbench.registry.events import CellStarted, RunFinished, SearchFinished
+from cfbench.registry.registry import Registry
+from cfbench.running.endings import Endings
+from cfbench.running.estimate import Durations
+from cfbench.running.executors.local import Executor, ExecutorLost, WorkerDied
+from cfbench.running.interrupt import Interrupt
+from cfbench.running.progress import Metrics, RunReport, open_agenda
+from cfbench.running.schedule import Assignment, ModelKey, Purpose, Schedule, model_key
+from cfbench.running.search import SearchTask, row_of
+from cfbench.running.worker import Prepared
+from cfbench.study.plan import Cell, Plan
+from cfbench.study.variants import Variant
+
+PATIENCE = 1.0
+"""Seconds after which a waiting run looks whether workers have joined."""
+
+
+class Run:
+    """One run of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    record : Record
+        Open for writing.
+    registry : Registry
+        For its reporters.
+    executor : Executor
+        Closed by `go`.
+    metrics : sequence of Variant
+        What is measured when a cell is finished.
+    tracking : str
+        Tracking address for the reporters.
+    retry : collection of str
+        Statuses whose searches run again.
+    resume : str
+        The command that goes on after an interruption.
+    ends_process : bool
+        Whether a second interruption ends the process, as on the command line; otherwise it raises KeyboardInterrupt.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        record: Record,
+        registry: Registry,
+        executor: Executor,
+        *,
+        metrics: Sequence[Variant] = (),
+        tracking: str = "",
+        retry: Collection[str] = (),
+        resume: str = "",
+        ends_process: bool = False,
+    ) -> None:
+        self._plan = plan
+        self._record = record
+        self._registry = registry
+        self._executor = executor
+        self._tracking = tracking
+        self._resume = resume
+        self._ends_process = ends_process
+        wanted = Metrics(metrics, registry)
+        durations = Durations()
+        self._agenda = open_agenda(plan, record, wanted, frozenset(retry), durations)
+        self._report = RunReport(self._agenda.done, cells_skipped=self._agenda.skipped)
+        self._progress = self._agenda.progress
+        cells = self._agenda.to_do
+        self._of_model: dict[ModelKey, list[Cell]] = {}
+        for cell in cells:
+            self._of_model.setdefault(model_key(cell), []).append(cell)
+        self._schedule = Schedule(cells, durations)
+        self._endings = Endings(plan, record, wanted, self._schedule, self._progress, self._report, notify=self._notify)
+        self._slots = 0
+        self._idle: list[int] = []
+        self._running: dict[Future[Any], tuple[int, Assignment]] = {}
+        self._ended: SimpleQueue[Future[Any] | None] = SimpleQueue()  # with None, somebody only wakes the run
+
+    def go(self) -> RunReport:
+        """Run what is missing and return what was done.
+
+        An interruption is not an error: the report says so, and every finished search is in the record.
+
+        Raises
+        ------
+        ExecutorLost
+            If the workers cannot be reached any more; every finished search is in the record then, too.
+        """
+        lost: ExecutorLost | None = None
+        farewell = f"ended at once; every finished search is in the record; go on with: {self._resume}"
+        with Interrupt(partial(self._ended.put, None), farewell if self._ends_process else "") as interrupt:
+            try:
+                self._notify(self._agenda.started(self._plan, tracking=self._tracking, workers=self._executor.slots))
+                self._loop(interrupt)
+            except KeyboardInterrupt:
+                self._report.interrupted = True
+            except ExecutorLost as error:
+                lost = error
+            finally:
+                with interrupt.closing():
+                    self._executor.close()
+            stopped = self._report.interrupted or lost is not None
+            done, failed = self._report.cells_done, self._report.cells_failed
+            resume = self._resume if stopped else ""
+            self._notify(RunFinished(done, failed, self._report.searches_run, stopped, resume))
+        if lost is not None:
+            raise lost
+        return self._report
+
+    # ---------------------------------------------------------------- the loop
+
+    def _loop(self, interrupt: Interrupt) -> None:
+        """Keep every idle slot busy, and take results as they come."""
+        ended: list[tuple[int, Assignment, Future[Any]]] = []
+        while True:
+            # Workers go on while their last results are written, where submitting does not mean waiting.
+            if not self._executor.blocks:
+                self._fill(interrupt)
+            self._write(ended)
+            interrupt.check()  # before a worker that died of the same signal is taken for a crash
+            for _, assignment, future in ended:
+                self._receive(assignment, future)
+            self._fill(interrupt)
+            if not self._running:
+                return
+            ended = self._next_ended()
+
+    def _next_ended(self) -> list[tuple[int, Assignment, Future[Any]]]:
+        """Wait until a job ends, a signal wakes the run, or its patience ends; return all jobs that have ended."""
+        ended = []
+        try:
+            futures = [self._ended.get(timeout=PATIENCE)]
+            while not self._ended.empty():
+                futures.append(self._ended.get())
+        except Empty:
+            return []
+        for future in filter(None, futures):
+            slot, assignment = self._running.pop(future)
+            if isinstance(future.exception(), (TimeoutError, WorkerDied)):
+                self._schedule.forget_slot(slot)
+            self._idle.append(slot)
+            ended.append((slot, assignment, future))
+        return ended
+
+    def _fill(self, interrupt: Interrupt) -> None:
+        """Give idle slots the next jobs."""
+        slots = self._executor.slots
+        if slots > self._slots:  # at the start, and where workers join a cluster
+            self._idle = [*range(self._slots, slots), *self._idle]
+            self._slots = slots
+        while self._idle:
+            assignment = self._schedule.next_for(self._idle[-1], self._slots)
+            if assignment is None:
+                return
+            slot = self._idle.pop()
+            with interrupt.allowed() if self._executor.blocks else nullcontext():
+                future = self._executor.submit(slot, assignment.job())
+            self._running[future] = (slot, assignment)
+            future.add_done_callback(self._ended.put)
+            if self._executor.blocks:
+                return  # its result is taken before the next job
+
+    def _write(self, ended: Sequence[tuple[int, Assignment, Future[Any]]]) -> None:
+        """Write the rows of all batches that have come: the disk is waited for once a cell, not once a batch."""
+        batches = [
+            future.result()
+            for _, assignment, future in ended
+            if assignment.purpose is Purpose.SEARCH and future.exception() is None
+        ]
+        self._record.append_all(row for rows in batches for row in rows)
+
+    def _receive(self, assignment: Assignment, future: Future[Any]) -> None:
+        error = future.exception()
+        if isinstance(error, ExecutorLost):
+            raise error
+        if error is not None:
+            self._failed(assignment, error)
+            return
+        result = future.result()
+        match assignment.purpose:
+            case Purpose.PREPARE:
+                self._prepared(assignment.model, result)
+            case Purpose.SEARCH:
+                self._searched(assignment.cell, result)
+            case Purpose.CONFIRM:
+                self._endings.confirmed(assignment.cell, result)
+            case Purpose.MEASURE:
+                self._endings.measured(assignment.cell, result)
+
+    def _failed(self, assignment: Assignment, error: BaseException) -> None:
+        """A job ended without a result: a search keeps that as its result, anything else fails its cells."""
+        cell = assignment.cell
+        if assignment.purpose is Purpose.SEARCH and isinstance(error, (TimeoutError, WorkerDied)):
+            if len(assignment.tasks) > 1:
+                self._schedule.add_alone(assignment.tasks)
+            elif isinstance(error, TimeoutError):
+                limit = cell.time_limit or 0.0
+                self._lost(assignment, Status.TIMED_OUT, f"killed after its limit of {limit:g} s", limit)
+            else:
+                self._lost(assignment, Status.CRASHED, str(error), 0.0)
+        elif assignment.purpose in (Purpose.PREPARE, Purpose.WARM):
+            self._schedule.drop_model(assignment.model)
+            for other in self._of_model[assignment.model]:
+                if other.info.key in self._progress:
+                    self._endings.fail(other, error)
+        elif cell.info.key in self._progress:
+            self._endings.fail(cell, error)
+
+    def _lost(self, assignment: Assignment, status: Status, reason: str, seconds: float) -> None:
+        """Take note of a search whose worker is gone."""
+        (task,) = assignment.tasks
+        outcome = Outcome(status, reason, wall_seconds=seconds)
+        progress = self._progress.get(task.cell.info.key)
+        fingerprint = "" if progress is None else progress.fingerprint
+        row = row_of(task, self._plan.datasets[task.cell.dataset].X[task.row_id], outcome, fingerprint)
+        self._record.append_all([row])
+        self._searched(assignment.cell, [row])
+
+    # ---------------------------------------------------------------- what comes back
+
+    def _prepared(self, model: ModelKey, prepared: Prepared) -> None:
+        """Queue the searches of every cell that waited for the model."""
+        started = [self._progress[cell.info.key] for cell in self._of_model[model] if cell.info.key in self._progress]
+        tasks: list[SearchTask] = []
+        for progress in started:
+            cell = progress.cell
+            complaint = progress.start(prepared, self._record.searches(cell.info.key))
+            if complaint:
+                self._endings.fail(cell, CfbenchError(complaint))
+                continue
+            self._notify(CellStarted(cell.info, progress.total, progress.total - len(progress.left)))
+            tasks += [SearchTask(cell, point, prepared.row_ids[point], rep) for point, rep in sorted(progress.left)]
+            if not progress.left:
+                self._endings.searched(cell)
+        self._schedule.add_searches(tasks)
+
+    def _searched(self, cell: Cell, rows: Sequence[dict[str, Any]]) -> None:
+        """Count searches that are in the record, and tell the reporters."""
+        progress = self._progress.get(cell.info.key)
+        if progress is None:
+            return  # the cell has failed meanwhile; its searches are kept all the same
+        self._schedule.returned(cell, [row["wall_seconds"] for row in rows])
+        for row in rows:
+            self._report.searches_run += 1
+            self._report.crashed += row["status"] == Status.CRASHED
+            progress.left.discard((row["point"], row["repetition"]))
+            self._notify(
+                SearchFinished(
+                    cell=cell.info,
+                    point=row["point"],
+                    repetition=row["repetition"],
+                    status=row["status"],
+                    reason=row["reason"],
+                    loss=float("nan") if row["loss"] is None else row["loss"],
+                    wall_seconds=row["wall_seconds"],
+                )
+            )
+        if not progress.left:
+            self._endings.searched(cell)
+
+    def _notify(self, event: Any) -> None:
+        for complaint in self._registry.notify(event):
+            self._report.complaints.append(f"{complaint.reporter}: {complaint.message}")

@@ -1,0 +1,327 @@
+"""What a worker does: it holds data, fitted models and their oracles, and answers one job at a time.
+
+The same worker serves in this process and in a spawned one. Its inventory of packages and entries shows whether two
+processes can work on one study.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import platform
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from cfbench.errors import DataError, ModelError
+from cfbench.problem.distances import FastYardstick
+from cfbench.problem.oracle import Oracle, checked_oracle
+from cfbench.problem.problem import TrainingFold
+from cfbench.registry.contracts import CellContext, DataSource, FittedModel, Objective, Searcher
+from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
+from cfbench.running.fitted import FittedModels, eligible_points, reject_pointless
+from cfbench.running.measure import Measured, measure_cell
+from cfbench.running.objective_measures import judge_cell, parted
+from cfbench.running.search import Ground, SearchTask, run_search
+from cfbench.space.dataset import Dataset, Fold, split
+from cfbench.space.space import FloatArray, IntArray
+from cfbench.study.plan import Cell, Plan
+from cfbench.study.protocol import DRAWN, point_order
+from cfbench.study.sources import load_dataset
+from cfbench.study.variants import Variant, build_settings
+
+PACKAGES = ("counterfactual-bench", "numpy", "scipy", "scikit-learn")
+"""Distributions whose versions must be the same wherever searches of one study run."""
+
+EntryName = tuple[str, str]
+"""(kind, name), as in ("searcher", "cogs")."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Versions, as text.
+
+    Parameters
+    ----------
+    packages : dict of str to str
+        By name, Python's own among them; "absent" where there is none.
+    entries : dict of (str, str) to str
+        By kind and name: the entry's version and who brought it; entries that are not registered are left out.
+    problems : tuple of str
+        Why plugins are not registered.
+    """
+
+    packages: dict[str, str]
+    entries: dict[EntryName, str]
+    problems: tuple[str, ...] = ()
+
+    def differences(self, other: Inventory) -> list[str]:
+        """Return what `other` lacks or has in another version, a phrase each."""
+        found = [
+            f"{package} is {other.packages.get(package, 'absent')}, not {mine}"
+            for package, mine in self.packages.items()
+            if other.packages.get(package) != mine
+        ]
+        lacking = [f"{kind} {name}" for kind, name in self.entries if (kind, name) not in other.entries]
+        if lacking:
+            why = f" ({other.problems[0]})" if other.problems else ""
+            found.append(f"it lacks {', '.join(lacking)}{why}")
+        found += [
+            f"{kind} {name} is {other.entries[kind, name]}, not {mine}"
+            for (kind, name), mine in self.entries.items()
+            if other.entries.get((kind, name), mine) != mine
+        ]
+        return found
+
+
+def entries_of(plan: Plan) -> tuple[EntryName, ...]:
+    """Return the entries that a plan's searches and measures ask for; data sets travel with the models."""
+    names: dict[EntryName, None] = {}
+    for cell in plan.cells:
+        if not cell.skipped:
+            names |= dict.fromkeys([("model", cell.model.name), ("searcher", cell.searcher.name)])
+            names |= dict.fromkeys(("objective", objective.name) for objective in (cell.objective, *cell.judged))
+    names |= dict.fromkeys(("metric", metric.name) for metric in plan.metrics)
+    return tuple(names)
+
+
+def take_inventory(registry: Registry, entries: Iterable[EntryName]) -> Inventory:
+    """Look up what this process has."""
+    kinds: Mapping[str, Mapping[str, Registered[Any]]] = {
+        "model": registry.models,
+        "searcher": registry.searchers,
+        "objective": registry.objectives,
+        "metric": registry.metrics,
+    }
+    found = {(kind, name): _described(kinds[kind][name]) for kind, name in entries if name in kinds[kind]}
+    packages = {"Python": ".".join(platform.python_version_tuple()[:2]), **{name: _version(name) for name in PACKAGES}}
+    return Inventory(packages, found, tuple(str(problem) for problem in registry.problems))
+
+
+def _described(registered: Registered[Any]) -> str:
+    origin = f" of {registered.distribution} {registered.distribution_version}" if registered.distribution else ""
+    return f"version {registered.entry.version}{origin}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+A = TypeVar("A", bound="np.ndarray[Any, Any]")
+
+GROUNDS_KEPT = 4
+"""Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
+
+
+GroundKey = tuple[str, str, int]
+"""Data set, model label, fold."""
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """What a worker needs to know before its first job; picklable."""
+
+    options: RegistryOptions
+    source: DataSource
+    cache_dir: Path
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A cell's model is ready.
+
+    Parameters
+    ----------
+    row_ids : tuple of int
+        The fold's eligible points, in the order in which they are explained.
+    fingerprint : str
+        Of the fitted model.
+    """
+
+    row_ids: tuple[int, ...]
+    fingerprint: str
+
+
+class Worker:
+    """Prepares models, runs searches, confirms results, measures.
+
+    Parameters
+    ----------
+    setup : WorkerSetup
+    registry : Registry or None
+        Given in the main process, which has one; built from the setup elsewhere.
+    told : callable
+        Told, in a sentence, that a model is tuned or fitted, which takes its time.
+    """
+
+    def __init__(
+        self, setup: WorkerSetup, registry: Registry | None = None, told: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._setup = setup
+        self._registry = registry or build_registry(setup.options)
+        self._fitted = FittedModels(setup.cache_dir, told)
+        self._datasets: dict[str, Dataset] = {}
+        self._grounds: OrderedDict[GroundKey, Ground] = OrderedDict()
+        self._unpacks = False
+
+    def prepare(self, cell: Cell) -> Prepared:
+        """Fit or load the cell's model and list the eligible points.
+
+        Raises
+        ------
+        CfbenchError
+            If the data set or the model cannot be had, or the model makes every search pointless.
+        """
+        ground = self.ground(cell)
+        reject_pointless(ground.model, ground.dataset, ground.fold)
+        rows = points_of(cell, ground)
+        return Prepared(tuple(int(row) for row in rows), ground.fingerprint)
+
+    def search(self, task: SearchTask) -> dict[str, Any]:
+        """Run one search and return its row."""
+        ground = self.ground(task.cell)
+        entry = self._registry.searcher(task.cell.searcher.name).entry
+        searcher: Searcher | None = None
+        if isinstance(entry.searcher, type):
+            searcher = build_settings(entry.searcher, task.cell.searcher.settings, entry.name)
+        return run_search(task, ground, entry, searcher, self._objective(task.cell.objective))
+
+    def search_all(self, tasks: tuple[SearchTask, ...]) -> list[dict[str, Any]]:
+        """Run a batch of searches, one after the other, and return their rows."""
+        return [self.search(task) for task in tasks]
+
+    def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
+        """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
+        return self.ground(cell).model.predict(Z)
+
+    def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
+        """Compute metrics about the searches of a cell, and the values of its results under further objectives."""
+        ground = self.ground(cell)
+        context = CellContext(
+            dataset=ground.dataset,
+            train=ground.fold.train,
+            test=ground.fold.test,
+            constraints=cell.constraints,
+            respect_steps=cell.respect_steps,
+            model=lambda: ground.model,
+            make_oracle=lambda: ground.oracle,
+            seed=cell.seed,
+        )
+        plain, judged = parted(metrics)
+        return measure_cell(searches, context, self._registry, plain).and_also(
+            judge_cell(searches, cell, ground, self._registry, judged)
+        )
+
+    def _objective(self, variant: Variant) -> Objective:
+        return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)
+
+    def ground(self, cell: Cell) -> Ground:
+        """Return what the searches of a cell share: data, model and oracle, loaded when they are first asked for."""
+        key = _ground_key(cell)
+        if key in self._grounds:
+            self._grounds.move_to_end(key)
+            return self._grounds[key]
+        if self._unpacks:
+            raise ModelError(f"the model {cell.model.label} of {cell.dataset}, fold {cell.fold}, has not arrived here")
+        dataset = self._dataset(cell)
+        fold = split(dataset, cell.fold)
+        entry = self._registry.model(cell.model.name).entry
+        family = build_settings(entry.family, cell.model.settings, entry.name)
+        model = self._fitted.get(dataset, cell.fold, entry, family)
+        _give_back_memory()
+        oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
+        _give_back_memory()
+        return self._keep(key, dataset, fold, model, oracle)
+
+    def parcel(self, cell: Cell) -> tuple[Prepared, bytes]:
+        """Prepare a cell's model, and pack it with its data for workers that have neither."""
+        prepared, ground = self.prepare(cell), self.ground(cell)
+        return prepared, pickle.dumps((ground.dataset, ground.model), protocol=pickle.HIGHEST_PROTOCOL)
+
+    def unpack(self, cell: Cell, payload: bytes) -> None:
+        """Load what `parcel` has packed elsewhere; from then on this worker fits no model itself."""
+        # From the main process: whoever can put anything else here already runs code in this one.
+        dataset, model = pickle.loads(payload)  # noqa: S301
+        fold = split(dataset, cell.fold)
+        oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
+        self._keep(_ground_key(cell), dataset, fold, model, oracle)
+        self._unpacks = True
+
+    def inventory(self, entries: tuple[EntryName, ...]) -> Inventory:
+        """Look up what is installed and registered here."""
+        return take_inventory(self._registry, entries)
+
+    def _keep(self, key: GroundKey, dataset: Dataset, fold: Fold, model: FittedModel, oracle: Oracle) -> Ground:
+        train = TrainingFold(_read_only(dataset.X[fold.train]), _read_only(dataset.y[fold.train]))
+        ground = Ground(dataset, fold, model, oracle, model.fingerprint(), train)
+        _load_compiled(dataset)
+        self._grounds[key] = ground
+        if len(self._grounds) > GROUNDS_KEPT:
+            self._grounds.popitem(last=False)
+        return ground
+
+    def _dataset(self, cell: Cell) -> Dataset:
+        if cell.dataset not in self._datasets:
+            entry = self._registry.dataset(cell.dataset).entry
+            self._datasets[cell.dataset] = load_dataset(entry, self._setup.source)
+        dataset = self._datasets[cell.dataset]
+        planned = cell.content["dataset"]["digest"]
+        if dataset.digest != planned:
+            raise DataError(
+                f"data set {cell.dataset!r} has digest {dataset.digest} here, but the plan was made with {planned}; "
+                "its table or annotation changed under the run: start the run again"
+            )
+        return dataset
+
+
+def points_of(cell: Cell, ground: Ground) -> IntArray:
+    """Return the rows of a cell's eligible points, in the order that its point numbers count.
+
+    Cells of earlier versions have their points in the order of the table.
+    """
+    rows = ground.fold.test
+    if cell.content.get("points") == DRAWN:
+        rows = point_order(cell.seed, cell.dataset, cell.fold, rows)
+    return eligible_points(ground.model, ground.dataset, rows)
+
+
+def _ground_key(cell: Cell) -> GroundKey:
+    return cell.dataset, cell.model.label, cell.fold
+
+
+def _load_compiled(dataset: Dataset) -> None:
+    """Load what the first search would load, which takes a second: a search's limit is for the search alone."""
+    x = dataset.X[0]
+    FastYardstick(dataset.space, x, constraints=False, respect_steps=False).measure(x[np.newaxis])
+
+
+def _read_only(array: A) -> A:
+    """Return a view that nobody can make writeable again: the array that owns the values is locked first."""
+    array.setflags(write=False)
+    return array.view()
+
+
+def _give_back_memory() -> None:
+    """Give memory that was freed back to the system, where its C library (glibc) has a way to.
+
+    Reading a forest and making its oracle leave gaps of twice its size, which would stay with the worker for hours.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def classes_differ(classes: IntArray, target: int) -> list[int]:
+    """Return the positions of the answers that are not the target."""
+    return [int(i) for i in np.flatnonzero(classes != target)]

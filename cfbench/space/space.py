@@ -1,0 +1,238 @@
+"""The feature space: intervals, categories, constraints, perturbations, and the distances measured in it.
+
+One coordinate system for everything in cfbench: a point is a float64 vector in feature order, numerical values in raw
+units, categories as codes ``0 .. k-1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfbench.digests import digest_of
+from cfbench.errors import DataError
+from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
+
+__all__ = [
+    "BoolArray",
+    "CategoricalPerturbation",
+    "Constraint",
+    "FeatureSpace",
+    "FeatureSpec",
+    "FloatArray",
+    "IntArray",
+    "Kind",
+    "NumericalPerturbation",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """The features of a data set in order, and the geometry that they span.
+
+    Parameters
+    ----------
+    features : tuple of FeatureSpec
+        At least one, with names of their own.
+
+    Raises
+    ------
+    DataError
+        If there is no feature or a name occurs twice.
+    """
+
+    features: tuple[FeatureSpec, ...]
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise DataError("a feature space needs at least one feature")
+        names = [feature.name for feature in self.features]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise DataError(f"feature {repeated[0]!r} is annotated more than once; every feature needs its own name")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """Lower ends of the intervals, shape (d,)."""
+        return _frozen([feature.lower for feature in self.features])
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """Upper ends of the intervals, shape (d,)."""
+        return _frozen([feature.upper for feature in self.features])
+
+    @cached_property
+    def ranges(self) -> FloatArray:
+        """``max_i - min_i`` of the annotated intervals, shape (d,); 1 for categorical features, which do not use it."""
+        ranges = np.where(self.is_categorical, 1.0, self.upper - self.lower)
+        ranges.setflags(write=False)
+        return ranges
+
+    @cached_property
+    def is_categorical(self) -> BoolArray:
+        """Which features are categorical, shape (d,)."""
+        mask = np.array([feature.kind is Kind.CATEGORICAL for feature in self.features])
+        mask.setflags(write=False)
+        return mask
+
+    @cached_property
+    def n_categories(self) -> IntArray:
+        """Number of categories a feature, shape (d,); 0 for numerical ones."""
+        counts = np.array([feature.n_categories for feature in self.features], dtype=np.int64)
+        counts.setflags(write=False)
+        return counts
+
+    @cached_property
+    def steps(self) -> FloatArray:
+        """The features' steps, shape (d,); NaN where a feature has none."""
+        return _frozen([feature.step or np.nan for feature in self.features])
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of everything in the annotation that can change a result."""
+        return digest_of([feature.content() for feature in self.features])
+
+    def changed(self, Z: FloatArray, x: FloatArray) -> BoolArray:
+        """Which features of each row differ from `x` exactly (the paper's C), shape (n, d)."""
+        differs: BoolArray = Z != x
+        return differs
+
+    def gower(self, Z: FloatArray, x: FloatArray) -> FloatArray:
+        """Gower's distance of each row of `Z` from `x` (the paper's gamma, Eq. 10).
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        x : ndarray of float64, shape (d,)
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In [0, 1] for rows inside the intervals; the range of a numerical feature is that of its annotated interval.
+        """
+        return self._gower(Z, x, self.changed(Z, x))
+
+    def l0(self, Z: FloatArray, x: FloatArray) -> IntArray:
+        """How many features of each row differ from `x`, shape (n,)."""
+        count: IntArray = self.changed(Z, x).sum(axis=1)
+        return count
+
+    def cost(self, Z: FloatArray, x: FloatArray) -> FloatArray:
+        """Half of Gower's distance plus half of the share of changed features (Eq. 9 without its last term)."""
+        changed = self.changed(Z, x)
+        value: FloatArray = 0.5 * self._gower(Z, x, changed) + 0.5 * changed.sum(axis=1) / self.d
+        return value
+
+    def _gower(self, Z: FloatArray, x: FloatArray, changed: BoolArray) -> FloatArray:
+        apart = Z - x
+        np.abs(apart, out=apart)
+        apart /= self.ranges
+        np.copyto(apart, changed, where=self.is_categorical)
+        total: FloatArray = apart.sum(axis=1) / self.d
+        return total
+
+    def plausible_bounds(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The part of the intervals that the constraints leave to an intervention that starts at `x`.
+
+        Returns
+        -------
+        lower, upper : ndarray of float64, shape (d,)
+            Equal to ``x_i`` where the feature may not change.
+        """
+        constraints = [feature.constraint for feature in self.features]
+        no_lower = np.array([c in (Constraint.FIXED, Constraint.ONLY_UP) for c in constraints])
+        no_higher = np.array([c in (Constraint.FIXED, Constraint.ONLY_DOWN) for c in constraints])
+        return np.where(no_lower, x, self.lower), np.where(no_higher, x, self.upper)
+
+    def is_plausible(
+        self, Z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False
+    ) -> BoolArray:
+        """Which rows are allowed answers for `x`, their class aside.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        x : ndarray of float64, shape (d,)
+        constraints : bool
+            Whether the plausibility constraints hold beside intervals and categories.
+        respect_steps : bool
+            Whether a value off the multiples of its feature's step is implausible.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            False for rows with a NaN or an infinity, too.
+        """
+        lower, upper = self.plausible_bounds(x) if constraints else (self.lower, self.upper)
+        return self.is_within(Z, lower, upper, respect_steps=respect_steps)
+
+    def is_within(self, Z: FloatArray, lower: FloatArray, upper: FloatArray, *, respect_steps: bool) -> BoolArray:
+        """Which rows lie in a box, on category codes and, with `respect_steps`, on multiples of the steps, shape (n,).
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d)
+        lower, upper : ndarray of float64, shape (d,)
+            What the intervals, and maybe the constraints, leave.
+        respect_steps : bool
+        """
+        allowed = lower <= Z
+        allowed &= upper >= Z
+        if self.is_categorical.any():
+            codes = Z[:, self.is_categorical]
+            allowed[:, self.is_categorical] &= codes == np.floor(codes)
+        if respect_steps:
+            allowed &= self._on_grid(Z)
+        inside: BoolArray = np.all(allowed, axis=1)
+        return inside
+
+    def objection(self, z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> str | None:
+        """Say in one sentence why `z`, shape (d,), is no allowed answer for `x`; None where it is one."""
+        if self.is_plausible(z[np.newaxis], x, constraints=constraints, respect_steps=respect_steps)[0]:
+            return None
+        lower, upper = self.plausible_bounds(x)
+        for i, feature in enumerate(self.features):
+            value = float(z[i])
+            if not np.isfinite(value):
+                return f"{feature.name} = {value} is not finite"
+            if not feature.lower <= value <= feature.upper:
+                return f"{feature.name} = {value!r} is outside [{feature.lower:g}, {feature.upper:g}]"
+            if feature.kind is Kind.CATEGORICAL and value != np.floor(value):
+                return f"{feature.name} = {value!r} is no category code"
+            if constraints and not lower[i] <= value <= upper[i]:
+                return f"{feature.name} = {value!r} breaks the constraint '{feature.constraint}' on {float(x[i])!r}"
+        return "a value is off the multiples of its feature's step"
+
+    def _on_grid(self, Z: FloatArray) -> BoolArray:
+        count = Z / self.steps
+        free = np.isnan(self.steps)
+        rounding = 4 * np.finfo(np.float64).eps * np.abs(count)  # of the division: 0.3 / 0.1 is not 3
+        with np.errstate(invalid="ignore"):  # an infinity is on no grid
+            on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
+        return on_grid
+
+
+def _frozen(values: list[float]) -> FloatArray:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,138 @@
+"""Why a searcher cannot take a cell: what its entry declares, held against what the cell asks for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cfbench.problem.problem import SeparableTerm
+from cfbench.registry.contracts import Objective, ObjectiveContext
+from cfbench.registry.entries import Handles, ModelEntry, Need, SearcherEntry
+from cfbench.registry.registry import Registry
+from cfbench.space.dataset import Dataset
+
+
+def obstacle(
+    searcher: SearcherEntry,
+    model: ModelEntry,
+    dataset: Dataset,
+    objective: str,
+    *,
+    has_term: bool,
+    constraints: bool,
+    separable: bool = False,
+    looks_into_model: bool = False,
+) -> str:
+    """Say in one sentence why `searcher` is not run on a cell; empty: it is.
+
+    Parameters
+    ----------
+    searcher : SearcherEntry
+    model : ModelEntry
+    dataset : Dataset
+    objective : str
+        The objective's label.
+    has_term : bool
+        Whether the objective adds anything to the loss.
+    constraints : bool
+        Whether the plausibility constraints hold.
+    separable : bool
+        Whether what it adds is a sum over the features.
+    looks_into_model : bool
+        Whether the objective needs the model's structure.
+    """
+    name = searcher.name
+    if searcher.unavailable:
+        return f"{name} cannot run here: {searcher.unavailable}"
+    if Need.MODEL_STRUCTURE in searcher.needs and not model.shows_structure:
+        return f"{name} needs the model's structure, and {model.name} does not show it"
+    if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
+        return f"{name} does not handle categorical features, and {dataset.name} has them"
+    if Handles.CONSTRAINTS not in searcher.handles and constraints:
+        return f"{name} does not handle constraints"
+    if looks_into_model and not model.shows_structure:
+        return f"objective {objective} needs the model's structure, and {model.name} does not show it"
+    return _beyond_objective(searcher, objective, separable=separable) if has_term else ""
+
+
+def minimises_less(searcher: SearcherEntry, added: Added) -> bool:
+    """Whether a searcher cannot minimise what an objective adds to the loss.
+
+    Parameters
+    ----------
+    searcher : SearcherEntry
+    added : Added
+        What the objective adds on the data set.
+    """
+    return added.has_term and bool(_beyond_objective(searcher, "", separable=added.separable))
+
+
+def beyond_metric(metric: str, model: str, registry: Registry) -> str:
+    """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way.
+
+    Parameters
+    ----------
+    metric, model : str
+        Names; of those that are not registered here nothing is known.
+    registry : Registry
+    """
+    if metric not in registry.metrics or model not in registry.models:
+        return ""
+    looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
+    if looks and not registry.model(model).entry.shows_structure:
+        return f"{metric} needs the model's structure, and {model} does not show it"
+    return ""
+
+
+def _beyond_objective(searcher: SearcherEntry, objective: str, *, separable: bool) -> str:
+    if Handles.OBJECTIVES in searcher.handles:
+        return ""
+    if Handles.SEPARABLE not in searcher.handles:
+        return f"{searcher.name} minimises the loss alone, not objective {objective}"
+    if not separable:
+        return f"{searcher.name} minimises sums over the features, and objective {objective} adds none"
+    return ""
+
+
+PLAIN = "none"
+"""Name of the objective that adds nothing to the loss."""
+
+
+class Added(NamedTuple):
+    """What an objective adds to the loss on a data set, as far as it matters to who can take it.
+
+    Parameters
+    ----------
+    has_term : bool
+        Whether it adds anything.
+    separable : bool
+        Whether that is a sum over the features.
+    looks_into_model : bool
+        Whether it needs the model's structure.
+    """
+
+    has_term: bool
+    separable: bool
+    looks_into_model: bool
+
+
+def added_by(objective: Objective, dataset: Dataset) -> Added:
+    """Find out what an objective adds to the loss on a data set, by binding it to the first row."""
+    context = ObjectiveContext(
+        x=dataset.X[0],
+        target=dataset.target,
+        space=dataset.space,
+        predict=lambda Z: np.zeros(len(Z), dtype=np.int64),
+        stream=0,
+    )
+    try:
+        term = objective.bind(context)
+    except Exception:  # a broken objective shows as such in its searches, where the record keeps the reason
+        return Added(has_term=True, separable=False, looks_into_model=objective.looks_into_model)
+    return Added(term is not None, isinstance(term, SeparableTerm), objective.looks_into_model)
+
+
+def has_term(objective: Objective, dataset: Dataset) -> bool:
+    """Whether an objective adds a term to the loss on a data set."""
+    return added_by(objective, dataset).has_term

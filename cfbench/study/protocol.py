@@ -1,0 +1,111 @@
+"""The protocol: its version, the random stream of every search, and the order of a fold's points.
+
+A stream is named by what it is for; its seed is a digest of that name. Limits, counts, the order of searches, the
+number of workers and resuming are no part of the name, so they change no result.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfbench.digests import digest_of
+from cfbench.space.space import IntArray
+
+PROTOCOL_VERSION = 1
+"""The rules of the benchmark: folds, judge, seeds."""
+SCHEMA_VERSION = 1
+"""The columns of the record's tables."""
+
+
+@dataclass(frozen=True)
+class SearchName:
+    """What names a search's random streams.
+
+    Parameters
+    ----------
+    seed : int
+        The study's seed.
+    dataset, model, searcher, objective : str
+        Registered names, without variant labels: two variants of a searcher meet the same luck.
+    fold, row_id, repetition : int
+    """
+
+    seed: int
+    dataset: str
+    model: str
+    searcher: str
+    objective: str
+    fold: int
+    row_id: int
+    repetition: int
+
+    def searcher_seed(self) -> np.random.SeedSequence:
+        """The seed of the generator that the searcher is handed."""
+        return np.random.SeedSequence(self._entropy("searcher"))
+
+    def objective_stream(self) -> int:
+        """The key of the objective's own stream in this search, 64 bits."""
+        return self._entropy("objective") & 0xFFFF_FFFF_FFFF_FFFF
+
+    def choice_stream(self) -> int:
+        """The key of the draws by which the harness chooses a result where a search used up its budget, 64 bits."""
+        return self._entropy("choice") & 0xFFFF_FFFF_FFFF_FFFF
+
+    def judge_stream(self) -> int:
+        """The key of the judge's stream, 64 bits: the same for all searchers, objectives and repetitions of a point."""
+        name = ["judge", self.seed, self.dataset, self.model, self.fold, self.row_id]
+        return int(digest_of(name), 16) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def _entropy(self, purpose: str) -> int:
+        name = [purpose, self.seed, self.dataset, self.model, self.searcher, self.objective]
+        return int(digest_of([*name, self.fold, self.row_id, self.repetition]), 16)
+
+
+DRAWN = "drawn"
+"""What a cell's content says of its points: they stand in the order that `point_order` draws."""
+
+
+def point_order(seed: int, dataset: str, fold: int, rows: IntArray) -> IntArray:
+    """Return the rows of a test fold in the order in which a study explains them.
+
+    Decision: the order is that of a digest of each row's name. So the points are a random sample of the fold, the same
+    one for every searcher; the first 5 of 20 points are the 5 points of a smaller study; and a model that decides
+    otherwise on one row shifts no other row.
+
+    Parameters
+    ----------
+    seed : int
+        The study's seed.
+    dataset : str
+        The registered name.
+    fold : int
+    rows : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
+    places = [digest_of(["point", seed, dataset, fold, int(row)]) for row in rows]
+    return rows[np.argsort(places, kind="stable")]
+
+
+@contextmanager
+def guarded_randomness(seed: np.random.SeedSequence) -> Iterator[None]:
+    """Seed the global generators of Python and numpy for a plugin, and restore them after it.
+
+    A library that knows only global generators becomes repeatable, and no plugin disturbs another.
+    """
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - the state that plugins may use
+    words = seed.generate_state(4)
+    random.seed(int.from_bytes(words.tobytes(), "little"))
+    np.random.seed(words)  # noqa: NPY002 - as above
+    try:
+        yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002 - as above

@@ -1,0 +1,168 @@
+"""What a study's names stand for here: data sets loaded, entries with their settings, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cfbench.errors import StudyError, UnavailableError, UnknownNameError
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.entries import DatasetEntry
+from cfbench.registry.registry import Registry
+from cfbench.space.dataset import Dataset
+from cfbench.study.sources import load_dataset
+from cfbench.study.study import DEFAULT_METRICS, Study
+from cfbench.study.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
+
+_KINDS = {"models": "model", "searchers": "searcher", "objectives": "objective"}
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What the names of a study stand for.
+
+    Parameters
+    ----------
+    names : dict of str to str
+        Registered names of the data sets by what the study calls them; what is left out is absent.
+    datasets : dict of str to Dataset
+        By registered name.
+    variants : dict of (str, str) to Variant
+        By axis ("models", "searchers", "objectives") and by what the study calls them.
+    metrics : tuple of Variant
+    notes : tuple of str
+        What is left out, and what is planned as something else.
+    """
+
+    names: dict[str, str]
+    datasets: dict[str, Dataset]
+    variants: dict[tuple[str, str], Variant]
+    metrics: tuple[Variant, ...]
+    notes: tuple[str, ...]
+
+
+def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry, source: DataSource) -> Resolution:
+    """Look up everything that a study names; tables are loaded last, so that a misspelt name costs no time.
+
+    Parameters
+    ----------
+    study : Study
+    axes : mapping
+        All that the study's parts name, by axis.
+    registry : Registry
+    source : DataSource
+
+    Raises
+    ------
+    UnknownNameError, StudyError, UnavailableError, DataError
+        As `make_plan`.
+    """
+    notes: list[str] = []
+    variants = {
+        (axis, text): resolve_variant(registry, kind, text, study.settings)
+        for axis, kind in _KINDS.items()
+        for text in axes[axis]
+    }
+    _refuse_unclear_tables(study, axes, registry)
+    for text in axes["objectives"]:
+        objective = variants["objectives", text]
+        simpler = simplest(objective, registry)
+        if simpler != objective:
+            notes.append(f"objective {objective.label} is planned as {simpler.label}: it amounts to that")
+            variants["objectives", text] = simpler
+    for name in study.at_most:
+        registry.searcher(name)
+    for name in study.optional_datasets:
+        if name not in (*axes["datasets"], *study.datasets):
+            hint = "Optional is what the study names among its datasets."
+            raise UnknownNameError("optional data set", name, axes["datasets"], hint)
+    metrics, absent = metrics_of(study, registry)
+    if absent:
+        notes.append(f"not measured, since not registered: {', '.join(absent)}")
+    names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
+    return Resolution(names, datasets, variants, metrics, tuple(notes))
+
+
+def _datasets(
+    study: Study, texts: Sequence[str], registry: Registry, source: DataSource, notes: list[str]
+) -> tuple[dict[str, str], dict[str, Dataset]]:
+    """Load the data sets; note the optional ones that cannot be had."""
+    names: dict[str, str] = {}
+    datasets: dict[str, Dataset] = {}
+    entries = {text: _dataset_entry(text, registry) for text in texts}
+    for text, entry in entries.items():
+        try:
+            if entry.name not in datasets:
+                datasets[entry.name] = load_dataset(entry, source)
+        except UnavailableError as error:
+            if text not in study.optional_datasets:
+                raise
+            notes.append(f"data set {entry.name} is left out: {error}")
+        else:
+            names[text] = entry.name
+    return names, datasets
+
+
+def _dataset_entry(text: str, registry: Registry) -> DatasetEntry:
+    try:
+        return registry.dataset(text).entry
+    except UnknownNameError as error:
+        if "/" not in text and Path(text).is_dir():
+            hint = f"There is a folder of that name; a folder is written as a path: ./{text}"
+            raise UnknownNameError(error.kind, text, error.known, hint) from None
+        raise
+
+
+def simplest(objective: Variant, registry: Registry) -> Variant:
+    """Follow what an objective's settings amount to, once: ``k[m=0]`` is planned as ``none``."""
+    owner = registry.objective(objective.name).entry.objective
+    other = build_settings(owner, objective.settings, objective.name).amounts_to()
+    return resolve_variant(registry, "objective", other) if other else objective
+
+
+def metrics_of(study: Study, registry: Registry) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
+    """Resolve a study's metrics.
+
+    Returns
+    -------
+    metrics : tuple of Variant
+        Of the default ones, those that are registered.
+    absent : tuple of str
+        The default ones that are not.
+
+    Raises
+    ------
+    UnknownNameError, StudyError
+        If one is unknown, or has no such setting.
+    """
+    wanted = study.metrics
+    absent = tuple(name for name in wanted if name not in registry.metrics) if wanted == DEFAULT_METRICS else ()
+    found = [resolve_variant(registry, "metric", text, study.settings) for text in wanted if text not in absent]
+    return tuple({metric.label: metric for metric in found}.values()), absent
+
+
+def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], registry: Registry) -> None:
+    """Refuse a table of settings that belongs to no entry or to two in use; check those of entries not in use."""
+    known: Mapping[str, Mapping[str, Any]] = {
+        "model": registry.models,
+        "searcher": registry.searchers,
+        "objective": registry.objectives,
+        "metric": registry.metrics,
+    }
+    used = {(kind, parse_variant(text)[0]) for axis, kind in _KINDS.items() for text in axes[axis]}
+    used |= {("metric", parse_variant(text)[0]) for text in study.metrics}
+    for name, table in study.settings.items():
+        owners = [kind for kind, entries in known.items() if name in entries]
+        if not owners:
+            names = {name for entries in known.values() for name in entries}
+            raise UnknownNameError("entry in settings", name, names)
+        in_use = [kind for kind in owners if (kind, name) in used]
+        if len(in_use) > 1:
+            raise StudyError(
+                f"settings.{name}: the study uses a {' and a '.join(in_use)} of that name, and the table does not say "
+                f"which it is for; write the settings in brackets instead: {name}[setting=value]"
+            )
+        if not in_use and len(owners) == 1:
+            make_variant(known[owners[0]][name].entry, table)

@@ -1,0 +1,87 @@
+"""Where data sets come from: folders that the user names, folders of tables, the user's cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfbench.files import at_home
+
+if TYPE_CHECKING:
+    from cfbench.registry.contracts import DataSource
+    from cfbench.registry.entries import DatasetEntry
+    from cfbench.registry.registry import Registry
+    from cfbench.space.dataset import Dataset
+    from cfbench.study.study import Study
+
+DATA_VARIABLE = "CFBENCH_DATA_DIR"
+"""Environment variable that names folders with tables, separated as in PATH."""
+
+
+def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
+    """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache.
+
+    Raises
+    ------
+    UnavailableError
+        If one of `data_dirs` is no folder. The variable, set once for all calls, may name one that is not there now.
+    """
+    from cfbench.caches import cache_dir
+    from cfbench.errors import UnavailableError
+    from cfbench.registry.contracts import DataSource
+
+    for path in data_dirs:
+        if not at_home(path).is_dir():
+            raise UnavailableError(f"there is no folder {path} to find tables in; name one that is there, or none")
+    from_environment = os.environ.get(DATA_VARIABLE, "")
+    named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
+    return DataSource(
+        data_dirs=tuple(at_home(path).resolve() for path in named), cache_dir=cache_dir(), download=download
+    )
+
+
+def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
+    """Return an entry's data set; whatever a plugin does instead is an error of ours.
+
+    Raises
+    ------
+    UnavailableError, DataError
+        If the table cannot be had or is unfit.
+    PluginError
+        If the entry's `load` raises anything else, or returns anything else.
+    """
+    from cfbench.errors import CfbenchError, PluginError
+    from cfbench.registry.discovery import failure
+    from cfbench.space.dataset import Dataset
+
+    try:
+        loaded: object = entry.load(source)
+    except CfbenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"data set {entry.name!r}: {failure(error)}") from error
+    if not isinstance(loaded, Dataset):
+        raise PluginError(
+            f"data set {entry.name!r}: its entry's load returned {type(loaded).__name__}, not a cfbench.Dataset"
+        )
+    return loaded
+
+
+def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
+    """Return the data sets that are written as paths: with a separator, or beginning with a dot."""
+    separators = {os.sep, "/"}
+    paths = [text for text in datasets if text.startswith(".") or separators & set(text)]
+    return tuple(dict.fromkeys(at_home(Path(text)).resolve() for text in paths))
+
+
+def datasets_of(study: Study) -> list[str]:
+    """Return all data sets that a study names, its parts' included."""
+    return [*study.datasets, *(name for part in study.parts for name in part.datasets or ())]
+
+
+def may_be_passed_on(name: str, registry: Registry) -> bool:
+    """Whether the rows of a data set may be published: not those of a folder of the user's, nor of one not at hand."""
+    found = registry.datasets.get(name)
+    return found is not None and found.entry.shareable and found.entry.folder is None

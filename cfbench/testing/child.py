@@ -1,0 +1,195 @@
+"""A process of its own for searches that nobody trusts: it may hang, die or be deaf, and only it is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from cfbench.registry.contracts import Searcher
+from cfbench.registry.discovery import failure, import_file
+from cfbench.registry.entries import SearcherEntry
+from cfbench.study.variants import build_settings
+from cfbench.testing.observation import Observation, Output, died, never_returned, observe
+from cfbench.testing.problems import Case
+
+START_LIMIT = 120.0
+"""Seconds that a child may take to import what it needs."""
+
+IS_FORKSERVER_HERE = "forkserver" in multiprocessing.get_all_start_methods()
+
+
+class UnfitEntry(Exception):
+    """The entry did not arrive in the child: its message says why."""
+
+
+@dataclass(frozen=True)
+class Luggage:
+    """What a child needs to know of a searcher; all of it can be sent before anything is unpickled.
+
+    Parameters
+    ----------
+    entry : bytes
+        The pickled entry.
+    files : tuple of Path
+        Plugin files that have to be imported before the entry can be unpickled.
+    settings : dict
+        JSON-like.
+    """
+
+    entry: bytes
+    files: tuple[Path, ...]
+    settings: dict[str, Any]
+
+
+def pack(entry: SearcherEntry, settings: Mapping[str, Any]) -> Luggage:
+    """Pack an entry for a child.
+
+    Raises
+    ------
+    UnfitEntry
+        If it cannot be pickled.
+    """
+    try:
+        pickled = pickle.dumps(entry)
+    except Exception as error:  # pickle raises whatever it meets
+        raise UnfitEntry(f"it cannot be pickled: {type(error).__name__}: {error}") from error
+    # Modules made from a user's file have names that no import finds.
+    module = sys.modules.get(getattr(entry.searcher, "__module__", ""))
+    is_from_file = module is not None and module.__name__.startswith("cfbench_plugin_") and module.__file__ is not None
+    files = (Path(str(module.__file__)),) if is_from_file and module is not None else ()
+    return Luggage(pickled, files, dict(settings))
+
+
+class Child:
+    """One process that runs searches of one searcher, one at a time.
+
+    Parameters
+    ----------
+    luggage : Luggage
+    fresh_interpreter : bool
+        Whether it is spawned with an interpreter and a hash seed of its own. Otherwise it is forked, where the system
+        can do that, from a server that has imported cfbench, which takes a hundredth of the time.
+
+    Raises
+    ------
+    UnfitEntry
+        If the entry cannot be unpickled there.
+    """
+
+    def __init__(self, luggage: Luggage, *, fresh_interpreter: bool = False) -> None:
+        method = "spawn" if fresh_interpreter or not IS_FORKSERVER_HERE else "forkserver"
+        context = multiprocessing.get_context(method)
+        if method == "forkserver":
+            context.set_forkserver_preload([__name__])
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, luggage), daemon=True)  # type: ignore[attr-defined] # every context has it
+        with _environment(fresh_interpreter):
+            self._process.start()
+        theirs.close()
+        try:
+            complaint = self._receive(START_LIMIT)
+        except (TimeoutError, EOFError) as error:
+            late = isinstance(error, TimeoutError)
+            reason = f"it took more than {START_LIMIT:g} s" if late else self._obituary()
+            complaint = f"a child process could not be started with it: {reason}"
+        if complaint:
+            self.close()
+            raise UnfitEntry(str(complaint))
+
+    def observe(self, case: Case, *, time_limit: float, seed: int = 1, interrupt: bool = False) -> Observation:
+        """Run one search; past the limit, or where the process dies, the child is gone."""
+        self._connection.send((case, seed, interrupt))
+        try:
+            observation = self._receive(time_limit)
+        except TimeoutError:
+            self.close()
+            return never_returned(time_limit)
+        except EOFError:
+            obituary = self._obituary()
+            self.close()
+            return died(obituary)
+        assert isinstance(observation, Observation)
+        return observation
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can run another search."""
+        return bool(self._process.is_alive())
+
+    def close(self) -> None:
+        """Kill the process; it holds nothing that anybody needs."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+    def _receive(self, limit: float) -> object:
+        """Return what the child sends; raise TimeoutError past the limit, EOFError where it is gone."""
+        try:
+            if self._connection.poll(limit):
+                return self._connection.recv()
+        except OSError as error:
+            raise EOFError from error
+        raise TimeoutError
+
+    def _obituary(self) -> str:
+        self._process.join(5)
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            with suppress(ValueError):
+                return f"its process was killed by {signal.Signals(-code).name}"
+        return f"its process ended with exit code {code}"
+
+
+@contextmanager
+def _environment(fresh_interpreter: bool) -> Iterator[None]:
+    """Hold numerical libraries of the child to one thread; give a fresh interpreter another order of hashing."""
+    from cfbench.running.executors.local import THREAD_VARIABLES  # not needed in the child, and slow to import
+
+    changes = dict.fromkeys(THREAD_VARIABLES, "1")
+    if fresh_interpreter:
+        changes["PYTHONHASHSEED"] = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _serve(connection: Connection, luggage: Luggage) -> None:
+    """Be the child: unpack, say whether that went well, run searches until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    output = Output()
+    threadpool_limits(1)
+    try:
+        for file in luggage.files:
+            import_file(file)
+        entry = pickle.loads(luggage.entry)  # noqa: S301 - packed by the process that started this one
+        searcher: Searcher | None = None
+        if isinstance(entry.searcher, type):
+            searcher = build_settings(entry.searcher, luggage.settings, entry.name)
+    except Exception as error:
+        connection.send(f"it cannot be unpickled in another process: {failure(error)}")
+        return
+    connection.send("")
+    while True:
+        try:
+            case, seed, interrupt = connection.recv()
+        except EOFError:
+            return
+        connection.send(observe(entry, searcher, case, output=output, seed=seed, interrupt=interrupt))

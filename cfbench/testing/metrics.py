@@ -1,0 +1,401 @@
+"""Conformance checks of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cfbench.errors import CfbenchError, StudyError
+from cfbench.registry.contracts import (
+    CellContext,
+    ComparisonMetric,
+    CounterfactualMetric,
+    ObjectiveComparison,
+    ReferenceComparison,
+)
+from cfbench.registry.entries import MetricEntry
+from cfbench.running.measure import checked_values
+from cfbench.space.dataset import Dataset
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    NumericalPerturbation,
+)
+from cfbench.study.protocol import guarded_randomness
+from cfbench.study.variants import build_settings, make_variant, parse_variant
+from cfbench.testing.check import Check, Failed, Report, always
+from cfbench.testing.problems import Rule
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("size", Kind.NUMERICAL, 0, 10, (), Constraint.ONLY_UP, NumericalPerturbation(2, 1)),
+        FeatureSpec("debt", Kind.NUMERICAL, 0, 4, perturbation=NumericalPerturbation(0.5, 0.5, relative=True)),
+        FeatureSpec("job", Kind.CATEGORICAL, 0, 2, ("a", "b", "c"), perturbation=CategoricalPerturbation((0, 2))),
+    )
+)
+RULE = Rule(SPACE, (1.0, -0.5, (0.0, 0.3, 0.4)), (0.45,))
+X = (2.0, 1.0, 0.0)
+RESULTS: tuple[tuple[str, tuple[float, ...] | None, bool], ...] = (
+    ("found", (6.5, 1.0, 0.0), True),
+    ("found", (4.5, 1.0, 1.0), True),
+    ("not_found", None, False),
+    ("found", (9.0, 0.5, 2.0), True),
+    ("budget_exhausted", (7.0, 1.0, 0.0), True),
+    ("budget_exhausted", None, False),
+    ("invalid", (2.5, 1.0, 0.0), False),
+    ("timed_out", None, False),
+    ("crashed", None, False),
+)
+"""A search each: its status, what it returned, whether that is a counterfactual."""
+
+
+class MetricBench:
+    """A metric with its settings, and what it is asked about.
+
+    Parameters
+    ----------
+    entry : MetricEntry
+    settings : mapping, optional
+        The others have their defaults.
+    """
+
+    def __init__(self, entry: MetricEntry, settings: Mapping[str, Any] | None = None) -> None:
+        self.entry = entry
+        self.metric = build_settings(entry.metric, make_variant(entry, settings or {}).settings, entry.name)
+
+    def context(self, *, constraints: bool = True, seed: int = 42) -> CellContext:
+        """Return the cell's context: 80 rows labelled by a rule, the first 60 of them for training."""
+        rng = np.random.default_rng(3)
+        rows = np.column_stack([rng.uniform(0, 10, 80), rng.uniform(0, 4, 80), rng.integers(0, 3, 80)])
+        rows[60:70] = X
+        dataset = Dataset("made-up", rows, RULE.predict(rows), SPACE, target=1, class_labels=("no", "yes"))
+        return CellContext(dataset, np.arange(60), np.arange(60, 80), constraints, lambda: RULE, seed)
+
+    def measure(
+        self, searches: pd.DataFrame, context: CellContext, *, luck: int = 1, as_it_is: bool = False
+    ) -> FloatArray:
+        """Return the checked values of a cell.
+
+        Parameters
+        ----------
+        searches : DataFrame
+        context : CellContext
+        luck : int
+            Seed of the global generators.
+        as_it_is : bool
+            Whether the metric gets this very table, not a copy.
+        """
+        searches = searches if as_it_is else searches.copy()
+        metric = self.metric
+        assert isinstance(metric, CounterfactualMetric)
+        try:
+            with guarded_randomness(np.random.SeedSequence(luck)):
+                return checked_values(self.entry.name, metric.measure(searches, context), searches.index)
+        except CfbenchError as error:
+            raise Failed(str(error)) from error
+        except Exception as error:
+            raise Failed(f"measure raised {type(error).__name__}: {error}") from error
+
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, *, as_it_is: bool = False) -> FloatArray:
+        """Return the checked values of a comparison; of copies, unless the tables are given as they are."""
+        if not as_it_is:
+            points, reference = points.copy(), reference.copy()
+        metric = self.metric
+        assert not isinstance(metric, CounterfactualMetric)
+        try:
+            with guarded_randomness(np.random.SeedSequence(1)):
+                returned: object = _compare(metric, points, reference)
+                return checked_values(self.entry.name, returned, points.index)
+        except CfbenchError as error:
+            raise Failed(str(error)) from error
+        except Exception as error:
+            raise Failed(f"compare raised {type(error).__name__}: {error}") from error
+
+    def points(self, *, moved: float = 0.0) -> pd.DataFrame:
+        """Return points as a comparison gets them: found, not found, found; `moved` shifts the results."""
+        results = [(6.5 + moved, 1.0, 0.0), None, (9.0, 0.5 + moved, 2.0)]
+        losses = [np.nan if z is None else float(SPACE.cost(np.array([z]), np.array(X))[0]) for z in results]
+        found = [z is not None for z in results]
+        columns: dict[str, Any] = {
+            "row_id": [60, 61, 62],
+            "found": found,
+            "loss": losses,
+            "objective_value": losses,
+            "seconds": np.where(found, 1.5, np.nan),
+            "queries": np.where(found, 100.0, np.nan),
+        }
+        if isinstance(self.metric, ReferenceComparison):
+            columns["figures"] = [{"lower_bound": 0.25, "proven": 1.0}, {}, {"lower_bound": 0.0, "proven": 0.0}]
+        if isinstance(self.metric, ObjectiveComparison):
+            columns |= {"x": _objects([X] * 3), "z": _objects(results)}
+            columns |= {name: np.where(found, 0.5, np.nan) for name in self.metric.measures()}
+        return pd.DataFrame(columns, index=[11, 12, 13])
+
+
+def searches(*, found: bool = True) -> pd.DataFrame:
+    """Return the rows of the cell; without the searches that found something, where `found` is false."""
+    rows = []
+    for i, (status, z, is_valid) in enumerate(RESULTS):
+        if is_valid and not found:
+            continue
+        x, Z = np.array(X), np.array([X if z is None else z])
+        cost = float(SPACE.cost(Z, x)[0]) if is_valid else np.nan
+        rows.append(
+            {
+                "cell_key": "c" * 32,
+                "point": i // 2,
+                "row_id": 60 + i // 2,
+                "repetition": i % 2,
+                "status": status,
+                "reason": "",
+                "x": x,
+                "z": None if z is None else np.array(z),
+                "candidates": np.empty((0, 3)) if z is None else np.array([z]),
+                "loss": cost,
+                "gower": float(SPACE.gower(Z, x)[0]) if is_valid else np.nan,
+                "l0": float(SPACE.l0(Z, x)[0]) if is_valid else np.nan,
+                "cost": cost,
+                "objective_value": cost,
+                "search_queries": 100 + i,
+                "robustness_queries": 10 * i,
+                "wall_seconds": 0.5 + i,
+                "cpu_seconds": 0.25 + i,
+                "anytime": [(10, 0.5)] if is_valid else [],
+                "figures": {},
+                "model_fingerprint": RULE.fingerprint(),
+            }
+        )
+    return pd.DataFrame(rows, index=range(30, 30 + len(rows)))
+
+
+def _compare(
+    metric: ComparisonMetric | ObjectiveComparison | ReferenceComparison, points: pd.DataFrame, reference: pd.DataFrame
+) -> pd.Series[float]:
+    if isinstance(metric, ObjectiveComparison):
+        return metric.compare(points, reference, SPACE)
+    return metric.compare(points, reference)
+
+
+def _objects(vectors: list[Any]) -> list[FloatArray | None]:
+    return [None if one is None else np.array(one) for one in vectors]
+
+
+def about_cells(entry: MetricEntry) -> str:
+    """Apply to metrics of the stage ``counterfactual``."""
+    return "" if issubclass(entry.metric, CounterfactualMetric) else "it compares cells"
+
+
+def comparing(entry: MetricEntry) -> str:
+    """Apply to metrics of the stage ``comparison``."""
+    return "it measures one cell" if issubclass(entry.metric, CounterfactualMetric) else ""
+
+
+def _same(first: FloatArray, second: FloatArray) -> bool:
+    return np.array_equal(first, second, equal_nan=True)
+
+
+def denominator_is_said(bench: MetricBench) -> None:
+    """The entry says what its values are counted over, and what they are.
+
+    To mend: give the MetricEntry a `denominator` ("searches that found a counterfactual") and a `summary`.
+    """
+    missing = [field for field in ("denominator", "summary") if not getattr(bench.entry, field).strip()]
+    if missing:
+        raise Failed(f"its entry has no {' and no '.join(missing)}")
+
+
+# ------------------------------------------------------------------ metrics about one cell
+
+
+def values_have_the_form(bench: MetricBench) -> None:
+    """It returns a Series with the index of the searches, of finite numbers or NaN; with constraints on and off.
+
+    To mend: build the Series with ``index=searches.index``; NaN where there is no value, never an infinity.
+    """
+    for constraints in (True, False):
+        bench.measure(searches(), bench.context(constraints=constraints))
+
+
+def measures_cells_without_results(bench: MetricBench) -> None:
+    """A cell whose searches all failed is measured like any other, and so is one without searches.
+
+    To mend: let a cell without results through: an empty selection is no error.
+    """
+    bench.measure(searches(found=False), bench.context())
+    bench.measure(searches().iloc[:0], bench.context())
+
+
+def failures_count_alike(bench: MetricBench) -> None:
+    """Searches that returned nothing all have a number, or none of them has.
+
+    A metric about results is absent (NaN) where there is none; one about searches counts them all. A mixture has no
+    denominator.
+
+    To mend: return NaN for every search without a result, or a number for each.
+    """
+    table = searches()
+    values = bench.measure(table, bench.context())
+    without = table["z"].isna().to_numpy()
+    absent = np.isnan(values[without])
+    if absent.any() and not absent.all():
+        statuses = table.loc[without, "status"].to_numpy()
+        raise Failed(
+            f"it has a number where a search was {statuses[~absent][0]}, none where one was {statuses[absent][0]}"
+        )
+
+
+def every_search_by_itself(bench: MetricBench) -> None:
+    """A search's value does not hang on the other searches of its cell, nor on their order.
+
+    To mend: name random streams by the search (seed, data set, row), not by its place in the table.
+    """
+    table, context = searches(), bench.context()
+    whole = bench.measure(table, context)
+    if not _same(whole, bench.measure(table.iloc[::-1], context)[::-1]):
+        raise Failed("in another order the searches have other values")
+    alone = np.concatenate([bench.measure(table.iloc[i : i + 1], context) for i in range(len(table))])
+    if not _same(whole, alone):
+        i = int(np.flatnonzero(~((whole == alone) | (np.isnan(whole) & np.isnan(alone))))[0])
+        raise Failed(f"search {i} has {whole[i]} among the others and {alone[i]} alone")
+
+
+def seeded_by_the_study(bench: MetricBench) -> None:
+    """Its values are decided by the searches and the study's seed, not by global random generators.
+
+    To mend: derive random draws from `context.seed` and the search, with ``cfbench.digest_of``.
+    """
+    first = bench.measure(searches(), bench.context(), luck=1)
+    if not _same(first, bench.measure(searches(), bench.context(), luck=2)):
+        raise Failed("its values change with the state of a global random generator, or from call to call")
+
+
+def searches_not_mutated(bench: MetricBench) -> None:
+    """It changes nothing in the table that it is given.
+
+    To mend: copy before you change.
+    """
+    table = searches()
+    bench.measure(table, bench.context(), as_it_is=True)
+    _expect_unchanged(table, searches())
+
+
+# ------------------------------------------------------------------ metrics that compare cells
+
+
+def comparisons_have_the_form(bench: MetricBench) -> None:
+    """It returns a Series with the index of the points, NaN where either side found nothing.
+
+    What a reference reports of a point may be of use where it found nothing.
+
+    To mend: mask with ``points["found"] & reference["found"]``.
+    """
+    points, reference = bench.points(moved=0.25), bench.points()
+    for mine, other, what in (
+        (points, reference, "found"),
+        (_lost(points), reference, "lost"),
+        (points, _lost(reference), "ideal"),
+    ):
+        values = bench.compare(mine, other)
+        theirs = True if isinstance(bench.metric, ReferenceComparison) else other["found"]
+        unsolved = ~(mine["found"] & theirs).to_numpy()
+        if not np.isnan(values[unsolved]).all():
+            raise Failed(f"it has a number for a point that one side did not solve ({what})")
+    bench.compare(points.iloc[:0], reference.iloc[:0])
+
+
+def every_point_by_itself(bench: MetricBench) -> None:
+    """A point's value does not hang on the other points, nor on their order.
+
+    To mend: compute row by row; say what is counted over in the entry's denominator.
+    """
+    points, reference = bench.points(moved=0.25), bench.points()
+    whole = bench.compare(points, reference)
+    backwards = bench.compare(points.iloc[::-1], reference.iloc[::-1])[::-1]
+    alone = np.concatenate([bench.compare(points.iloc[i : i + 1], reference.iloc[i : i + 1]) for i in range(3)])
+    if not _same(whole, backwards) or not _same(whole, alone):
+        raise Failed("a point has another value in another company")
+
+
+def points_not_mutated(bench: MetricBench) -> None:
+    """It changes nothing in the tables that it is given.
+
+    To mend: copy before you change.
+    """
+    points, reference = bench.points(moved=0.25), bench.points()
+    bench.compare(points, reference, as_it_is=True)
+    _expect_unchanged(points, bench.points(moved=0.25))
+    _expect_unchanged(reference, bench.points())
+
+
+def names_what_it_needs(bench: MetricBench) -> None:
+    """What a comparison of objectives needs to be measured is written as ``NAME[setting=value]``.
+
+    To mend: return from `measures` the metric as a study would name it.
+    """
+    if not isinstance(bench.metric, ObjectiveComparison):
+        return
+    for text in bench.metric.measures():
+        try:
+            parse_variant(text)
+        except StudyError as error:
+            raise Failed(f"measures names {text!r}: {error}") from error
+
+
+def _lost(points: pd.DataFrame) -> pd.DataFrame:
+    """Return points of which the first was not solved either."""
+    lost = points.copy()
+    numbers = [name for name in lost.columns if name not in ("row_id", "found", "x", "z", "figures")]
+    lost.loc[lost.index[0], numbers] = np.nan
+    lost.loc[lost.index[0], "found"] = False
+    if "z" in lost:
+        lost["z"] = [None, *lost["z"].iloc[1:]]
+    return lost
+
+
+def _expect_unchanged(table: pd.DataFrame, original: pd.DataFrame) -> None:
+    compare: Callable[..., None] = pd.testing.assert_frame_equal
+    try:
+        compare(table, original)
+    except AssertionError as error:
+        raise Failed(f"it changed the table: {str(error).splitlines()[0]}") from error
+
+
+METRIC_CHECKS: tuple[Check[MetricEntry, MetricBench], ...] = (
+    Check(denominator_is_said, always),
+    Check(values_have_the_form, about_cells),
+    Check(measures_cells_without_results, about_cells),
+    Check(failures_count_alike, about_cells),
+    Check(every_search_by_itself, about_cells),
+    Check(seeded_by_the_study, about_cells),
+    Check(searches_not_mutated, about_cells),
+    Check(comparisons_have_the_form, comparing),
+    Check(every_point_by_itself, comparing),
+    Check(points_not_mutated, comparing),
+    Check(names_what_it_needs, comparing),
+)
+"""Each guards one thing, so that a metric with one fault fails one check."""
+
+
+def check_metric(entry: MetricEntry, *, settings: Mapping[str, Any] | None = None) -> Report:
+    """Run all conformance checks of a metric.
+
+    Parameters
+    ----------
+    entry : MetricEntry
+    settings : mapping, optional
+        Settings of the metric; the others have their defaults.
+
+    Raises
+    ------
+    UnknownNameError, StudyError
+        If a setting is unknown or impossible.
+    """
+    bench = MetricBench(entry, settings)
+    return Report(entry.name, tuple(check.run(bench, entry) for check in METRIC_CHECKS))

@@ -1,0 +1,303 @@
+"""Conformance checks of models: fitting, answers, and the oracle."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cfbench.errors import UnavailableError
+from cfbench.problem import oracle as oracle_check
+from cfbench.problem.oracle import Oracle, predict_neighbours, random_rows
+from cfbench.registry.contracts import FittedModel, ModelFamily
+from cfbench.registry.entries import ModelEntry
+from cfbench.robustness.neighbours import KNeighbours
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+from cfbench.study.protocol import guarded_randomness
+from cfbench.study.variants import build_settings, make_variant
+from cfbench.testing.check import Check, Failed, NotApplicable, Report, always
+from cfbench.testing.objectives import SPACES
+from cfbench.testing.problems import Rule
+
+N_ROWS = 200
+"""Rows of a made-up table."""
+
+PLAIN = "mixed"
+"""The table that most checks look at; the others are there for what is special about them."""
+
+T = TypeVar("T")
+
+
+class ModelBench:
+    """A model family with its settings, and what it is fitted on.
+
+    Parameters
+    ----------
+    entry : ModelEntry
+    settings : mapping, optional
+        Settings of the family; the others have their defaults. Of what they leave open, the first choice is taken.
+    """
+
+    def __init__(self, entry: ModelEntry, settings: Mapping[str, Any] | None = None) -> None:
+        self.family: ModelFamily = build_settings(
+            entry.family, make_variant(entry, settings or {}).settings, entry.name
+        )
+        self.fitted = cache(self._fitted)
+
+    def fit(self, table: str, seed: int = 0) -> FittedModel:
+        """Fit the family on a made-up table."""
+        choices = guarded_call(self.family.grid, "grid")
+        chosen = {name: values[0] for name, values in choices.items()}
+        X, y = rows_of(SPACES[table], seed)
+        return guarded_call(lambda: self.family.fit(X, y, space_of(table), chosen), "fit")
+
+    def _fitted(self, table: str = PLAIN) -> FittedModel:
+        return self.fit(table)
+
+    def oracle(self, table: str = PLAIN) -> Oracle:
+        """Return the oracle of the model fitted on a table; be done where the model has none of its own."""
+        model = self.fitted(table)
+        try:
+            oracle = guarded_call(model.oracle, "oracle")
+        except UnavailableError as error:
+            raise NotApplicable(f"it has no oracle for this model: {error}") from error
+        if oracle is model:
+            raise NotApplicable("the model is its own oracle")
+        return oracle
+
+
+def space_of(table: str) -> FeatureSpace:
+    """Return the features of a table."""
+    return SPACES[table].space
+
+
+def rows_of(rule: Rule, seed: int = 0) -> tuple[FloatArray, IntArray]:
+    """Make up rows that a rule labels; every tenth label is another."""
+    rng = np.random.default_rng(seed)
+    X = random_rows(rule.space, N_ROWS, rng)
+    y = rule.predict(X)
+    y[::10] = rng.integers(0, rule.n_classes, len(y[::10]))
+    return X, y
+
+
+def guarded_call(call: Callable[[], T], what: str) -> T:
+    """Call what the entry brings; whatever it raises is a failed check, that there is none of it aside."""
+    try:
+        return call()
+    except UnavailableError:
+        raise
+    except Exception as error:
+        raise Failed(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def fits_in_every_space(bench: ModelBench) -> None:
+    """It can be fitted and asked where features are numerical, categorical or both, for two classes and for three.
+
+    To mend: the message names the space. Categories come as codes, in one matrix of float64 with the numbers; encode
+    them inside the model.
+    """
+    for name, rule in SPACES.items():
+        try:
+            model = bench.fitted(name)
+            _look_at(model, rows_of(rule, seed=1)[0], rule.n_classes)
+        except Failed as failure:
+            raise Failed(f"space {name!r}: {failure}") from failure
+
+
+def answers_have_the_form(bench: ModelBench) -> None:
+    """Classes are int64 codes of shape (n,), probabilities float64 of shape (n, classes) that add up to 1; n may be 0.
+
+    To mend: answer with `np.asarray(..., dtype=np.int64)`, and with a column for every class code, those that the
+    training rows lack included. Libraries that refuse a question without rows need a case of their own.
+    """
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    for rows in (X, X[:1], X[:0]):
+        _look_at(bench.fitted(), rows, 2)
+
+
+def same_rows_same_model(bench: ModelBench) -> None:
+    """The same training rows give a model of the same answers and the same fingerprint, whatever was random before.
+
+    To mend: give the library's own seed a fixed value, and train on one thread: sums in another order are other sums.
+    """
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    models = []
+    for luck in (1, 2):
+        with guarded_randomness(np.random.SeedSequence(luck)):
+            models.append(bench.fit("mixed"))
+    first, second = models
+    if not np.array_equal(_probabilities(first, X), _probabilities(second, X)):
+        raise Failed("fitted twice on the same rows, it answers differently")
+    if first.fingerprint() != second.fingerprint():
+        raise Failed(
+            f"fitted twice on the same rows, its fingerprints are {first.fingerprint()}, {second.fingerprint()}"
+        )
+
+
+def fingerprint_tells_models_apart(bench: ModelBench) -> None:
+    """Models that answer differently have different fingerprints.
+
+    To mend: digest all that was learned (trees, weights, the encoding, the class codes) with cfbench.digest_of_arrays.
+    """
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    one, other = bench.fitted(), bench.fit("mixed", seed=7)
+    differ = not np.array_equal(_probabilities(one, X), _probabilities(other, X))
+    if differ and one.fingerprint() == other.fingerprint():
+        raise Failed(f"fitted on other rows it answers differently, and has the same fingerprint {one.fingerprint()}")
+
+
+def pickles(bench: ModelBench) -> None:
+    """A fitted model can be pickled and unpickled, and answers as before: fitted models are kept between runs.
+
+    To mend: define its classes at the top level of an importable module; leave out of the pickle, by `__getstate__`,
+    what can be made again.
+    """
+    model = bench.fitted()
+    again = guarded_call(lambda: pickle.loads(pickle.dumps(model)), "pickling")  # noqa: S301 - its own pickle
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    if not isinstance(again, FittedModel) or not np.array_equal(_probabilities(model, X), _probabilities(again, X)):
+        raise Failed("after pickling it answers differently")
+    if again.fingerprint() != model.fingerprint():
+        raise Failed("after pickling its fingerprint is another")
+
+
+def _look_at(model: FittedModel, rows: FloatArray, n_classes: int) -> None:
+    """Check the form of answers."""
+    if not isinstance(model, FittedModel):
+        raise Failed(f"fit returned a {type(model).__name__}, which lacks a method of cfbench.FittedModel")
+    classes: object = guarded_call(lambda: model.predict(rows.copy()), f"predict for {len(rows)} rows")
+    shares: object = guarded_call(lambda: model.predict_proba(rows.copy()), f"predict_proba for {len(rows)} rows")
+    _require(classes, "int64", (len(rows),), "predict")
+    _require(shares, "float64", (len(rows), n_classes), "predict_proba")
+    assert isinstance(classes, np.ndarray)
+    assert isinstance(shares, np.ndarray)
+    if len(rows) and not (classes.min() >= 0 and classes.max() < n_classes):
+        raise Failed(f"it answers class {classes.max()}; codes run from 0 to {n_classes - 1}")
+    if not (np.allclose(shares.sum(axis=1), 1) and (shares >= 0).all()):
+        raise Failed("its probabilities are negative or do not add up to 1")
+
+
+def _require(answer: object, dtype: str, shape: tuple[int, ...], what: str) -> None:
+    if not isinstance(answer, np.ndarray) or answer.dtype != dtype or answer.shape != shape:
+        received = (
+            f"{answer.dtype} of shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
+        )
+        raise Failed(f"{what} answers {shape[0]} rows with a {received}, not {dtype} of shape {shape}")
+
+
+def _probabilities(model: FittedModel, X: FloatArray) -> FloatArray:
+    return guarded_call(lambda: model.predict_proba(X.copy()), "predict_proba")
+
+
+Look = Callable[[Oracle, Oracle, FeatureSpace, FloatArray], str]
+
+
+def oracle_equals_predict(bench: ModelBench) -> None:
+    """The oracle puts training rows and random rows into the classes that the model's predict does, in every space.
+
+    To mend: the message names a row. Look at how categories are encoded, at ties, at the order in which votes are
+    added.
+    """
+    _compare(bench, oracle_check.rows_differ)
+
+
+def oracle_equals_predict_on_boundaries(bench: ModelBench) -> None:
+    """They agree on both sides of the model's boundaries, one unit in the last place apart.
+
+    To mend: compare as the model does, `<=` or `<`, and in its precision: many libraries cast rows to float32 first.
+    """
+    _compare(bench, oracle_check.boundaries_differ)
+
+
+def oracle_equals_predict_for_single_rows(bench: ModelBench) -> None:
+    """They agree on questions of one row.
+
+    To mend: libraries add in another order for other numbers of rows. Answer single rows by the path of many, or settle
+    what lies within rounding of a boundary by the model itself.
+    """
+    _compare(bench, oracle_check.single_rows_differ)
+
+
+def oracle_equals_predict_for_neighbours(bench: ModelBench) -> None:
+    """The classes of K-neighbours are those of the rows that `KNeighbours.draw` returns.
+
+    To mend: an oracle without `predict_neighbours` is asked row by row. One that draws by itself keys its draws as
+    cfbench.KNeighbours does, with cfbench.descended_key and cfbench.uniform_share, and honours the distribution.
+    """
+    _compare(bench, oracle_check.neighbours_differ)
+
+
+def oracle_equals_predict_proba(bench: ModelBench) -> None:
+    """Probabilities are the model's own, to the last bit.
+
+    To mend: hand questions about probabilities to the model where the fast way rounds differently.
+    """
+    _compare(bench, oracle_check.probabilities_differ)
+
+
+def questions_not_mutated(bench: ModelBench) -> None:
+    """Answering writes into no question, and read-only or strided questions are answered alike.
+
+    To mend: copy before you change, as `np.require(Z, np.float64, ["C", "W"])` does where it has to.
+    """
+    oracle = bench.oracle()
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    wanted = guarded_call(lambda: oracle.predict(X.copy()), "predict")
+    locked, strided = X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
+    locked.setflags(write=False)
+    neighbours = KNeighbours(space_of("mixed"), locked[0], 1, 5)
+    for name, question in {"read-only": locked, "strided": strided}.items():
+        answers = guarded_call(partial(oracle.predict, question), f"predict for a {name} question")
+        if not np.array_equal(answers, wanted):
+            raise Failed(f"a {name} question is answered differently")
+        guarded_call(partial(predict_neighbours, oracle, question, neighbours), f"K-neighbours of a {name} question")
+        guarded_call(partial(oracle.predict_proba, question), f"predict_proba for a {name} question")
+        if not np.array_equal(question, X):
+            raise Failed(f"it wrote into a {name} question")
+
+
+def _compare(bench: ModelBench, look: Look) -> None:
+    for name, rule in SPACES.items():
+        oracle, model = bench.oracle(name), bench.fitted(name)
+        X, _ = rows_of(rule)
+        reason = guarded_call(partial(look, oracle, model, rule.space, X), "the oracle")
+        if reason:
+            raise Failed(f"space {name!r}: {reason}")
+
+
+MODEL_CHECKS: tuple[Check[ModelEntry, ModelBench], ...] = (
+    Check(fits_in_every_space, always),
+    Check(answers_have_the_form, always),
+    Check(same_rows_same_model, always),
+    Check(fingerprint_tells_models_apart, always),
+    Check(pickles, always),
+    Check(oracle_equals_predict, always),
+    Check(oracle_equals_predict_on_boundaries, always),
+    Check(oracle_equals_predict_for_single_rows, always),
+    Check(oracle_equals_predict_for_neighbours, always),
+    Check(oracle_equals_predict_proba, always),
+    Check(questions_not_mutated, always),
+)
+"""Each guards one thing, so that a model with one fault fails one check."""
+
+
+def check_model(entry: ModelEntry, *, settings: Mapping[str, Any] | None = None) -> Report:
+    """Run all conformance checks of a model and of its oracle.
+
+    Parameters
+    ----------
+    entry : ModelEntry
+    settings : mapping, optional
+        Settings of the family; the others have their defaults. Nothing is tuned: of what the settings leave open, the
+        first choice of the grid is taken.
+
+    Raises
+    ------
+    UnknownNameError, StudyError
+        If a setting is unknown or impossible.
+    """
+    bench = ModelBench(entry, settings)
+    return Report(entry.name, tuple(check.run(bench, entry) for check in MODEL_CHECKS))

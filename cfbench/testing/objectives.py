@@ -1,0 +1,354 @@
+"""Conformance checks of objectives: the term, its draws, and what it may change."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cfbench.problem.problem import SeparableTerm, Term
+from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext
+from cfbench.registry.entries import ModelEntry, ObjectiveEntry
+from cfbench.space.space import (
+    CategoricalPerturbation,
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    IntArray,
+    Kind,
+    NumericalPerturbation,
+)
+from cfbench.study.variants import build_settings, make_variant
+from cfbench.testing.check import Check, Failed, NotApplicable, Report, always
+from cfbench.testing.problems import Rule
+from cfbench.testing.searcher_bench import N_ROWS, fitted, structured_model
+
+Number, Choice = Kind.NUMERICAL, Kind.CATEGORICAL
+_SIZE = FeatureSpec("size", Number, 0, 10, perturbation=NumericalPerturbation(2, 1))
+_DEBT = FeatureSpec("debt", Number, -4, 4, perturbation=NumericalPerturbation(0.5, 0.25, relative=True))
+_JOB = FeatureSpec("job", Choice, 0, 2, ("a", "b", "c"), perturbation=CategoricalPerturbation((0, 2)))
+_AGE, _HOME = FeatureSpec("age", Number, 18, 98), FeatureSpec("home", Choice, 0, 1, ("x", "y"))
+
+MIXED = Rule(FeatureSpace((_SIZE, _DEBT, _JOB, _AGE, _HOME)), (1.0, -0.5, (0.0, 0.1, 0.3), 0.1, (0.0, 0.2)), (0.45,))
+SPACES = {
+    "mixed": MIXED,
+    "all numerical": Rule(FeatureSpace((_SIZE, _DEBT)), (1.0, -0.5), (0.3,)),
+    "all categorical": Rule(FeatureSpace((_JOB, _HOME)), ((0.0, 0.3, 0.6), (0.0, 0.2)), (0.5,)),
+    "one feature": Rule(FeatureSpace((_SIZE,)), (1.0,), (0.5,)),
+    "never perturbed": Rule(FeatureSpace((_AGE, _HOME)), (1.0, (0.0, 0.2)), (0.5,)),
+    "three classes": replace(MIXED, cuts=(0.35, 0.6)),
+}
+"""Models in closed form, by what is special about their spaces."""
+N_CANDIDATES = 24
+
+T = TypeVar("T")
+
+
+class ObjectiveBench:
+    """An objective on the bench: its terms on small problems.
+
+    Parameters
+    ----------
+    entry : ObjectiveEntry
+    settings : mapping, optional
+        Settings of the objective; the others have their defaults.
+
+    Raises
+    ------
+    UnavailableError
+        If it looks into the model, and no registered model shows its structure.
+    """
+
+    def __init__(self, entry: ObjectiveEntry, settings: Mapping[str, Any] | None = None) -> None:
+        variant = make_variant(entry, settings or {})
+        self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
+        self.questions: list[FloatArray] = []
+        self._shown = structured_model(entry) if self.objective.looks_into_model else None
+        self._fitted: dict[int, FittedModel] = {}
+
+    def context(self, rule: Rule = MIXED, *, stream: int = 7, judging: bool = False) -> ObjectiveContext:
+        """Return a search's context; its questions are kept."""
+
+        def predict(Z: FloatArray) -> IntArray:
+            self.questions.append(Z)
+            return rule.predict(Z)
+
+        x = candidates(rule, seed=1)[0]
+        return ObjectiveContext(
+            x=x,
+            target=1,
+            space=rule.space,
+            predict=predict,
+            stream=stream,
+            judging=judging,
+            model=None if self._shown is None else self._model(rule, self._shown),
+        )
+
+    def _model(self, rule: Rule, entry: ModelEntry) -> FittedModel:
+        """Return a model that shows its structure, fitted to what a rule says."""
+        if id(rule) not in self._fitted:
+            X = candidates(rule, seed=3, n=N_ROWS)
+            self._fitted[id(rule)] = fitted(entry, X, rule.predict(X), rule.space)
+        return self._fitted[id(rule)]
+
+    def bind(self, context: ObjectiveContext) -> Term | None:
+        """Bind the objective; a failure of its own is a failed check."""
+        return guarded_call(lambda: self.objective.bind(context), "bind")
+
+    def term(self, context: ObjectiveContext | None = None) -> Term:
+        """Return the term; be done where the objective adds none."""
+        term = self.bind(self.context() if context is None else context)
+        if term is None:
+            raise NotApplicable("it adds no term to the loss")
+        return term
+
+    def values(self, term: Term, Z: FloatArray, rule: Rule = MIXED) -> FloatArray:
+        """Return the term's values, their form checked."""
+        found: object = guarded_call(lambda: term(Z, rule.predict(Z)), "its term")
+        if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != (len(Z),):
+            received = (
+                f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else type(found).__name__
+            )
+            raise Failed(f"for {len(Z)} candidates it returned a {received}, not float64 of shape ({len(Z)},)")
+        if not np.isfinite(found).all():
+            raise Failed(f"one of its values is {found[~np.isfinite(found)][0]}")
+        return found
+
+    def values_in_parts(self, Z: FloatArray, sizes: Sequence[int], *, stream: int = 7) -> FloatArray:
+        """Return one search's values of candidates that are asked in several questions."""
+        term = self.term(self.context(stream=stream))
+        parts = np.split(Z, np.cumsum(sizes)[:-1])
+        return np.concatenate([self.values(term, part) for part in parts])
+
+
+def candidates(rule: Rule, *, seed: int = 2, n: int = N_CANDIDATES) -> FloatArray:
+    """Make up rows inside a space; about half of each row's values are those of the first row of seed 1."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.integers(0, feature.n_categories, n).astype(np.float64)
+        if feature.kind is Kind.CATEGORICAL
+        else rng.uniform(feature.lower, feature.upper, n)
+        for feature in rule.space.features
+    ]
+    Z = np.column_stack(columns)
+    if seed != 1:
+        x = candidates(rule, seed=1)[0]
+        Z = np.where(rng.random(Z.shape) < 0.5, x, Z)
+    return Z
+
+
+def guarded_call(call: Callable[[], T], what: str) -> T:
+    """Call what the entry brings; whatever it raises is a failed check."""
+    try:
+        return call()
+    except Exception as error:
+        raise Failed(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def values_have_the_form(bench: ObjectiveBench) -> None:
+    """A term gives one finite float64 number a candidate, for many candidates, for one, and for none.
+
+    To mend: return an array of shape (n,) and dtype float64, without NaN and infinities.
+    """
+    term = bench.term()
+    for n in (N_CANDIDATES, 1, 0):
+        bench.values(term, candidates(MIXED)[:n])
+
+
+def works_in_every_space(bench: ObjectiveBench) -> None:
+    """It works where all features are numerical, all categorical, there is one alone, none is ever perturbed.
+
+    To mend: the message names the space. Where there is nothing to be robust against, `bind` may return None.
+    """
+    for name, rule in SPACES.items():
+        try:
+            term = bench.bind(bench.context(rule))
+            if term is not None:
+                bench.values(term, candidates(rule), rule)
+        except Failed as failure:
+            raise Failed(f"space {name!r}: {failure}") from failure
+
+
+def vectorised_equals_row_by_row(bench: ObjectiveBench) -> None:
+    """Candidates have the values that they have when they are asked one by one, in the same order.
+
+    To mend: key random draws by the number of the evaluation (count the candidates that the term was asked about), not
+    by the question that a candidate was part of.
+    """
+    Z = candidates(MIXED)
+    whole = bench.values_in_parts(Z, [len(Z)])
+    for sizes in ([1] * len(Z), [5, len(Z) - 5]):
+        parts = bench.values_in_parts(Z, sizes)
+        if not np.array_equal(whole, parts):
+            i = int(np.flatnonzero(whole != parts)[0])
+            raise Failed(f"candidate {i} has {whole[i]!r} in one question, {parts[i]!r} in parts of {sizes[0]}")
+
+
+def same_stream_same_values(bench: ObjectiveBench) -> None:
+    """Its values are decided by the candidates and by the stream that it was given.
+
+    To mend: derive all random draws from `context.stream`; keep nothing between two searches.
+    """
+    Z = candidates(MIXED)
+    first = bench.values_in_parts(Z, [len(Z)])
+    bench.values_in_parts(Z, [len(Z)], stream=8)
+    if not np.array_equal(first, bench.values_in_parts(Z, [len(Z)])):
+        raise Failed("two searches with the same stream and the same candidates have different values")
+
+
+def own_stream_alone(bench: ObjectiveBench) -> None:
+    """It neither uses nor disturbs the global random generators of Python and numpy.
+
+    To mend: derive all random draws from `context.stream`, with cfbench.KNeighbours or a generator of its own.
+    """
+    Z = candidates(MIXED)
+    found = []
+    for seed in (1, 2):
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - the generator that must not be used
+        before = pickle.dumps((random.getstate(), np.random.get_state()))  # noqa: NPY002 - as above
+        found.append(bench.values_in_parts(Z, [len(Z)]))
+        if before != pickle.dumps((random.getstate(), np.random.get_state())):  # noqa: NPY002 - as above
+            raise Failed("it draws from a global random generator")
+    if not np.array_equal(found[0], found[1]):
+        raise Failed("its values hang on the state of a global random generator")
+
+
+def asks_what_it_declares(bench: ObjectiveBench) -> None:
+    """A candidate costs as many rows as `rows_per_candidate` says, and all of them are sound questions.
+
+    To mend: return from `rows_per_candidate` what the term asks of `context.predict` for each candidate.
+    """
+    Z = candidates(MIXED)
+    declared: object = guarded_call(bench.objective.rows_per_candidate, "rows_per_candidate")
+    term = bench.term()
+    bench.questions.clear()
+    bench.values(term, Z)
+    asked = sum(len(question) for question in bench.questions)
+    if declared != asked / len(Z):
+        raise Failed(f"it asked {asked} rows for {len(Z)} candidates, and declares {declared!r} rows a candidate")
+    for question in bench.questions:
+        if question.dtype != np.float64 or question.shape[1:] != (MIXED.space.d,) or not np.isfinite(question).all():
+            raise Failed(f"it asked {question.dtype} of shape {question.shape}, or what is not finite")
+
+
+def draws_as_declared(bench: ObjectiveBench) -> None:
+    """Equal candidates have equal values where `draws_per_candidate` says 0.
+
+    To mend: return from `draws_per_candidate` how many random draws one evaluation rests on, or None where that cannot
+    be said. Searchers re-evaluate what they return unless it is 0.
+    """
+    term = bench.term()
+    declared: object = guarded_call(bench.objective.draws_per_candidate, "draws_per_candidate")
+    if declared is not None and not (type(declared) is int and declared >= 0):
+        raise Failed(f"draws_per_candidate returned {declared!r}; it must be None or a whole number of at least 0")
+    if declared != 0:
+        return
+    Z = candidates(MIXED)
+    first, second = bench.values(term, Z), bench.values(term, Z)
+    if not np.array_equal(first, second):
+        i = int(np.flatnonzero(first != second)[0])
+        raise Failed(f"it declares 0 draws, and candidate {i} has {first[i]!r}, then {second[i]!r} in one search")
+
+
+def candidates_not_mutated(bench: ObjectiveBench) -> None:
+    """It writes into neither the candidates, nor their classes, nor the factual point.
+
+    To mend: copy before you change.
+    """
+    context = bench.context()
+    x, Z = context.x.copy(), candidates(MIXED)
+    classes = MIXED.predict(Z)
+    given, known = Z.copy(), classes.copy()
+    term = bench.term(context)
+    guarded_call(lambda: term(given, known), "its term")
+    changed = [
+        name
+        for name, now, then in (("candidates", given, Z), ("classes", known, classes), ("x", context.x, x))
+        if not np.array_equal(now, then)
+    ]
+    if changed:
+        raise Failed(f"it wrote into {' and '.join(changed)}")
+
+
+def judges_every_candidate_alike(bench: ObjectiveBench) -> None:
+    """The judge's term gives a candidate one value, whatever else it is asked about and in whatever order.
+
+    To mend: where `context.judging` is true, take the same draws for every candidate.
+    """
+    Z = candidates(MIXED)[:6]
+    term = bench.term(bench.context(judging=True))
+    first = bench.values(term, Z)
+    for values in (bench.values(term, Z), bench.values(term, Z[::-1].copy())[::-1]):
+        if not np.array_equal(first, values):
+            raise Failed("the judge's term gave a candidate two values")
+
+
+def parts_add_up(bench: ObjectiveBench) -> None:
+    """A term that says it is a sum over the features is one: each part hangs on its own feature, and they add up.
+
+    To mend: return from `parts` the shape (n, d), the part of a feature worked out from that column alone; or leave
+    `parts` and `breaks` out.
+    """
+    term, Z = bench.term(), candidates(MIXED)
+    if not isinstance(term, SeparableTerm):
+        raise NotApplicable("its term does not say that it is a sum over the features")
+    parts = guarded_call(lambda: term.parts(Z), "parts")
+    if parts.shape != Z.shape or not np.allclose(parts.sum(axis=1), bench.values(term, Z), rtol=1e-9, atol=1e-12):
+        raise Failed("its parts do not add up to its values")
+    for i in range(MIXED.space.d):
+        others = np.where(np.arange(MIXED.space.d) == i, Z, Z[::-1])
+        if not np.array_equal(guarded_call(lambda others=others: term.parts(others), "parts")[:, i], parts[:, i]):  # type: ignore[misc]
+            raise Failed(f"the part of feature {MIXED.space.names[i]} hangs on other features")
+
+
+def speaks_clearly(bench: ObjectiveBench) -> None:
+    """`remark` and `amounts_to` return strings.
+
+    To mend: return an empty string where there is nothing to say.
+    """
+    for rule in SPACES.values():
+        remark: object = guarded_call(lambda rule=rule: bench.objective.remark(rule.space), "remark")  # type: ignore[misc]
+        if not isinstance(remark, str):
+            raise Failed(f"remark returned {remark!r}")
+    simpler: object = guarded_call(bench.objective.amounts_to, "amounts_to")
+    if not isinstance(simpler, str):
+        raise Failed(f"amounts_to returned {simpler!r}")
+
+
+OBJECTIVE_CHECKS: tuple[Check[ObjectiveEntry, ObjectiveBench], ...] = (
+    Check(values_have_the_form, always),
+    Check(works_in_every_space, always),
+    Check(vectorised_equals_row_by_row, always),
+    Check(same_stream_same_values, always),
+    Check(own_stream_alone, always),
+    Check(asks_what_it_declares, always),
+    Check(draws_as_declared, always),
+    Check(candidates_not_mutated, always),
+    Check(judges_every_candidate_alike, always),
+    Check(parts_add_up, always),
+    Check(speaks_clearly, always),
+)
+"""Each guards one thing, so that an objective with one fault fails one check."""
+
+
+def check_objective(entry: ObjectiveEntry, *, settings: Mapping[str, Any] | None = None) -> Report:
+    """Run all conformance checks of an objective.
+
+    Parameters
+    ----------
+    entry : ObjectiveEntry
+    settings : mapping, optional
+        Settings of the objective; the others have their defaults.
+
+    Raises
+    ------
+    UnknownNameError, StudyError
+        If a setting is unknown or impossible.
+    """
+    findings = [check.run(ObjectiveBench(entry, settings), entry) for check in OBJECTIVE_CHECKS]
+    return Report(entry.name, tuple(findings))

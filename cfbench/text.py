@@ -1,0 +1,65 @@
+"""Text for people: counts with their nouns, and names from plugins and records made harmless for each output."""
+
+from __future__ import annotations
+
+import re
+
+
+def plural(number: int, what: str) -> str:
+    """Write a number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "cell"), plural(2000, "cell"), plural(2, "search")
+    ('1 cell', '2,000 cells', '2 searches')
+    """
+    ending = "es" if what.endswith("ch") else "s"
+    return f"{number:,} {what}{'' if number == 1 else ending}"
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell starts with that spreadsheets take for a formula."""
+
+
+def visible(text: str) -> str:
+    """Return `text` on one line without control characters, which could move a terminal's cursor or hide text."""
+    return "".join(_visible_sign(sign) for sign in text)
+
+
+def _visible_sign(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    return " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def markdown_cell(text: str) -> str:
+    """Return `text` for a cell of a markdown table: nothing in it ends the cell, links or becomes HTML."""
+    return re.sub(r"([\\|`*<]|\](?=\())", r"\\\1", visible(text))
+
+
+def spreadsheet_cell(value: object) -> object:
+    """Return `value` for a CSV cell: text that would be a formula gets an apostrophe in front, numbers stay."""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return "'" + value
+    return value
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "±": r"$\pm$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "\N{REPLACEMENT CHARACTER}": "?",
+        **{sign: "\\" + sign for sign in "&%$#_{}"},
+    }
+)
+
+
+def latex_cell(text: str) -> str:
+    """Return `text` for LaTeX: nothing in it is a command, ends a cell or starts a comment."""
+    return visible(text).translate(_LATEX)

@@ -1,0 +1,1 @@
+"""The random forest and its exact, compiled oracle. Start with `family.py`."""

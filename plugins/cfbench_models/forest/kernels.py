@@ -1,0 +1,250 @@
+"""The compiled part of the forest's oracle: up to 64 rows walk a tree together.
+
+A set of rows is a 64-bit mask. Every slot of the forest gets the mask of the rows that go right there, so a node splits
+the set that reaches it by one AND, and each node is visited once for all of its rows. What rows have in common, they
+walk once: nearly everything for the neighbours of a candidate, much of it for a population in a good order.
+
+Nodes to visit wait in a queue that several trees share, so that the processor finds independent work.
+
+Modules of kernels need numba, the extra `fast`; :mod:`cfbench_models.shared.compilation` imports them. Their argument
+`forest` is a :class:`cfbench_models.forest.tables.ForestTables`; see there for the words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfbench import compiled
+
+TREES_AT_ONCE = 16
+"""Trees that share a queue."""
+
+ROWS = 64
+"""Rows that a mask holds."""
+
+CLEAR = 1e-9
+"""How far apart two sums of shares must be, a tree, for their order to be beyond rounding."""
+
+ZERO, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
+BITS = ONE << np.arange(ROWS, dtype=np.uint64)
+LEFT_CHILD, GOES_RIGHT, GOES_LEFT = np.uint64(32), np.uint64(31), np.uint64(30)
+SLOT, GOES_ON = np.uint64(2**30 - 1), np.uint64(3 * 2**30)
+_NEXT = np.uint32(1)
+
+
+@compiled
+def set_constant(is_coded: bool, cell: Any, masks: Any) -> None:
+    """Set the masks of one feature's slots, the spare one included, where all rows have the same cell."""
+    if is_coded:
+        masks[:] = ZERO
+        masks[cell] = ALL  # the spare slot where no indicator is set
+    else:
+        masks[:cell] = ALL
+        masks[cell:] = ZERO
+
+
+@compiled
+def set_by_cells(is_coded: bool, low: Any, high: Any, cells: Any, masks: Any) -> None:
+    """Set the masks of one feature's slots from the cells of up to 64 rows.
+
+    Parameters
+    ----------
+    is_coded : bool
+        Whether the feature is one-hot encoded.
+    low, high : int
+        The smallest and the largest cell.
+    cells : ndarray of uint32, shape (rows,)
+    masks : ndarray of uint64
+        By slot, the spare one included: the rows that go right there. Bits past the number of rows have no meaning.
+    """
+    if low == high:
+        set_constant(is_coded, low, masks)
+        return
+    varied = 0 if is_coded else low
+    masks[:varied] = ALL
+    masks[varied:] = ZERO
+    for i in range(len(cells)):
+        masks[cells[i]] |= BITS[i]
+    if not is_coded:
+        # A row goes right at the slots below its cell.
+        right = ZERO
+        for slot in range(high, low - 1, -1):
+            here = masks[slot]
+            masks[slot] = right
+            right |= here
+
+
+@compiled
+def room_for_walks(forest: Any) -> Any:
+    """Return masks by slot, and room for queues and leaves as `find_leaves` takes it."""
+    largest = len(forest.nodes) - forest.roots[-1]
+    for tree in range(len(forest.roots) - 1):
+        largest = max(largest, forest.roots[tree + 1] - forest.roots[tree])
+    size = TREES_AT_ONCE * int(largest) + 2
+    masks = np.zeros(forest.first_slot[-1] + 1, dtype=np.uint64)
+    queue, waiting = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint64)
+    leaves, there = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint64)
+    return masks, (queue, waiting, leaves, there)
+
+
+@compiled
+def find_leaves(nodes: Any, roots: Any, masks: Any, rows: Any, room: Any) -> Any:
+    """Walk some trees with the set `rows`.
+
+    Parameters
+    ----------
+    nodes : ndarray of uint64
+    roots : ndarray of uint32
+        Of the trees to walk.
+    masks : ndarray of uint64
+        By slot: the rows that go right there.
+    rows : uint64
+    room : tuple of ndarray
+        A queue of nodes, the rows that wait there; filled with: the leaves reached (their numbers), the rows there.
+
+    Returns
+    -------
+    uint64
+        How many leaves were filled in.
+    """
+    queue, waiting, leaves, there = room
+    head, tail, found = ZERO, ZERO, ZERO
+    for root in roots:
+        queue[tail] = root
+        waiting[tail] = rows
+        tail += ONE
+    while head < tail:
+        packed, here = nodes[queue[head]], waiting[head]
+        head += ONE
+        left = np.uint32(packed >> LEFT_CHILD)  # or a leaf's number
+        to_right = masks[packed & SLOT] & here
+        to_left = here & ~to_right
+        # No branches: everything is written, and counted only where it holds.
+        leaves[found] = left
+        there[found] = here
+        found += np.uint64(packed & GOES_ON == ZERO)
+        queue[tail] = left
+        waiting[tail] = to_left
+        tail += np.uint64(to_left != ZERO) & (packed >> GOES_LEFT)
+        queue[tail] = np.uint32(left + _NEXT)
+        waiting[tail] = to_right
+        tail += np.uint64(to_right != ZERO) & (packed >> GOES_RIGHT)
+    return found
+
+
+@compiled
+def add_shares(shares: Any, leaves: Any, there: Any, rows: Any, sums: Any) -> float:
+    """Add one class's shares in the leaves to the sums of the rows that are there.
+
+    Returns
+    -------
+    float
+        What is to be added to all rows besides, for the leaves that hold them all.
+    """
+    common = 0.0
+    for i in range(len(leaves)):
+        here, share = there[i], shares[leaves[i]]
+        if here == rows:
+            common += share
+        else:
+            for j in range(ROWS):
+                sums[j] += share if here & BITS[j] else 0.0
+    return common
+
+
+@compiled
+def quick_sums(forest: Any, starts: Any, known: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
+    """Sum up the shares of the classes from 1 on, shape (K, 64), in any order; that of class 0 is what they leave.
+
+    Parameters
+    ----------
+    forest : ForestTables
+    starts : ndarray of uint32
+        Where walks start: roots, or nodes further down.
+    known : ndarray of float64, shape (K,)
+        Sums over the trees that no start is in.
+    masks, rows, room
+        As for `find_leaves`.
+    sums : ndarray of float64, shape (K, 64)
+        Filled in.
+    """
+    n_classes = len(forest.shares)
+    common = known.copy()
+    sums[:] = 0.0
+    for first in range(0, len(starts), TREES_AT_ONCE):
+        found = find_leaves(forest.nodes, starts[first : first + TREES_AT_ONCE], masks, rows, room)
+        for k in range(1, n_classes):
+            common[k] += add_shares(forest.shares[k], room[2][:found], room[3][:found], rows, sums[k])
+    for j in range(ROWS):
+        sums[0, j] = len(forest.roots)
+        for k in range(1, n_classes):
+            sums[k, j] += common[k]
+            sums[0, j] -= sums[k, j]
+
+
+@compiled
+def mean_shares(forest: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
+    """Take the mean of the shares of all classes, shape (K, 64), in the order of the trees: scikit-learn's bits."""
+    leaves, there = room[2], room[3]
+    leaf_of = np.empty((TREES_AT_ONCE, ROWS), dtype=np.uint32)
+    sums[:] = 0.0
+    for first in range(0, len(forest.roots), TREES_AT_ONCE):
+        group = forest.roots[first : first + TREES_AT_ONCE]
+        found = find_leaves(forest.nodes, group, masks, rows, room)
+        first_class_alone = forest.shares.shape[1] - 1
+        leaf_of[:] = first_class_alone  # where walks do not go on
+        numbers = forest.first_leaf[first : first + TREES_AT_ONCE]
+        for i in range(found):
+            here, leaf = there[i], leaves[i]
+            if leaf == first_class_alone:
+                continue
+            tree = 0
+            while tree + 1 < len(numbers) and numbers[tree + 1] <= leaf:
+                tree += 1
+            for j in range(ROWS):
+                leaf_of[tree, j] = leaf if here & BITS[j] else leaf_of[tree, j]
+        for tree in range(len(group)):
+            for k in range(len(sums)):
+                for j in range(ROWS):
+                    sums[k, j] += forest.shares[k, leaf_of[tree, j]]
+    for k in range(len(sums)):
+        for j in range(ROWS):
+            sums[k, j] /= len(forest.roots)
+
+
+@compiled
+def settle(sums: Any, margin: float, rows: Any, winners: Any) -> Any:
+    """Fill in the class with the largest sum, the first of equals, for the rows of a set.
+
+    Returns
+    -------
+    uint64
+        The rows whose two largest sums are less than `margin` apart: rounding may have put them in order.
+    """
+    unclear = ZERO
+    for j in range(len(winners)):
+        if rows & BITS[j] == ZERO:
+            continue
+        best, second = 0, -1.0
+        for k in range(1, len(sums)):
+            if sums[k, j] > sums[best, j]:
+                best, second = k, sums[best, j]
+            else:
+                second = max(second, sums[k, j])
+        winners[j] = best
+        if sums[best, j] - second < margin:
+            unclear |= BITS[j]
+    return unclear
+
+
+@compiled
+def vote(forest: Any, starts: Any, known: Any, masks: Any, room: Any, sums: Any, winners: Any) -> None:
+    """Fill in the classes of the rows that the masks are about, as many as `winners` holds; see `quick_sums`."""
+    rows = ALL >> np.uint64(ROWS - len(winners))
+    quick_sums(forest, starts, known, masks, rows, room, sums)
+    unclear = settle(sums, 0.0 if forest.exact else CLEAR * len(forest.roots), rows, winners)
+    if unclear:
+        mean_shares(forest, masks, unclear, room, sums)
+        settle(sums, 0.0, unclear, winners)

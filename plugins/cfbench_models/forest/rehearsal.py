@@ -1,0 +1,29 @@
+"""Every question that a compiled forest is asked, about a tiny one: what compiles them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cfbench import FeatureSpace, FeatureSpec, Kind, KNeighbours, NumericalPerturbation
+from cfbench_models.forest.family import RandomForest
+from cfbench_models.forest.oracle import CompiledForest, forest_oracle
+
+_SPACE = FeatureSpace(
+    (
+        FeatureSpec("number", Kind.NUMERICAL, 0, 1, perturbation=NumericalPerturbation(0.1, 0.1)),
+        FeatureSpec("category", Kind.CATEGORICAL, 0, 2, categories=("a", "b", "c")),
+    )
+)
+
+
+def rehearse() -> None:
+    """Grow the forest and ask."""
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.random(40), rng.integers(0, 3, 40).astype(np.float64)], axis=1)
+    y = (X[:, 0] + X[:, 1] > 1).astype(np.int64)
+    settings = {"n_estimators": 2, "min_samples_split": 2, "max_features": "sqrt"}
+    oracle = forest_oracle(RandomForest().fit(X, y, _SPACE, settings))
+    assert isinstance(oracle, CompiledForest)
+    oracle.predict(X)
+    oracle.predict_proba(X)
+    oracle.predict_neighbours(X, KNeighbours(_SPACE, X[0], stream=0, m=64))

@@ -1,0 +1,1 @@
+"""The neural network and its exact oracle. Start with `family.py`."""

@@ -1,0 +1,18 @@
+"""Every question that a compiled network is asked, about a tiny one: what compiles them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench_models.network.family import NeuralNetwork
+
+_SPACE = FeatureSpace((FeatureSpec("number", Kind.NUMERICAL, 0, 1),))
+
+
+def rehearse() -> None:
+    """Train the network and ask."""
+    X = np.linspace(0, 1, 20)[:, np.newaxis]
+    y = (X[:, 0] > 0.5).astype(np.int64)
+    settings = {"learning_rate_init": 0.01, "max_iter": 2, "solver": "adam"}
+    NeuralNetwork().fit(X, y, _SPACE, settings).oracle().predict(X)

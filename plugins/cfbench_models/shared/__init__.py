@@ -1,0 +1,1 @@
+"""What all model families share: encoding, the scikit-learn contract, compilation."""

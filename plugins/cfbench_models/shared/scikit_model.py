@@ -1,0 +1,77 @@
+"""A fitted scikit-learn classifier behind cfbench's contract of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cfbench import FloatArray, IntArray, ModelError, Oracle, digest_of_arrays
+from cfbench_models.shared.encoding import Encoding
+
+
+class ScikitModel(ABC):
+    """An encoding and the classifier that was fitted on its columns.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    classifier : scikit-learn classifier
+        Fitted; its labels are class codes.
+    n_classes : int
+        Number of class codes, classes that training lacked included.
+    """
+
+    def __init__(self, encoding: Encoding, classifier: Any, n_classes: int) -> None:
+        self.encoding = encoding
+        self.classifier = classifier
+        self.n_classes = n_classes
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return scikit-learn's own answer: class codes, int64, shape (n,)."""
+        if len(Z) == 0:
+            return np.empty(0, dtype=np.int64)
+        return np.asarray(self.classifier.predict(self.encoding.transform(Z)), dtype=np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return scikit-learn's own probabilities, shape (n, n_classes); a class that training lacked has 0."""
+        probabilities = np.zeros((len(Z), self.n_classes))
+        if len(Z) > 0:
+            probabilities[:, self.classifier.classes_] = self.classifier.predict_proba(self.encoding.transform(Z))
+        return probabilities
+
+    def fingerprint(self) -> str:
+        """Return the digest of all that was learned: encoding, classes, trees or weights."""
+        return self._fingerprint
+
+    def oracle(self) -> Oracle:
+        """Return the way to ask the model: the model itself."""
+        return self
+
+    @abstractmethod
+    def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
+        """Yield the arrays that decide the classifier's answers, in a fixed order."""
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        classes = np.asarray(self.classifier.classes_, dtype=np.int64)
+        return digest_of_arrays(*self.encoding.arrays(), classes, *self.learned())
+
+
+def n_classes_of(y: IntArray) -> int:
+    """Return the number of class codes up to the highest in `y`.
+
+    Every class of a data set is in each of its training folds, since the folds are stratified and a class with fewer
+    rows than folds is refused; so this is the data set's number of classes.
+
+    Raises
+    ------
+    ModelError
+        If there is one class only: nothing could be learned, and scikit-learn's classifiers differ in what they do.
+    """
+    if len(np.unique(y)) < 2:
+        raise ModelError(f"all {len(y)} training rows have class {y[0]}; a model needs rows of two classes at least")
+    return int(y.max()) + 1

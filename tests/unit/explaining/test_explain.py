@@ -1,0 +1,205 @@
+"""Explanations of a user's own model: a rule whose closest counterfactuals can be worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cfbench
+from cfbench import (
+    FeatureSpace,
+    FeatureSpec,
+    FloatArray,
+    Kind,
+    Need,
+    NumericalPerturbation,
+    Problem,
+)
+from tests.unit.explaining.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
+
+
+def test_what_changes_is_told_in_the_users_terms() -> None:
+    found = explained(entry(buy))
+    assert found.status == "found"
+    assert found.found
+    assert (found.class_before, found.class_after, found.target) == ("refused", "granted", "granted")
+    # Gower: (10/100 + 0 + 1) / 3; two of three features change.
+    assert found.loss == pytest.approx(0.5 * 1.1 / 3 + 0.5 * 2 / 3)
+    assert found.queries == 0
+    assert found.changes.to_dict("list") == {
+        "feature": ["income", "home"],
+        "before": [20.0, "rents"],
+        "after": [30.0, "owns"],
+        "change": [10.0, pytest.approx(np.nan, nan_ok=True)],
+        "unit": ["k", ""],
+    }
+    head, *lines = str(found).splitlines()
+    assert head.startswith("found: mine, objective none, constraints off: 0 rows asked, ")
+    assert lines == [
+        "'refused' becomes 'granted' if 2 of 3 features change. Cost 0.517, the mean of Gower's distance,",
+        "  0.367, and of the share of changed features, 0.667.",
+        "",
+        "To change:",
+        "  feature  now    then  change  unit",
+        "  income   20     30    +10     k",
+        "  home     rents  owns",
+        "",
+        "To keep:",
+        "  feature  now",
+        "  age      40",
+        "",
+        "The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",
+    ]
+    assert "<td>owns</td>" in found._repr_html_()
+    assert "&#x27;granted&#x27; if 2 of 3" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array(X),
+        {"home": "rents", "age": 40, "income": 20},
+        pd.Series({"age": 40, "income": 20, "home": 0}),
+        pd.Series(X),
+        [20, 40, "rents"],
+    ],
+)
+def test_a_case_may_be_given_in_any_common_form(x: Any) -> None:
+    assert explained(entry(buy), x).x.tolist() == X
+
+
+def test_a_registered_searcher_beats_the_obvious_answers() -> None:
+    found = explained("cogs[population_size=100,n_generations=30]")
+    assert found.status == "found"
+    # Alone, income has to reach 50: 0.5 * 0.3 / 3 + 0.5 / 3. Buying as well costs more.
+    assert found.loss == pytest.approx(0.05 + 1 / 6, abs=0.01)
+    assert found.changes["feature"].tolist() == ["income"]
+    again = explained("cogs[population_size=100,n_generations=30]")
+    assert again.z is not None
+    assert found.z is not None
+    assert again.z.tolist() == found.z.tolist()
+    assert found.searcher == "cogs[population_size=100,n_generations=30]"
+
+
+def test_the_constraints_of_the_space_hold_where_asked_for() -> None:
+    def age(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        return np.array([60.0, 41.0, 0.0])
+
+    assert explained(entry(age)).found
+    refused = explained(entry(age), constraints=True)
+    assert (refused.status, refused.found) == ("invalid", False)
+    assert refused.reason == "age = 41.0 breaks the constraint '=' on 40.0"
+    head, wanted, *case = refused.text(width=200).splitlines()
+    assert head.endswith("breaks the constraint '=' on 40.0")
+    assert wanted == "No counterfactual was found: the class stays 'refused', wanted is 'granted'."
+    assert case == [
+        "",
+        "The case:",
+        "  feature  now    unit",
+        "  income   20     k",
+        "  age      40",
+        "  home     rents",
+    ]
+
+
+def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
+    moved = NumericalPerturbation(10, 5)
+    perturbed = FeatureSpace((replace(SPACE.features[0], perturbation=moved), *SPACE.features[1:]))
+    found = explained(entry(earn_fifty), space=perturbed)
+    assert found.hazards is not None
+    assert found.queries == 1, "the questions about perturbations are not the search's"
+    # 50 is just enough: every setback loses it, and the longest, 10 of the 30 gained, costs half of 10 / 100 / 3.
+    assert [one.survived for one in found.hazards.survivals] == [0]
+    assert "Worst setback: income back by 10 to 40 k: it loses the class." in found.text(width=400)
+    assert "costs 0.017 more, 0.233 in all." in found.text(width=400)
+    content = json.loads(json.dumps(found.content(), allow_nan=False))
+    assert content["perturbations"]["worst_setback"]["to"] == {"income": 40}
+    assert content["perturbations"]["survived"] == {"c": {"survived": 0, "n": 1000}}
+    assert content["cost"] == pytest.approx(0.05 + 1 / 6)
+    home = content["features"][2]
+    assert (home["feature"], home["before"], home["after"], home["change"]) == ("home", "rents", "rents", None)
+    assert explained(entry(earn_fifty), space=perturbed, draws=0).hazards is None
+    with pytest.raises(cfbench.CfbenchError, match="draws is -1; it must be a whole number of at least 0"):
+        explained(entry(earn_fifty), draws=-1)
+
+
+def test_narrow_text_keeps_to_its_width_and_names_no_terminal_commands() -> None:
+    labels = ("rents a small flat in a large town", "owns\x1b[31m it", "neither")
+    spec = FeatureSpec("home", Kind.CATEGORICAL, 0, 2, categories=labels)
+    found = explained(entry(buy), space=FeatureSpace((*SPACE.features[:2], spec)))
+    lines = found.text(width=48).splitlines()
+    assert max(map(len, lines)) <= 48
+    assert "\x1b" not in found.text()
+    assert any("rents a" in line for line in lines)
+
+
+def test_queries_are_counted_and_bounded() -> None:
+    assert explained(entry(earn_fifty)).queries == 1
+    assert explained(entry(earn_fifty), query_budget=1).queries == 1
+
+    def ask_twice(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        earn_fifty(problem, rng)
+        return buy(problem, rng) if problem.predict(problem.x[np.newaxis])[0] else earn_fifty(problem, rng)
+
+    found = explained(entry(ask_twice), query_budget=1)
+    assert (found.status, found.queries, found.found) == ("budget_exhausted", 1, True)
+
+
+def test_a_search_without_a_result_says_why() -> None:
+    def give_up(problem: Problem, rng: np.random.Generator) -> None:
+        problem.predict(problem.x[np.newaxis])
+
+    lost = explained(entry(give_up), target="Granted")
+    assert (lost.status, lost.z, lost.class_after, len(lost.changes)) == ("not_found", None, None, 0)
+    assert lost.reason == "no row that was asked is of class 'Granted'; the model answered: 'refused'"
+
+    def fail(problem: Problem, rng: np.random.Generator) -> None:
+        raise ValueError("no idea")
+
+    assert explained(entry(fail)).reason.startswith("ValueError: no idea (test_explain.py:")
+
+
+def test_a_model_that_was_fitted_on_a_frame_gets_frames() -> None:
+    class Framed(Granting):
+        feature_names_in_ = np.array(["home", "age", "income"])
+
+        def predict(self, rows: Any) -> Any:
+            assert list(rows.columns) == ["home", "age", "income"]
+            return grant(rows[["income", "age", "home"]])
+
+    assert explained(entry(buy), model=Framed()).found
+
+    class Other(Granting):
+        feature_names_in_ = np.array(["income", "age", "house"])
+
+    with pytest.raises(cfbench.ModelError, match="'home', 'house' are in one of them only"):
+        explained(entry(buy), model=Other())
+
+
+def test_what_a_searcher_declares_is_what_it_gets() -> None:
+    def look(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        assert problem.predict_proba(problem.x[np.newaxis]).tolist() == [[0, 1]]
+        assert problem.target == 0
+        best: FloatArray = problem.training.X[problem.training.y == problem.target][0]
+        return best
+
+    needs = [Need.PROBABILITIES, Need.TRAINING_DATA]
+    frame = pd.DataFrame([[1, 60, 30], [0, 20, 0]], columns=["home", "income", "age"])
+    found = explained(entry(look, needs=needs), model=Granting(), training=(frame, ["granted", "refused"]))
+    assert found.z is not None
+    assert found.z.tolist() == [60, 30, 1]
+
+    def look_up(problem: Problem, rng: np.random.Generator) -> None:
+        assert problem.training
+
+    assert "did not declare" in explained(entry(look_up, can_use=needs)).reason
+
+
+def test_a_plugin_may_be_named_for_the_call() -> None:
+    found = explained("mine", plugins=[entry(buy)])
+    assert found.found

@@ -1,0 +1,121 @@
+"""The second stage on one cell: metrics that behave and metrics that do not."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench.record.schema import MEASURE_SCHEMA
+from cfbench.registry.contracts import CellContext, DataSource
+from cfbench.registry.registry import Registry
+from cfbench.running.measure import measure_cell
+from tests.unit.running.measuring import Metrics, registry_with, variants
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return registry_with(Metrics())
+
+
+@pytest.fixture
+def searches() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "cell_key": "c" * 32,
+            "point": [0, 0, 1, 1],
+            "repetition": [0, 1, 0, 1],
+            "status": "found",
+            "search_queries": [10, 20, 30, 40],
+        },
+        index=[7, 5, 3, 1],
+    )
+
+
+@pytest.fixture
+def context(registry: Registry, tmp_path: Path) -> CellContext:
+    dataset = registry.dataset("toy").entry.load(DataSource((), tmp_path, download=False))
+    nothing = np.array([], dtype=np.int64)
+
+    def no_model() -> None:
+        raise AssertionError("no metric of these tests asks for the model")
+
+    return CellContext(dataset, nothing, nothing, False, no_model, 42)  # type: ignore[arg-type] # never asked
+
+
+def test_a_cell_is_measured_by_search(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+    measured = measure_cell(searches, context, registry, variants(registry, "rows", "rows[times=0.5]"))
+    assert measured.complaints == ()
+    assert list(measured.table.columns) == MEASURE_SCHEMA.names
+    assert measured.table["metric"].unique().tolist() == ["rows", "rows[times=0.5]"]
+    assert measured.table["settings"].unique().tolist() == ['{"times":1.0}', '{"times":0.5}']
+    first = measured.table[measured.table["metric"] == "rows[times=0.5]"]
+    assert first["point"].tolist() == [0, 0, 1, 1]
+    assert first["value"].tolist() == pytest.approx([5.0, np.nan, 15.0, np.nan], nan_ok=True)
+
+
+def test_a_metric_that_raises_fails_alone(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+    measured = measure_cell(searches, context, registry, variants(registry, "raises", "rows"))
+    assert measured.table["metric"].unique().tolist() == ["rows"]
+    assert measured.complaints == ("metric 'raises' raised KeyError: 'no such column'",)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("infinite", "returned inf for row 7; an infinity cannot be averaged or stored"),
+        ("short", "returned 3 values for 4 rows"),
+        ("shuffled", "another index"),
+        ("reindexed", "another index"),
+        ("words", "not numbers"),
+        ("list", "returned a list; it must return a pandas Series"),
+        ("nothing", "returned a NoneType"),
+    ],
+)
+def test_a_wrong_answer_is_refused_and_named(
+    registry: Registry, searches: pd.DataFrame, context: CellContext, how: str, message: str
+) -> None:
+    label = "wrong" if how == "infinite" else f"wrong[how={how}]"
+    measured = measure_cell(searches, context, registry, variants(registry, label))
+    assert measured.table.empty
+    assert list(measured.table.columns) == MEASURE_SCHEMA.names
+    (complaint,) = measured.complaints
+    assert complaint.startswith(f"metric {label!r} ")
+    assert message in complaint
+
+
+def states() -> bytes:
+    """The global generators of Python and numpy."""
+    return pickle.dumps((random.getstate(), np.random.get_state()))  # noqa: NPY002 - those that plugins use
+
+
+def test_a_metric_cannot_disturb_anything(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+    random.seed(3)
+    before = states()
+    first = measure_cell(searches, context, registry, variants(registry, "noisy"))
+    assert states() == before
+    assert searches["status"].unique().tolist() == ["found"]
+    random.seed(4)
+    again = measure_cell(searches, context, registry, variants(registry, "noisy"))
+    pd.testing.assert_frame_equal(first.table, again.table)
+
+
+def test_metrics_that_compare_cells_are_passed_over(
+    registry: Registry, searches: pd.DataFrame, context: CellContext
+) -> None:
+    measured = measure_cell(searches, context, registry, variants(registry, "beside"))
+    assert measured.table.empty
+    assert measured.complaints == ()
+
+
+def test_what_a_comparison_of_objectives_needs_is_measured(
+    registry: Registry, searches: pd.DataFrame, context: CellContext
+) -> None:
+    asked = variants(registry, "beside-none[times=0.5]", "rows", "beside-none")
+    measured = measure_cell(searches, context, registry, asked)
+    assert measured.table["metric"].unique().tolist() == ["rows[times=0.5]", "rows"]
+    assert len(measured.table) == 8  # each once, whoever asks
