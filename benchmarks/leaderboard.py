@@ -59,11 +59,11 @@ def write_record(path: Path, cells: int, points: int) -> None:
     import numpy as np
 
     from cfbench.digests import digest_of
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.registry.events import CellInfo
 
     rng = np.random.default_rng(0)
-    with Record.open(path, write=True) as record:
+    with Record.open(path, write=True) as record, record.transaction():
         for number in range(cells):
             fold, place = number % FOLDS, number // FOLDS
             dataset, model, objective, constraints = TASKS[place % len(TASKS)]
@@ -77,8 +77,7 @@ def write_record(path: Path, cells: int, points: int) -> None:
             for point in range(points):
                 loss = float(rng.uniform(0.05, 0.5) + 0.01 * rank) if rng.random() < 0.99 else None
                 rows.append(_search(info.key, point, loss))
-            # Straight into the table: a journal would wait for the disk 100,000 times.
-            record._note(info.key, record._cells.write(info, content, points, rows))
+            record.adopt(info, content, points, rows)
             record.write_measures(info.key, _measures(info.key, rows, rng))
 
 
@@ -139,7 +138,7 @@ def main(cells: int = 2000, points: int = 50) -> None:
 
             from cfbench.analysis.groups import GroupBy
             from cfbench.board.board import leaderboard_of
-            from cfbench.record.record import Record
+            from cfbench.record.store import Record
             from cfbench.registry.registry import build_registry
         with timed("load the plugins"):
             registry = build_registry()

@@ -23,7 +23,7 @@ import psutil  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from cfbench import CellStarted, SearchFinished, hookimpl
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry, build_registry
 from cfbench.running.executors.local import Executor, Job, ProcessExecutor, SerialExecutor
 from cfbench.running.runner import Run

@@ -22,7 +22,7 @@ import pandas as pd
 
 from cfbench import CellFinished, digest_of
 from cfbench.cli.sync import REPORTER, OpensReaders
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from cfbench.study.plan import Cell
 from cfbench.tracking.mirror import rebuild_record

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.running.progress import Metrics, standings
-from measuring.synthetic import fill, plan_of, registry, without_waiting
+from measuring.synthetic import fill, plan_of, registry
 
 POINTS = 10
 FOLDS = (0, 1, 2, 3, 4)
@@ -45,11 +45,9 @@ def measure(cells: int, folder: Path) -> None:
     plan = timed("plan the cells", lambda: plan_of(registered, results, searchers, **asked))
     with Record.open(results, write=True) as record:
         fill(record, plan.cells, registered)
-    index = (results / "index.log").stat().st_size
-    tables = sum(path.stat().st_size for path in (results / "cells").rglob("*.parquet"))
-    sys.stdout.write(f"  index {index / cells:,.0f} bytes a cell, tables {tables / cells:,.0f} bytes a cell\n")
-    with without_waiting():
-        timed("open for writing, as a run does", lambda: Record.open(results, write=True).close())
+    size = (results / "record.db").stat().st_size
+    sys.stdout.write(f"  database: {size / cells:,.0f} bytes per cell\n")
+    timed("open for writing, as a run does, and close", lambda: Record.open(results, write=True).close())
     with Record.open(results) as record:
         metrics = Metrics((), registered)
         left = timed(

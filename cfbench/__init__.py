@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from cfbench.problem.problem import SeparableTerm as SeparableTerm
     from cfbench.problem.problem import Term as Term
     from cfbench.problem.problem import TrainingFold as TrainingFold
-    from cfbench.record.load import load_record as load_record
-    from cfbench.record.schema import MEASURE_SCHEMA as MEASURE_SCHEMA
-    from cfbench.record.schema import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.record.frames import MEASURE_SCHEMA as MEASURE_SCHEMA
+    from cfbench.record.frames import SEARCH_SCHEMA as SEARCH_SCHEMA
+    from cfbench.record.store import load_record as load_record
     from cfbench.registry.contracts import CellContext as CellContext
     from cfbench.registry.contracts import ComparisonMetric as ComparisonMetric
     from cfbench.registry.contracts import CounterfactualMetric as CounterfactualMetric
@@ -146,8 +146,8 @@ _HOME = {
     "problem.oracle": ["NeighbourOracle", "Oracle"],
     "problem.outcome": ["CounterfactualSet", "Status"],
     "problem.problem": ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold"],
-    "record.load": ["load_record"],
-    "record.schema": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
+    "record.frames": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
+    "record.store": ["load_record"],
     "registry.contracts": [
         "CellContext",
         "ComparisonMetric",

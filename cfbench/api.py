@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfbench.board.board import Leaderboard, leaderboard
 from cfbench.errors import CfbenchError, RecordError, StudyError
-from cfbench.record.load import load_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record, load_record
 from cfbench.registry.registry import registry_with
 from cfbench.running.progress import RunReport
 from cfbench.running.session import Session, check_statuses

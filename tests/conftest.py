@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, digest_of
-from cfbench.record.frames import search_frame
-from cfbench.record.record import Record
+from cfbench.record.frames import rows_of, search_frame
+from cfbench.record.store import Record
 from cfbench.study.protocol import PROTOCOL_VERSION
 from cfbench.tracking.addresses import remember_tracking
 from tests.toys.drifting import Drifting
@@ -78,7 +78,7 @@ def finished_cell() -> FinishedCell:
                     "model_fingerprint": "f" * 32,
                 }
             )
-        return CellFinished(info, search_frame(pa.Table.from_pylist(rows, schema=SEARCH_SCHEMA)), measures)
+        return CellFinished(info, search_frame(rows_of(pa.Table.from_pylist(rows, schema=SEARCH_SCHEMA))), measures)
 
     return make
 

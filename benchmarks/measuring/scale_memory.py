@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from measuring.scale_plugin import FIRST_SEARCH
 from measuring.synthetic import PLUGIN, fill, plan_of, registry
 

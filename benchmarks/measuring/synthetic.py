@@ -1,18 +1,13 @@
-"""Records of any size in no time: every cell has a copy of one table, and its own line in the index."""
+"""Records of any size in no time: every cell has a copy of one cell's searches."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from cfbench import DataSource
 from cfbench.caches import cache_dir
-from cfbench.record.cell_line import CellLine, done_of, summary_of
-from cfbench.record.layout import table_path
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.running.search import SearchTask
 from cfbench.running.worker import Worker, WorkerSetup
@@ -59,29 +54,7 @@ def fill(record: Record, cells: Sequence[Cell], registered: Registry) -> None:
         for point in points
         for repetition in range(first.repetitions)
     ]
-    with without_waiting():
-        record.adopt(first.info, first.content, len(prepared.row_ids), rows)
-        line = record._index.get(first.info.key)
-        assert line is not None
-        summary, mark, done = summary_of(line), line["mark"], done_of(line)
-        table = table_path(record.path / "cells", first.info.key).read_bytes()
-        for cell in cells[1:]:
-            path = table_path(record.path / "cells", cell.info.key)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(table)
-            record._note(cell.info.key, CellLine(replace(summary, info=cell.info, content=cell.content), mark, done))
-
-
-@contextmanager
-def without_waiting() -> Iterator[None]:
-    """Do not wait for the disk: nobody needs these records after a power cut."""
-    wait = os.fsync
-    os.fsync = _nothing
-    try:
-        yield
-    finally:
-        os.fsync = wait
-
-
-def _nothing(fd: object) -> None:
-    """Stand in for what waits for the disk."""
+    with record.transaction():
+        for cell in cells:
+            named = [{**row, "cell_key": cell.info.key} for row in rows]
+            record.adopt(cell.info, cell.content, len(prepared.row_ids), named)

@@ -14,7 +14,7 @@ from statistics import fmean, median, pstdev
 
 from cfbench.analysis.groups import Group, Point
 from cfbench.problem.outcome import Status
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 
 
 @dataclass(frozen=True)

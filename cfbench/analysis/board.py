@@ -18,7 +18,7 @@ from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
 from cfbench.errors import UnknownNameError
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.entries import MetricEntry
 from cfbench.registry.registry import Registry
 

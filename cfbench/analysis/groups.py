@@ -15,7 +15,7 @@ import numpy as np
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, RecordError, UnknownNameError
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 from cfbench.space.space import FloatArray
 from cfbench.text import plural

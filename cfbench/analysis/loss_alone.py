@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from cfbench.digests import digest_of
-from cfbench.record.point_values import OBJECTIVE, MetricId, PointValues, judged_objective
+from cfbench.record.cells import CellSummary
+from cfbench.record.measures import OBJECTIVE, PointValues, judged_objective
 from cfbench.record.published import OWN
 from cfbench.record.reading import RecordReading
-from cfbench.record.rows import Row, SearchId
-from cfbench.record.summary import CellSummary
+from cfbench.record.schema import MetricId, Row, SearchId
 from cfbench.registry.entries import Handles
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry

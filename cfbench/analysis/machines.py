@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cfbench.analysis.notes import Kind, Note, listing
-from cfbench.record.machines import read_machines
-from cfbench.record.published import Beside
+from cfbench.record.published import CombinedRecord
 from cfbench.record.reading import RecordReading
 
 
@@ -17,14 +16,15 @@ def seconds_of_machines(record: RecordReading) -> list[Note]:
     ----------
     record : RecordReading
     """
-    if not isinstance(record, Beside):
-        kinds = kinds_of(read_machines(record.path))
+    if not isinstance(record, CombinedRecord):
+        kinds = kinds_of(record.machines())
         start = "seconds are of several machines and not comparable: "
         return [Note(Kind.MACHINES, listing(kinds, start=start))] if len(kinds) > 1 else []
     if not record.yours:
         return []
-    yours, published = (" or ".join(kinds_of(one)) or "an unknown machine" for one in record.machines)
-    if yours == published and record.machines[0]:
+    apart = record.machines_apart()
+    yours, published = (" or ".join(kinds_of(one)) or "an unknown machine" for one in apart)
+    if yours == published and apart[0]:
         return []
     return [Note(Kind.MACHINES, f"seconds are not comparable: yours of {yours}, published of {published}")]
 

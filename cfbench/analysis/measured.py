@@ -12,9 +12,10 @@ from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import with_judged
 from cfbench.analysis.references import Comparisons, PointResults, compare_with_none, compare_with_reference
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
-from cfbench.record.point_values import OBJECTIVE, MetricId, PointValues
+from cfbench.record.cells import CellSummary
+from cfbench.record.measures import OBJECTIVE, PointValues
 from cfbench.record.reading import RecordReading
-from cfbench.record.summary import CellSummary
+from cfbench.record.schema import MetricId
 from cfbench.registry.contracts import ComparisonMetric, ObjectiveComparison, ReferenceComparison
 from cfbench.registry.entries import Direction, MetricClass, MetricEntry
 from cfbench.registry.registry import Registry

@@ -9,8 +9,8 @@ from enum import IntEnum, auto
 from cfbench.analysis.contest import Contest
 from cfbench.analysis.groups import Group, Task, bare_name
 from cfbench.problem.outcome import Status
+from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
-from cfbench.record.summary import CellSummary
 from cfbench.text import plural
 
 LINE = 94

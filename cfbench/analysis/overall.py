@@ -30,7 +30,7 @@ from cfbench.analysis.ranks import (
 )
 from cfbench.analysis.scores import Losses, limits, metric_scores, unequal
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.space.space import BoolArray, FloatArray
 
 ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SKIPPED)

@@ -17,11 +17,10 @@ import numpy as np
 from cfbench.analysis.groups import bare_name
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.record.point_values import MetricId
+from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
-from cfbench.record.record import Record
-from cfbench.record.rows import SearchId
-from cfbench.record.summary import CellSummary
+from cfbench.record.schema import MetricId, SearchId
+from cfbench.record.store import Record
 from cfbench.registry.contracts import ObjectiveComparison, ReferenceComparison
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry

@@ -12,7 +12,7 @@ import numpy as np
 from cfbench.analysis.contest import Arena, BoolArray, Contest, Entrant
 from cfbench.analysis.notes import Kind, Note, listing
 from cfbench.analysis.standings import Basis, Score, Standing, State
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.space.space import FloatArray
 
 LEAST_FOUND = 0.5

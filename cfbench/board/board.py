@@ -26,11 +26,10 @@ from cfbench.board.tabular import flat_row, flat_standing
 from cfbench.board.task_table import task_lines
 from cfbench.board.text import Line, show, text_of
 from cfbench.errors import CfbenchError, RecordError, StudyError, UnknownNameError
-from cfbench.files import write_atomically
-from cfbench.record.layout import refuse_inside_record
-from cfbench.record.published import Beside, opened_record
+from cfbench.record.files import refuse_inside_record, write_atomically
+from cfbench.record.published import CombinedRecord, opened_record
 from cfbench.record.reading import RecordReading
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.text import plural
 
@@ -323,7 +322,7 @@ def leaderboard_of(
         If ranks are to be of the points of the user's own searchers, and nothing says which these are.
     """
     name = shown_as or str(record.origin)
-    yours = record.yours if isinstance(record, Beside) else frozenset()
+    yours = record.yours if isinstance(record, CombinedRecord) else frozenset()
     if basis is Basis.OWN_POINTS and not yours and not (selection and selection.searchers):
         raise StudyError(
             f"--on {basis.value} ranks on the points that your searchers have, and nothing says which are yours: give "
@@ -364,7 +363,7 @@ def leaderboard_of(
         tuple(labels),
         by,
         tuple(record.problems),
-        with_published=isinstance(record, Beside),
+        with_published=isinstance(record, CombinedRecord),
         registry=registry,
     )
 

@@ -14,8 +14,8 @@ import numpy as np
 from cfbench.analysis.contest import Arena, Entrant
 from cfbench.analysis.standings import State
 from cfbench.digests import digest_of
-from cfbench.record.layout import PACKED_NAME
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.files import PACKED_NAME
 from cfbench.registry.events import CellInfo
 from cfbench.study.plan import command_again
 from cfbench.study.protocol import DRAWN

@@ -160,7 +160,7 @@ def _groups(results: Path, selection: Selection) -> list[Group]:
     """Read what a record has results of."""
     from cfbench.analysis.groups import group_cells
     from cfbench.analysis.loss_alone import board_cells
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.registry.registry import build_registry
 
     with Record.open(results) as record:

@@ -70,7 +70,7 @@ def command(
     counterfactual was found.
     """
     from cfbench.explaining.explain_point import Place, explain_point
-    from cfbench.record.layout import check_record
+    from cfbench.record.files import check_record
 
     if (point is None) == (row is None):
         raise click.UsageError("name the case with --point I, or with --row N")
@@ -112,7 +112,9 @@ def _study(dataset: str, model: str, chosen: dict[str, Any]) -> dict[str, Any]:
 
 def _record_here() -> Path | None:
     """Return the default record, where there is one."""
-    return DEFAULT_RESULTS if (DEFAULT_RESULTS / "record.json").is_file() else None
+    from cfbench.record.files import DATABASE_NAME
+
+    return DEFAULT_RESULTS if (DEFAULT_RESULTS / DATABASE_NAME).is_file() else None
 
 
 def _width() -> int:

@@ -85,8 +85,8 @@ def command(
             "measure STUDY) or of a preset with --preset paper, or ask for --all of them; `cfbench plugins` lists them"
         )
     from cfbench.caches import cache_dir
-    from cfbench.record.layout import check_record
-    from cfbench.record.record import Record
+    from cfbench.record.files import check_record
+    from cfbench.record.store import Record
     from cfbench.running.fitted import FittedModels
     from cfbench.running.second_stage import measure_record
     from cfbench.study.study import read_study

@@ -24,8 +24,7 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
     and of folders of your own, the results are kept without the rows: neither x nor z nor candidates.
     Exits with 1 where something of the record cannot be read and is left out.
     """
-    from cfbench.record.packed import pack_record
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record, pack_record
     from cfbench.registry.events import CellInfo
     from cfbench.study.sources import may_be_passed_on
 

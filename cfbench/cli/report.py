@@ -41,8 +41,8 @@ def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Se
     from cfbench.caches import cache_dir
     from cfbench.cli.options import command_name
     from cfbench.errors import RecordError
-    from cfbench.record.layout import no_record_in
-    from cfbench.record.record import Record
+    from cfbench.record.files import no_record_in
+    from cfbench.record.store import Record
     from cfbench.report.gaps import first_commands
     from cfbench.report.page import check_output, make_report, write_report
     from cfbench.running.fitted import FittedModels

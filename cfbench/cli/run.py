@@ -231,7 +231,7 @@ def command(**options: Any) -> None:
     repetitions run only what is missing. `cfbench plan` with the same options shows what that is.
     """
     from cfbench.board.board import print_leaderboard
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.running.interrupt import EXIT_CODE
 
     session = session_from_options(options)

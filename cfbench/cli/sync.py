@@ -14,7 +14,7 @@ from cfbench.cli.options import open_registry, results_option, tell
 from cfbench.errors import RecordError, TrackingError
 
 if TYPE_CHECKING:
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.registry.registry import Registry
     from cfbench.tracking.mirror import MirrorReader
 
@@ -37,7 +37,7 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
 
     A cell that has grown, or was measured, since it was logged is brought up to date.
     """
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.tracking.addresses import remember_tracking, remembered_tracking, shown_address
 
     with Record.open(results) as record:
@@ -55,7 +55,7 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
 
 def _store(record: Record, results: Path, tracking: str | None, remembered: str) -> str:
     """Return the address to log to; a packed record has none of its own, and nothing is put beside its files."""
-    from cfbench.record.layout import refuse_inside_record
+    from cfbench.record.files import refuse_inside_record
     from cfbench.tracking.addresses import shown_address, sqlite_path, tracking_address
 
     if record.is_packed and tracking is None and not os.environ.get("MLFLOW_TRACKING_URI"):
@@ -177,6 +177,7 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     RecordError
         If `results` holds a record of its own.
     """
+    from cfbench.record.files import DATABASE_NAME
     from cfbench.tracking.addresses import shown_address, tracking_address
     from cfbench.tracking.mirror import check_target, rebuild_record
 
@@ -195,7 +196,7 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
         reader = cast("OpensReaders", registry.reporters[REPORTER]).reader(address)
         rebuilt = rebuild_record(reader, path, study, _with_bar)
     except TrackingError as error:
-        if not (path / "record.json").exists():
+        if not (path / DATABASE_NAME).exists():
             raise
         raise TrackingError(f"{error}. The record as far as it was fetched is {path} (--results reads it)") from error
     source = f"{shown_address(address)} ({', '.join(rebuilt.listing.studies)})"

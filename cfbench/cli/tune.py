@@ -54,7 +54,7 @@ def command(
     What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
     options do not exclude; a data set whose table cannot be had is skipped unless it is asked for by name.
     """
-    from cfbench.record.layout import refuse_inside_record
+    from cfbench.record.files import refuse_inside_record
     from cfbench.running.fitted import only_choice, tune
     from cfbench.study.variants import build_settings, resolve_variant
 

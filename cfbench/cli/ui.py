@@ -265,7 +265,7 @@ def _pages(server: str, study: str) -> list[str]:
 
 def _tracked(results: Path) -> tuple[str, str]:
     """Return a record's study and the store that it was tracked to."""
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.tracking.addresses import remembered_tracking, shown_address, sqlite_path
 
     Record.open(results).close()  # says what is wrong where there is no record

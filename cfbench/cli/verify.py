@@ -36,7 +36,7 @@ def command(
     is not at hand, are counted and excused.
     """
     from cfbench.caches import cache_dir
-    from cfbench.record.record import Record
+    from cfbench.record.store import Record
     from cfbench.running.verify import verify_record
     from cfbench.running.worker import Worker, WorkerSetup
     from cfbench.study.sources import data_source

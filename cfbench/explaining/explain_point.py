@@ -18,7 +18,7 @@ from cfbench.explaining.explained_row import explanation_of
 from cfbench.explaining.explanation import Explanation
 from cfbench.explaining.hazards import DRAWS
 from cfbench.problem.outcome import Status
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.running.executors.local import Job, SerialExecutor

@@ -1,4 +1,6 @@
-"""What was found: searches, cells and measures on disk, merged, packed and read again.
+"""The record: a results directory whose ``record.db``, an SQLite database, holds every search and what was measured.
 
-Imports `study` and what is below it. Start with `record.py`.
+It may import the core below the harness (space, problem, events, registry's entries), and nothing of the harness.
+`schema` says what the tables hold; read it first, then `reading` (what a record answers) and `store` (how it is
+written). `archive` packs a record, `merge` joins several, `published` reads one next to the published one.
 """

@@ -1,134 +1,374 @@
-"""The tables of finished cells: found, read, replaced, and set aside where they are damaged."""
+"""A finished cell: its summary, which the leaderboard reads without any search, and what a run has to know of it."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
-from cfbench.files import explained, is_of_size, read_stored, set_aside, write_atomically
-from cfbench.record.cell_line import NOTES, CellLine, done_of, mark_of
-from cfbench.record.layout import keys_of_tables, table_path
-from cfbench.record.rows import Row, SearchId
-from cfbench.record.summarise import summarise
+from cfbench.errors import RecordError
+from cfbench.record.schema import CELLS, LONGEST, DamagedError, Row, SearchId
 from cfbench.registry.events import CellInfo
+from cfbench.study.plan import SharedTables
 
-if TYPE_CHECKING:
-    from cfbench.record.tables import StoredCell
+Runs = Sequence[tuple[str, int, int, int]]
+"""Searches in short: (status, repetition, first point, last point)."""
 
-RUNS_AGAIN = "its cell runs again with the next `cfbench run` of its study"
-"""How a table that cannot be read is mended."""
+_CONTENT: dict[str, tuple[type, ...]] = {
+    "protocol": (int,),
+    "dataset": (dict,),
+    "model": (dict,),
+    "searcher": (dict,),
+    "objective": (dict,),
+    "constraints": (bool,),
+    "respect_steps": (bool,),
+    "fold": (int,),
+    "points": (str,),
+    "seed": (int,),
+    "query_budget": (int, type(None)),
+    "time_limit": (int, float, type(None)),
+}
+_ENTRY = {"name": str, "version": str, "digest": str, "settings": dict}
+_AXES = ("model", "searcher", "objective")
 
 
-class Cells:
-    """One parquet file a finished cell.
+@dataclass(frozen=True)
+class CellSummary:
+    """What the leaderboard needs of a cell.
+
+    A search has *succeeded* if its row has a loss: a feasible point of the target class, confirmed by the judge. A
+    point's result is its successful repetition with the smallest objective value, the first of those that tie.
 
     Parameters
     ----------
-    folder : Path
-    report : callable
-        Receives a sentence about every file that cannot be read.
-    writing : bool
-        Whether the record is open for writing: then a file that the system refuses to read is an error.
+    info : CellInfo
+    content : dict
+        All that the cell's key is a digest of, settings with their defaults filled in.
+    eligible : int
+        Points of the test fold with another class than the target.
+    repetitions : int
+        The most repetitions that any point has.
+    searches : int
+    statuses : dict of str to int
+        How many searches ended in which status.
+    wall_seconds, cpu_seconds : float
+        Sums over the searches.
+    search_queries, robustness_queries : int
+        Sums over the searches.
+    fingerprints : tuple of str
+        Fingerprints of the fitted models; more than one is a warning on the board.
+    points, row_ids, tries, successes : tuple of int
+        One per point, in order: its position among the fold's eligible points, its row in the data set, its searches,
+        its successful searches.
+    results : tuple of int or None
+        One per point: the repetition that found its result; None if no search succeeded, as in what follows.
+    loss, objective_value : tuple of float or None
+        One per point: of its result.
+    seconds : tuple of float or None
+        One per point: wall-clock seconds of the search that found its result.
+    queries : tuple of int or None
+        One per point: queries of that search, the objective's included.
+    skipped : str
+        Why the cell was not run; empty if it was.
+    failure : str
+        Why the cell failed (data, model or worker) when it ran last; empty if it did not. A failed cell runs again.
     """
 
-    def __init__(self, folder: Path, report: Callable[[str], None], *, writing: bool = False) -> None:
-        self._folder = folder
-        self._report = report
-        self._writing = writing
+    info: CellInfo
+    content: dict[str, Any] = field(default_factory=dict)
+    eligible: int = 0
+    repetitions: int = 0
+    searches: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    search_queries: int = 0
+    robustness_queries: int = 0
+    fingerprints: tuple[str, ...] = ()
+    points: tuple[int, ...] = ()
+    row_ids: tuple[int, ...] = ()
+    tries: tuple[int, ...] = ()
+    successes: tuple[int, ...] = ()
+    results: tuple[int | None, ...] = ()
+    loss: tuple[float | None, ...] = ()
+    objective_value: tuple[float | None, ...] = ()
+    seconds: tuple[float | None, ...] = ()
+    queries: tuple[int | None, ...] = ()
+    skipped: str = ""
+    failure: str = ""
 
-    def keys(self) -> list[str]:
-        """Keys of the cells that have a file, sorted."""
-        return keys_of_tables(self._folder)
+    @property
+    def has_results(self) -> bool:
+        """Whether there is something to show: searches that ended, or a cell that ended without any search to make.
 
-    def path(self, key: str) -> Path:
-        """Where the file of a cell stands."""
-        return table_path(self._folder, key)
-
-    def mark(self, key: str) -> str:
-        """Return the mark of a cell's file as it is now; empty where there is none, or none that may be read."""
-        data = self._bytes(key)
-        return "" if data is None else mark_of(data)
-
-    def fits(self, key: str, mark: str) -> bool:
-        """Whether a cell's file has the size that is in a mark: that much is seen without reading it."""
-        return is_of_size(self.path(key), mark)
-
-    def read(self, key: str) -> tuple[StoredCell, str] | None:
-        """Return a cell and the mark of its file; None where there is none, or none that can be read."""
-        data = self._bytes(key)
-        return None if data is None else self._decoded(key, data)
-
-    def done(self, key: str, line: Mapping[str, Any] | None) -> dict[SearchId, str]:
-        """Return the searches in a cell's file with their statuses.
-
-        Parameters
-        ----------
-        key : str
-        line : mapping or None
-            What the index says of the cell. Where its mark fits the file, the file need not be decoded.
+        What an earlier run finished stays a result if a later one could not continue the cell.
         """
-        data = self._bytes(key)
-        if data is None:
-            if line is not None and line.get("mark") and not os.path.lexists(self.path(key)):
-                self._report(f"{self.path(key)} is missing; {RUNS_AGAIN}")
-            return {}
-        if line is not None and line.get("mark") == mark_of(data):
-            with contextlib.suppress(KeyError, TypeError, ValueError):  # it says what no cfbench writes
-                return done_of(line)
-        stored = self._decoded(key, data)
-        return {} if stored is None else done_in(stored[0])
+        return self.searches > 0 or not (self.skipped or self.failure)
 
-    def write(self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row]) -> CellLine:
-        """Replace the file of a cell, atomically; return its line for the index. A damaged file is set aside."""
-        from cfbench.record import tables
 
-        rows = list(rows)
-        path = self.path(info.key)
-        data = tables.encode_cell(info, content, eligible, rows)
-        old = self._bytes(info.key)
-        if old != data:
-            with explained(path, "written"):
-                if old is not None and self._decoded(info.key, old) is None:
-                    set_aside(path)
-                write_atomically(path, data)
-        done = {(row["point"], row["repetition"]): row["status"] for row in rows}
-        return CellLine(summarise(info, dict(content), eligible, rows), mark_of(data), done)
+_OF_SUMMARY = [one.name for one in fields(CellSummary) if one.name not in ("info", "content")]
+_OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
+_OF_INFO = [one.name for one in fields(CellInfo)]
 
-    def line_from(self, stored: StoredCell, mark: str, noted: Mapping[str, Any] | None = None) -> CellLine:
-        """Return the line for the index of a cell as its file holds it.
 
-        Parameters
-        ----------
-        stored : StoredCell
-        mark : str
-        noted : mapping, optional
-            What the index has said of the cell: why it was skipped or failed stands nowhere else.
-        """
-        from cfbench.record import tables
+@dataclass(frozen=True)
+class StoredCell:
+    """A row of the table of cells.
 
-        summary = summarise(stored.info, stored.content, stored.eligible, tables.rows_of(stored.table))
-        notes = {name: noted[name] for name in NOTES if noted is not None and isinstance(noted.get(name), str)}
-        summary = replace(summary, **notes)
-        return CellLine(summary, mark, done_in(stored))
+    Parameters
+    ----------
+    summary : CellSummary
+    mark : str
+        Digest of the finished searches' rows, times included: measures belong to one mark. Empty if there are none.
+    runs : sequence of (str, int, int, int)
+        The finished searches, in short.
+    source : str
+        Where a fetched cell comes from.
+    """
 
-    def _bytes(self, key: str) -> bytes | None:
-        return read_stored(self.path(key), self._report, writing=self._writing)
+    summary: CellSummary
+    mark: str = ""
+    runs: Runs = ()
+    source: str = ""
 
-    def _decoded(self, key: str, data: bytes) -> tuple[StoredCell, str] | None:
-        from cfbench.record import tables
+    @property
+    def done(self) -> dict[SearchId, str]:
+        """(point, repetition) of the finished searches with their statuses, in order."""
+        return done_of(self.runs)
 
+    def stored(self) -> tuple[Any, ...]:
+        """Return the row that the database holds."""
+        summary = self.summary
+        named = {name: getattr(summary, name) for name in _OF_SUMMARY}
+        about = {**asdict(summary.info), **named, "content": summary.content}
+        return CELLS.stored(CELLS.checked({**about, "done": self.runs, "mark": self.mark, "source": self.source}))
+
+    @classmethod
+    def loaded(cls, values: Sequence[Any]) -> StoredCell:
+        """Return the cell in a row of the database; raise DamagedError if it holds what no cell can."""
+        row = CELLS.loaded(values)
         try:
-            return tables.decode_cell(data, key), mark_of(data)
-        except tables.UnreadableTableError as error:
-            self._report(f"{self.path(key)} cannot be read ({error}); {RUNS_AGAIN}")
-            return None
+            content = checked_content(row["content"])
+            named = {name: row[name] for name in _OF_SUMMARY}
+            summary = CellSummary(CellInfo(**{name: row[name] for name in _OF_INFO}), content, **named)
+            _check_counts(summary, row["done"], row["mark"])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DamagedError(str(error)) from error
+        return cls(summary, row["mark"], row["done"], row["source"])
 
 
-def done_in(stored: StoredCell) -> dict[SearchId, str]:
-    """Return the searches of a stored cell with their statuses."""
-    columns = (stored.table[name].to_pylist() for name in ("point", "repetition", "status"))
-    return {(point, repetition): status for point, repetition, status in zip(*columns, strict=True)}
+def _check_counts(summary: CellSummary, runs: Runs, mark: str) -> None:
+    if len({len(getattr(summary, name)) for name in _OF_POINTS}) > 1:
+        raise ValueError("every point must have one value of each kind")
+    listed = sum(max(last - first + 1, 0) for _, _, first, last in runs)  # before they are written out
+    if not sum(summary.tries) == sum(summary.statuses.values()) == summary.searches == listed:
+        raise ValueError("its counts of searches differ")
+    if bool(summary.searches) > bool(mark):
+        raise ValueError(f"it counts {summary.searches:,} searches and has no mark of them")
+
+
+def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iterable[Row]) -> CellSummary:
+    """Return the summary of a cell's searches; rows are in their one form, in any order, one per search."""
+    ordered = sorted(rows, key=lambda row: (row["point"], row["repetition"]))
+    tries: dict[int, int] = {}
+    successes: dict[int, int] = {}
+    row_ids: dict[int, int] = {}
+    results: dict[int, Row] = {}
+    for row in ordered:
+        point = row["point"]
+        row_ids[point] = row["row_id"]
+        tries[point] = tries.get(point, 0) + 1
+        successes[point] = successes.get(point, 0) + (row["loss"] is not None)
+        if row["loss"] is not None and (point not in results or _rank(row) < _rank(results[point])):
+            results[point] = row
+    of_points = [results.get(point) for point in tries]
+    return CellSummary(
+        info=info,
+        content=content,
+        eligible=eligible,
+        repetitions=max(tries.values(), default=0),
+        searches=len(ordered),
+        statuses=dict(sorted(Counter(row["status"] for row in ordered).items())),
+        wall_seconds=math.fsum(row["wall_seconds"] for row in ordered),
+        cpu_seconds=math.fsum(row["cpu_seconds"] for row in ordered),
+        search_queries=sum(row["search_queries"] for row in ordered),
+        robustness_queries=sum(row["robustness_queries"] for row in ordered),
+        fingerprints=tuple(sorted({row["model_fingerprint"] for row in ordered})),
+        points=tuple(tries),
+        row_ids=tuple(row_ids.values()),
+        tries=tuple(tries.values()),
+        successes=tuple(successes.values()),
+        results=tuple(None if row is None else row["repetition"] for row in of_points),
+        loss=tuple(None if row is None else row["loss"] for row in of_points),
+        objective_value=tuple(None if row is None else row["objective_value"] for row in of_points),
+        seconds=tuple(None if row is None else row["wall_seconds"] for row in of_points),
+        queries=tuple(None if row is None else row["search_queries"] + row["robustness_queries"] for row in of_points),
+    )
+
+
+def _rank(row: Row) -> float:
+    value = row["objective_value"]
+    return math.inf if value is None else float(value)
+
+
+def runs_of(done: Mapping[SearchId, str]) -> Runs:
+    """Return searches in short: neighbouring points that ended alike in one repetition are one run."""
+    runs: list[tuple[str, int, int, int]] = []
+    for (point, repetition), status in sorted(done.items(), key=lambda item: item[0][::-1]):
+        if runs and runs[-1][:2] == (status, repetition) and runs[-1][3] == point - 1:
+            runs[-1] = (status, repetition, runs[-1][2], point)
+        else:
+            runs.append((status, repetition, point, point))
+    return runs
+
+
+def done_of(runs: Runs) -> dict[SearchId, str]:
+    """Return (point, repetition) of the searches in `runs` with their statuses, in order."""
+    found = {(p, repetition): status for status, repetition, first, last in runs for p in range(first, last + 1)}
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a run has to know of every cell: all summaries of a large record would fill the memory.
+
+    Parameters
+    ----------
+    eligible : int
+        Eligible points of its fold.
+    searches : int
+        Finished ones.
+    skipped, failure : str
+    model : str
+        The data set, the model and the fold of its searches, as `model_of` writes them.
+    runs : tuple
+        The finished searches, in short.
+    """
+
+    eligible: int
+    searches: int
+    skipped: str
+    failure: str
+    model: str
+    runs: Runs
+
+    @classmethod
+    def of(cls, cell: StoredCell) -> Outline:
+        """Return the outline of a cell."""
+        one = cell.summary
+        return cls(one.eligible, one.searches, one.skipped, one.failure, model_of(one.content), cell.runs)
+
+    @property
+    def done(self) -> dict[SearchId, str]:
+        """(point, repetition) of the finished searches with their statuses."""
+        return done_of(self.runs)
+
+
+def model_of(content: Mapping[str, Any]) -> str:
+    """Return what decides which points of a fold are eligible, as text; equal texts are one object."""
+    decides = [content.get("dataset"), content.get("model"), content.get("fold")]
+    return sys.intern(json.dumps(decides, sort_keys=True))
+
+
+def shared_summary(summary: CellSummary, tables: SharedTables) -> CellSummary:
+    """Return `summary` with the tables and names that other summaries share."""
+    for name, value in summary.content.items():
+        if isinstance(value, dict):
+            summary.content[name] = tables.table(value)
+    info = summary.info
+    names: dict[str, Any] = {
+        axis: sys.intern(getattr(info, axis)) for axis in ("dataset", "model", "searcher", "objective")
+    }
+    return replace(
+        summary,
+        info=replace(info, versions=tables.table(info.versions), **names),
+        statuses=tables.table(summary.statuses),
+        fingerprints=tuple(map(sys.intern, summary.fingerprints)),
+    )
+
+
+# ---------------------------------------------------------------- what a file says of a cell: it comes from anywhere
+
+
+def checked_info(given: object) -> CellInfo:
+    """Return the coordinates in JSON-like content; raise TypeError or ValueError if it is anything else."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"a cell's coordinates are a table, not {type(given).__name__}")
+    info = CellInfo(**given)
+    if not isinstance(info.versions, dict):
+        raise TypeError("versions must be a table")
+    for text in (info.key, info.dataset, info.model, info.searcher, info.objective, *info.versions.items()):
+        for part in text if isinstance(text, tuple) else (text,):
+            if not isinstance(part, str) or len(part) > LONGEST:
+                raise TypeError(f"names and versions are texts of at most {LONGEST:,} characters")
+            part.encode()
+    if not (isinstance(info.constraints, bool) and isinstance(info.white_box, bool)) or type(info.fold) is not int:
+        raise TypeError("constraints and white_box must be true or false, fold a whole number")
+    return info
+
+
+class Content(dict[str, Any]):
+    """What a cell's key is a digest of. A missing entry is an error of the record, not of the code that reads it."""
+
+    def __missing__(self, name: str) -> Any:
+        raise RecordError(
+            f"the record does not say the {name} of one of its cells, which cfbench always writes: it was altered, or "
+            "made by something else"
+        )
+
+
+def checked_content(given: object) -> Content:
+    """Return a cell's content; what it says is of the right types, and anything may be missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is anything else.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"a cell's content is a table, not {type(given).__name__}")
+    content = Content(given)
+    for name in content.keys() & _CONTENT.keys():
+        if type(content[name]) not in _CONTENT[name]:
+            raise TypeError(f"content.{name} cannot be {content[name]!r:.50}")
+        if isinstance(content[name], dict):
+            content[name] = entry = Content(content[name])
+            for key in entry.keys() & _ENTRY.keys():
+                if not isinstance(entry[key], _ENTRY[key]):
+                    raise TypeError(f"content.{name}.{key} cannot be {entry[key]!r:.50}")
+    # It is hashed, shown and written again: numbers that are not finite and half surrogate pairs cannot be.
+    json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    return content
+
+
+def objection_to(key: str, info: CellInfo, content: Mapping[str, Any]) -> str:
+    """Return why a cell is not the one that its key, its coordinates and its content name; empty if it is.
+
+    Parameters
+    ----------
+    key : str
+    info : CellInfo
+    content : mapping
+        JSON-like; anything may be in it, and anything may be missing.
+    """
+    from cfbench.digests import digest_of  # loads numpy, which summaries do without
+
+    try:
+        digest = digest_of(content)
+        names = {axis: content[axis]["name"] for axis in ("dataset", *_AXES)}
+        versions = {axis: content[axis]["version"] for axis in _AXES if axis in info.versions}
+        places = (content["constraints"], content["fold"])
+    except (KeyError, TypeError, RecursionError, RecordError) as error:
+        return f"it does not say what was run: {error!r:.200}"
+    if not key == info.key == digest:
+        return f"its key is not the digest of what it says was run ({digest})"
+    labels = {axis: getattr(info, axis).partition("[")[0] for axis in _AXES}
+    if {"dataset": info.dataset, **labels} != names or places != (info.constraints, info.fold):
+        return "it says to be another cell than the one that was run"
+    if versions != {axis: info.versions[axis] for axis in versions}:
+        return "it says to be of other versions than the one that was run"
+    return ""

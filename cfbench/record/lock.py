@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cfbench.errors import RecordError
-from cfbench.files import refuse_device
+from cfbench.record.files import refuse_device
 
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 

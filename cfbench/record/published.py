@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import cfbench
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError, UnavailableError
-from cfbench.record.held import Held
-from cfbench.record.layout import PACKED_NAME
-from cfbench.record.machines import read_machines
-from cfbench.record.point_values import MetricId, PointValues, judged_objective
-from cfbench.record.reading import RecordReading
-from cfbench.record.record import Record
-from cfbench.record.rows import Row, SearchId
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary, Outline, StoredCell
+from cfbench.record.files import PACKED_NAME
+from cfbench.record.measures import PointValues, judged_objective
+from cfbench.record.reading import Held, RecordReading
+from cfbench.record.schema import MetricId, Row, SearchId
+from cfbench.record.store import Record
+from cfbench.registry.events import CellInfo
 from cfbench.text import plural
 
 if TYPE_CHECKING:
@@ -56,13 +55,13 @@ def opened_record(results: Path, *, with_published: bool = False) -> RecordReadi
         If this installation came without the published one.
     """
     own = Record.open(results)
-    return Beside(own, Record.open(published_record())) if with_published else own
+    return CombinedRecord(own, Record.open(published_record())) if with_published else own
 
 
 NAMED = 3
 """Names that the warning lists for each reason; the others are counted."""
 OWN = ("searcher", "seed", "query_budget", "time_limit")
-"""What of a cell's content is the searcher's; all else, the fold aside, is the task that it is given."""
+"""What of a cell's content is the searcher's; everything else, except the fold, is the task that it is given."""
 
 
 OTHER_ORDER = "whose points were taken in another order, by another version of cfbench"
@@ -75,10 +74,10 @@ _OTHER_ORDER_HINT = (
 _SAME_TASKS_HINT = "The same tasks are run by `cfbench run --preset standard --searcher NAME`"
 
 
-class Beside(RecordReading):
+class CombinedRecord(RecordReading):
     """Two records as one, for reading.
 
-    Of a cell that both have, the one with more searches is taken, the published one where they have as many.
+    Of a cell that both have, the one with more searches is taken; the published one if they have the same number.
 
     Parameters
     ----------
@@ -93,15 +92,14 @@ class Beside(RecordReading):
     """
 
     def __init__(self, own: RecordReading, published: RecordReading) -> None:
-        super().__init__(own.path, writing=False, origin=own.origin)
+        self.path = self.origin = own.path
+        self.is_packed = own.is_packed
         self._sides = (own, published)
-        self.machines = (read_machines(own.path), read_machines(published.path))
-        """What the user's own searches and the published ones ran on."""
         theirs = published.summaries()
         fitting, left_out = _fitting(own.summaries(), theirs, own.measured())
         if not fitting:
             raise RecordError(
-                f"nothing in {own.origin} can be compared with the published record: {told(left_out)}. "
+                f"nothing in {own.path} can be compared with the published record: {listed(left_out)}. "
                 + (_OTHER_ORDER_HINT if set(left_out) == {OTHER_ORDER} else _SAME_TASKS_HINT)
             )
         mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}
@@ -111,26 +109,31 @@ class Beside(RecordReading):
         """Keys of the cells that are taken from `own`."""
         self.problems = [*published.problems, *own.problems]
         if left_out:
-            self.problems.append(f"left out beside the published record: {told(left_out)}")
+            self.problems.append(f"left out next to the published record: {listed(left_out)}")
+
+    def keys(self) -> set[str]:
+        """Return the keys of the cells of both."""
+        return set(self._owner)
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of the cells of both."""
         return dict(self._summaries)
 
+    def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
+        """Yield the outlines of the cells of both."""
+        for side in self._sides:
+            yield from (one for one in side.outlines() if self._owner.get(one[0].key) is side)
+
     def pending(self) -> set[str]:
-        """Return the keys of the cells whose journal waits."""
+        """Return the keys of the cells with waiting searches."""
         return {key for side in self._sides for key in side.pending() if self._owner.get(key) is side}
 
     def done(self, key: str) -> dict[SearchId, str]:
         """Return the searches of a cell with their statuses."""
         return self._owner[key].done(key)
 
-    def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
-        """Return the searches of a cell."""
-        return self._owner[key].searches(key, columns)
-
     def rows(self, key: str) -> list[Row]:
-        """Return the searches of a cell in the record's own form."""
+        """Return the searches of a cell."""
         return self._owner[key].rows(key)
 
     def held(self, key: str) -> Held:
@@ -138,23 +141,39 @@ class Beside(RecordReading):
         return self._owner[key].held(key)
 
     def mark(self, key: str) -> str:
-        """Return the mark of a cell's table."""
+        """Return the mark of a cell's finished searches."""
         return self._owner[key].mark(key)
 
     def measures(self, key: str) -> pd.DataFrame:
         """Return what metrics say about a cell."""
         return self._owner[key].measures(key)
 
+    def measure_rows(self, cell: StoredCell) -> list[Row]:
+        """Return what metrics say about a cell, one row per metric."""
+        return self._owner[cell.summary.info.key].measure_rows(cell)
+
     def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
         """Return what was measured of each cell."""
-        return {key: found for side in self._sides for key, found in side.measured().items() if self._is_of(side, key)}
+        return {
+            key: found for side in self._sides for key, found in side.measured().items() if self._owner.get(key) is side
+        }
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results."""
         return _Values([(side, side.point_values()) for side in self._sides], self._owner)
 
-    def _is_of(self, side: RecordReading, key: str) -> bool:
-        return self._owner.get(key) is side
+    def machines(self) -> list[dict[str, str]]:
+        """Return the machines of the own record."""
+        return self._sides[0].machines()
+
+    def machines_apart(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+        """Return the machines of the own record, and those of the published one."""
+        return self._sides[0].machines(), self._sides[1].machines()
+
+    def close(self) -> None:
+        """Close both records."""
+        for side in self._sides:
+            side.close()
 
 
 class _Values(PointValues):
@@ -179,13 +198,13 @@ class _Values(PointValues):
         }
 
 
-def told(left_out: Mapping[str, Counter[str]]) -> str:
-    """Say which cells are left out, why, and how many."""
+def listed(left_out: Mapping[str, Counter[str]]) -> str:
+    """Return which cells are left out, why, and how many."""
     cases = []
     for reason, names in left_out.items():
         first, rest = sorted(names)[:NAMED], len(names) - NAMED
-        listed = f"{'; '.join(first)}{f'; and {rest} more' if rest > 0 else ''}"
-        cases.append(f"{plural(names.total(), 'cell')} {reason} ({listed})")
+        named = f"{'; '.join(first)}{f'; and {rest} more' if rest > 0 else ''}"
+        cases.append(f"{plural(names.total(), 'cell')} {reason} ({named})")
     return "; ".join(cases) or "it has no finished cell"
 
 
@@ -225,7 +244,7 @@ def _fitting(
 
 
 def _tasks(cell: CellSummary, measured: Iterable[MetricId]) -> Iterator[str]:
-    """Return the task of a cell, and those whose objective its results were judged under."""
+    """Yield the task of a cell, and those whose objective its results were judged under."""
     yield _task(cell.content)
     for objective in filter(None, map(judged_objective, measured)):
         yield _task({**cell.content, "objective": objective})

@@ -1,29 +1,62 @@
-"""Reading a record, without locks and without repairs, also while another process writes it."""
+"""What a record answers: without a lock, also while another process writes it. Every row is checked when it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfbench.record.cell_line import contradicted, is_outdated, is_understood, results_of
-from cfbench.record.cells import Cells
-from cfbench.record.held import Held
-from cfbench.record.index import Index
-from cfbench.record.journal import Journals
-from cfbench.record.layout import checked_key
-from cfbench.record.measure_tables import Measures
-from cfbench.record.outlines import Outline, outlines
-from cfbench.record.point_values import MetricId, PointValues
-from cfbench.record.rows import Row, SearchId
-from cfbench.record.stored_summaries import stored_summaries
-from cfbench.record.summary import CellSummary
+from cfbench.record.archive import machines_in, mark_of
+from cfbench.record.cells import CellSummary, Outline, StoredCell, shared_summary, summarise
+from cfbench.record.database import Database
+from cfbench.record.files import explained, is_damage
+from cfbench.record.measures import PointValues, measure_frame
+from cfbench.record.schema import (
+    CELLS,
+    MEASURES,
+    SEARCHES,
+    DamagedError,
+    MetricId,
+    Row,
+    SearchId,
+    Table,
+    checked_key,
+    loaded_search,
+)
 from cfbench.registry.events import CellInfo
+from cfbench.study.plan import SharedTables
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
+RUNS_AGAIN = "it runs again with the next `cfbench run` of its study"
+"""What becomes of a damaged search."""
+MEASURED_AGAIN = "`cfbench measure` measures it again"
+"""What becomes of damaged measures."""
+_MARKS = "SELECT key, mark, searches FROM cells"
+_COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a record holds of a cell.
+
+    Parameters
+    ----------
+    cell : StoredCell or None
+        None if the cell was never finished, skipped or failed.
+    finished, waiting : dict of (int, int) to dict
+        Rows by (point, repetition): those of the finished cell, and those that wait for it to be finished.
+    """
+
+    cell: StoredCell | None
+    finished: dict[SearchId, Row]
+    waiting: dict[SearchId, Row]
 
 
 class RecordReading:
@@ -32,170 +65,273 @@ class RecordReading:
     Parameters
     ----------
     path : Path
-    writing : bool
-        Whether this process writes it, too, and so knows of every change.
-    origin : Path, optional
-        What the user has named, where it is a packed record, and `path` its copy in the cache.
+        The results directory, or that of a packed record.
+    database : Database
+    is_packed : bool
+        Whether it is a packed record, which stays as it is.
     """
 
-    def __init__(self, path: Path, *, writing: bool, origin: Path | None = None) -> None:
+    def __init__(self, path: Path, database: Database, *, is_packed: bool = False) -> None:
         self.path = path
-        self.origin = origin or path
+        self.origin = path
+        self.is_packed = is_packed
         self.problems: list[str] = []
-        """What could not be read, a sentence each; it grows while files are read, and what they held runs again."""
-        self._writing = writing
-        self._journals = Journals(path / "journal", self._report)
-        self._cells = Cells(path / "cells", self._report, writing=writing)
-        self._index = Index(path / "index.log", self._report)
-        measured = Index(path / "measured.log", self._report)
-        self._measures = Measures(path / "measures", measured, self._report, writing=writing)
+        """What is damaged, a sentence each; it grows while the record is read."""
+        self._database = database
         self._measured: dict[str, frozenset[MetricId]] | None = None  # kept by the writer alone
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether this is the copy of a packed record, which is to stay as it is."""
-        return self.origin != self.path
+        self._kept: dict[str, tuple[Any, ...]] = {}
 
     def keys(self) -> set[str]:
-        """Return the keys of all cells with a table or a line in the index, whether or not they can be read."""
-        return {*self._cells.keys(), *(key for key, _ in self._index.contents())}
+        """Return the keys of all cells that were finished, skipped or failed."""
+        return {key for (key,) in self._select("SELECT key FROM cells", [])}
 
     def summaries(self) -> dict[str, CellSummary]:
-        """Return the summaries of all cells that were finished, skipped or failed, by key, from the index.
-
-        A cell whose table the index does not know is read from its table; one whose table is gone is left out.
-        """
-        return stored_summaries(self._index, self._cells, self._report)
+        """Return the summaries of all cells that were finished, skipped or failed, by key."""
+        shared = SharedTables()
+        cells = self._keep("cells", self._stored_cells)
+        return {cell.summary.info.key: shared_summary(cell.summary, shared) for cell in cells}
 
     def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
-        """Yield coordinates, wall-clock seconds and outline of the cells that `summaries` knows, one at a time."""
-        return outlines(self._index, self._cells, self._report)
+        """Yield coordinates, wall-clock seconds and outline of the cells in `summaries`, one at a time."""
+        shared: dict[Any, Any] = {}
+        for cell in self._stored_cells():
+            outline = Outline.of(cell)
+            yield (
+                cell.summary.info,
+                cell.summary.wall_seconds,
+                replace(outline, runs=shared.setdefault(outline.runs, outline.runs)),
+            )
 
     def pending(self) -> set[str]:
-        """Return the keys of the cells whose journal waits for `finish`."""
-        return set(self._journals.keys())
+        """Return the keys of the cells with searches that wait for `finish`."""
+        counted = self._select(
+            "SELECT s.cell_key FROM (SELECT cell_key, count(*) AS n FROM searches GROUP BY cell_key) s "
+            "LEFT JOIN cells c ON c.key = s.cell_key WHERE s.n > coalesce(c.searches, 0)",
+            [],
+        )
+        return {key for (key,) in counted}
 
     def done(self, key: str) -> dict[SearchId, str]:
-        """Return (point, repetition) and status of every search of a cell that the record holds."""
-        # The journal first: a writer may move its rows to the table between the two steps, never the other way.
-        journal = self._journals.read(checked_key(key))
-        done = self._cells.done(key, self._index.get(key))
-        return done | {search: row["status"] for search, row in journal.items()}
+        """Return (point, repetition) and status of every search of a cell that the record holds, undamaged."""
+        point, repetition, status = (SEARCHES.columns.index(name) for name in ("point", "repetition", "status"))
+        found = self._of_cell(SEARCHES, checked_key(key), "point, repetition", self._sound_values, RUNS_AGAIN)
+        return {(values[point], values[repetition]): values[status] for values in found}
 
-    def done_of(self, key: str, outline: Outline | None, *, has_journal: bool) -> dict[SearchId, str]:
-        """Return what `done` does, where the cell's outline is known, and whether it has a journal."""
-        if has_journal:
-            return self.done(key)
-        if outline is None or not outline.mark:
-            return {}
-        return self._cells.done(checked_key(key), outline.line())
+    def rows(self, key: str) -> list[Row]:
+        """Return the searches of a cell, the waiting ones included, sorted by point and repetition."""
+        return self._of_cell(SEARCHES, checked_key(key), "point, repetition", loaded_search, RUNS_AGAIN)
 
     def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
-        """Return the searches of a cell, those of its journal included, sorted by point and repetition.
+        """Return the searches of a cell, the waiting ones included, as `search_frame` describes them.
 
         Parameters
         ----------
         key : str
         columns : collection of str
-            The columns that are needed, `x` among them; all where it is empty.
-
-        Returns
-        -------
-        DataFrame
-            As :func:`~cfbench.record.frames.search_frame` describes it.
+            The columns that are needed; all if it is empty.
         """
-        from cfbench.record import tables
-        from cfbench.record.frames import search_frame
+        from cfbench.record.frames import search_frame  # loads pandas
 
-        journal = self._journals.read(checked_key(key))
-        found = self._cells.read(key)
-        plain = found is not None and not journal
-        table = found[0].table if found and plain else tables.search_table(self._merged(key, journal).values())
-        if columns:
-            table = table.select([name for name in table.column_names if name in columns])
-        return search_frame(table)
-
-    def rows(self, key: str) -> list[Row]:
-        """Return the searches of a cell, those of its journal included, in the record's own form; in any order."""
-        return list(self._merged(key, self._journals.read(checked_key(key))).values())
+        return search_frame(self.rows(key), columns=columns)
 
     def held(self, key: str) -> Held:
-        """Return what the record holds of a cell, its table and its journal apart."""
-        waiting = self._journals.read(checked_key(key))
-        found = self._cells.read(key)
-        return Held(None if found is None else found[0], waiting, "" if found is None else found[1])
+        """Return what the record holds of a cell, its finished and its waiting searches apart."""
+        cell = self._cell(key)
+        rows = {(row["point"], row["repetition"]): row for row in self.rows(key)}
+        done = {} if cell is None else cell.done
+        return Held(
+            cell,
+            {search: row for search, row in rows.items() if search in done},
+            {search: row for search, row in rows.items() if search not in done},
+        )
 
     def mark(self, key: str) -> str:
-        """Return the mark of a cell's table, which tells it from any other; empty where there is none."""
-        return self._cells.mark(checked_key(key))
+        """Return the mark of a cell's finished searches; empty if there are none."""
+        found = self._select("SELECT mark FROM cells WHERE key = ?", [checked_key(key)])
+        return str(found[0][0]) if found else ""
 
-    def contradictions(self, key: str, held: Held) -> list[str]:
-        """Return what a board, which reads the indexes alone, takes for true of a cell and the cell's tables deny.
+    def is_whole(self, key: str) -> bool:
+        """Return whether the searches of a cell, none of which waits, are those of its mark, by their digests."""
+        found = self._select(
+            "SELECT digest FROM searches WHERE cell_key = ? ORDER BY point, repetition", [checked_key(key)]
+        )
+        return not self.is_packed and mark_of(digest for (digest,) in found) == self.mark(key)
 
-        Parameters
-        ----------
-        key : str
-        held : Held
-            What `held` returns of the cell.
-
-        Returns
-        -------
-        list of str
-            A sentence for each index that contradicts its table.
-        """
-        if held.stored is None:
+    def contradictions(self, held: Held) -> list[str]:
+        """Return what a board reads of a cell, its summary, that the cell's searches deny; a sentence, or nothing."""
+        if held.cell is None or not (held.finished or held.cell.summary.searches):
             return []
-        made, line = self._cells.line_from(held.stored, held.mark), self._index.get(key)
-        found = [] if line is None or is_outdated(line) else contradicted(made.content(), line)
-        told = [f"index.log has another {', '.join(found)} than its table"] if found else []
-        found = self._measures.contradicted(key, held.mark, results_of(made.content()))
-        return told + ([f"measured.log has another {', '.join(found)} than its measures"] if found else [])
+        said = held.cell.summary
+        made = summarise(said.info, said.content, said.eligible, held.finished.values())
+        made = replace(made, skipped=said.skipped, failure=said.failure)
+        names = [one.name for one in fields(CellSummary) if getattr(made, one.name) != getattr(said, one.name)]
+        if {search: row["status"] for search, row in held.finished.items()} != held.cell.done:
+            names.append("list of searches")
+        digests = [SEARCHES.stored(held.finished[search])[-1] for search in sorted(held.finished)]
+        if not names and mark_of(digests) != held.cell.mark:
+            names.append("mark")
+        return [f"its summary has another {', '.join(names)} than its searches"] if names else []
 
     def all_searches(self) -> pd.DataFrame:
-        """Return the searches of all cells that have a table; `load_record` describes the frame."""
-        from cfbench.record.all_searches import all_searches
+        """Return the searches of all finished cells; `load_record` describes the frame."""
+        from cfbench.record.frames import search_frame  # loads pandas
 
-        return all_searches(self._cells, self._journals)
+        infos = [cell.summary.info for cell in self._stored_cells() if cell.mark]
+        rows: list[Row] = []
+        coordinates: dict[str, list[Any]] = {name: [] for name in _COORDINATES}
+        for info in sorted(infos, key=lambda info: (*(getattr(info, name) for name in _COORDINATES), info.key)):
+            of_cell = self.rows(info.key)
+            rows += of_cell
+            for name in _COORDINATES:
+                coordinates[name] += [getattr(info, name)] * len(of_cell)
+        return search_frame(rows, coordinates)
 
     def measures(self, key: str) -> pd.DataFrame:
         """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
-        return self._measures.read(checked_key(key))
+        cell = self._cell(key)
+        return measure_frame([], []) if cell is None else measure_frame(self.measure_rows(cell), [*cell.done])
+
+    def measure_rows(self, cell: StoredCell) -> list[Row]:
+        """Return what metrics say about the finished searches of a cell, one row per metric."""
+        key, count = cell.summary.info.key, cell.summary.searches
+        rows = self._of_cell(MEASURES, key, "metric, version, settings", MEASURES.loaded, MEASURED_AGAIN)
+        return [row for row in rows if row["mark"] == cell.mark and len(row["values"]) == count]
 
     def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
-        """Return the (metric, version, settings) that were measured on the present searches of each cell.
+        """Return the (metric, version, settings) that were measured on the finished searches of each cell.
 
         A cell that has grown since, or whose searches ran again, has to be measured again.
         """
-        if not self._writing or self._measured is None:
-            marks = {key: line.get("mark", "") for key, line in self._index.contents()}
-            self._measured = self._measures.measured(marks)
+        if self._database.lock is None or self._measured is None:
+            known: dict[frozenset[MetricId], frozenset[MetricId]] = {}  # a run keeps one object for equal sets
+            found: dict[str, set[MetricId]] = {}
+            for key, metric, _ in self._keep("measures", self._current_measures):
+                found.setdefault(key, set()).add(metric)
+            self._measured = {key: known.setdefault(one := frozenset(ids), one) for key, ids in found.items()}
         return MappingProxyType(self._measured)
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results, in the order of the points in each cell's summary."""
-        marks = {key: line.get("mark", "") for key, line in self._index.contents()}
-        return self._measures.point_values(marks, self._results)
+        cells = {cell.summary.info.key: cell for cell in self._keep("cells", self._stored_cells)}
+        values: dict[MetricId, dict[str, bytes]] = {}
+        for key, metric, packed in self._keep("measures", self._current_measures):
+            if key in cells:
+                values.setdefault(metric, {})[key] = packed
+        return PointValues(values, cells)
 
-    def _results(self, key: str) -> list[SearchId | None]:
-        """Return which search found each point's result."""
-        line = self._index.get(key)
-        if line is None or is_outdated(line) or not is_understood(line):
-            found = self._cells.read(key)
-            return [] if found is None else results_of(self._cells.line_from(*found).content())
-        return results_of(line)
+    def machines(self) -> list[dict[str, str]]:
+        """Return the machines that the searches ran on, each once."""
+        import json
 
-    def _merged(self, key: str, journal: Mapping[SearchId, Row]) -> dict[SearchId, Row]:
-        """Return the rows of a cell's table with those of its journal, which is the later of the two."""
-        found = self._cells.read(key)
-        if found is None:
-            return dict(journal)
-        from cfbench.record import tables
+        found = self._select("SELECT description FROM machines ORDER BY rowid", [])
+        return machines_in([json.loads(text) for (text,) in found])
 
-        rows = {(row["point"], row["repetition"]): row for row in tables.rows_of(found[0].table)}
-        return rows | dict(journal)
+    def notes(self) -> dict[str, str]:
+        """Return the facts that are noted about the whole record, by name."""
+        return dict(self._select("SELECT name, value FROM study", []))
+
+    def sources(self) -> dict[str, str]:
+        """Return where each cell comes from, by key; empty for a cell that was searched here."""
+        return dict(self._select("SELECT key, source FROM cells", []))
+
+    def close(self) -> None:
+        """Close the database; a writer's lock is free then."""
+        self._database.close()
+
+    # ---------------------------------------------------------------- rows of the database
+
+    def _select(self, statement: str, arguments: list[Any]) -> list[Any]:
+        try:
+            return self._database.connection.execute(statement, arguments).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._raise_or_report(error, "a part of it")
+            return []
+
+    def _keep(self, name: str, read: Callable[[], Iterable[T]]) -> Iterable[T]:
+        """Return what `read` returns; a reader keeps it until somebody writes, since boards read rows several times."""
+        if self._database.lock is not None:
+            return read()
+        # data_version: a number that changes when another connection has committed something.
+        version = self._select("PRAGMA data_version", [])
+        if self._kept.get(name, (None,))[0] != version:
+            self._kept[name] = (version, list(read()))
+        kept: list[T] = self._kept[name][1]
+        return kept
+
+    def _stored_cells(self) -> Iterator[StoredCell]:
+        """Yield all cells, except damaged ones, which are reported."""
+        for values in self._scan(CELLS):
+            try:
+                yield StoredCell.loaded(values)
+            except DamagedError as error:
+                self._report_cell(str(values[0]), error)
+
+    def _report_cell(self, key: str, error: DamagedError) -> None:
+        self._report(f"{self.path}: cell {key:.40} is damaged ({error}); {RUNS_AGAIN}")
+
+    def _cell(self, key: str) -> StoredCell | None:
+        """Return a cell; None if there is none, or it is damaged."""
+        found = self._of_cell(CELLS, checked_key(key), "key", StoredCell.loaded, RUNS_AGAIN)
+        return found[0] if found else None
+
+    def _current_measures(self) -> Iterator[tuple[str, MetricId, bytes]]:
+        """Yield key, metric and packed values of all measures of the cells' present searches."""
+        cells = {key: (mark, count) for key, mark, count in self._select(_MARKS, [])}
+        for values in self._scan(MEASURES):
+            key, metric, version, settings, mark, packed, _ = values
+            try:
+                MEASURES.check_digest(values)
+            except DamagedError as error:
+                self._report(
+                    f"{self.path}: measures of cell {key:.40} by {metric:.80} are damaged ({error}); {MEASURED_AGAIN}"
+                )
+                continue
+            if mark and cells.get(key) == (mark, len(packed) // 8):
+                yield key, (metric, version, settings), packed
+
+    def _of_cell(self, table: Table, key: str, order: str, load: Callable[[Any], Any], what_now: str) -> list[Any]:
+        """Return the rows of a cell, except damaged ones, which are reported."""
+        found = []
+        try:
+            listed = self._database.connection.execute(table.select(f"{table.key[0]} = ?", order), [key]).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._raise_or_report(error, f"the {table.name} of cell {key}")
+            return []
+        for values in listed:
+            try:
+                found.append(load(values))
+            except DamagedError as error:
+                named = [f", {name} {values[table.columns.index(name)]!s:.80}" for name in table.key[1:]]
+                what = f"{table.name} of cell {key}{''.join(named)}"
+                self._report(f"{self.path}: {what}: it is damaged ({error}); {what_now}")
+        return found
+
+    @staticmethod
+    def _sound_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        SEARCHES.check_digest(values)
+        return values
+
+    def _scan(self, table: Table) -> Iterable[tuple[Any, ...]]:
+        """Yield all rows of a table; where a page is damaged, those before it and those behind it."""
+        seen = set()
+        for order in ("rowid", "rowid DESC"):
+            try:
+                for values in self._database.connection.execute(table.select(order=order)):
+                    if order == "rowid" or values[: len(table.key)] not in seen:
+                        yield values
+                    seen.add(values[: len(table.key)])
+            except sqlite3.DatabaseError as error:
+                self._raise_or_report(error, f"a part of its {table.name}")
+            else:
+                return
+
+    def _raise_or_report(self, error: sqlite3.DatabaseError, what: str) -> None:
+        """Raise what is no damage, and for a writer everything; a reader goes on with the rest."""
+        if not is_damage(error) or self._database.lock is not None:
+            with explained(self._database.path, "read"):
+                raise error
+        self._report(f"{self._database.path} is damaged ({error}): {what} cannot be read and is left out")
 
     def _report(self, problem: str) -> None:
-        if self.is_packed:  # the packed files were held against their digests when they were opened
-            problem = f"{self.origin}: its copy in your cache is damaged; remove {self.path}, and it is made anew"
         if problem not in self.problems:
             self.problems.append(problem)

@@ -1,62 +1,549 @@
-"""The record's row: one search, in one versioned schema for every data set.
+"""What a record holds, field by field: the tables of the database, their checks and stored forms follow from here.
 
-`PROTOCOL_VERSION` names the rules of the benchmark (folds, judge, seeds); a record of another protocol is refused.
-`SCHEMA_VERSION` names the columns below; it stands in every file's metadata.
+To add a field of a search, add one line to ``SEARCHES``. The database's table, the check of rows that are written and
+read, the packed files and the data frame's column follow from it; `SCHEMA_VERSION` goes up.
 """
 
 from __future__ import annotations
 
-import pyarrow as pa
+import hashlib
+import json
+import math
+import operator
+import re
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
 
-from cfbench.study.protocol import PROTOCOL_VERSION, SCHEMA_VERSION
+from cfbench.errors import RecordError
 
-__all__ = ["MEASURE_SCHEMA", "PROTOCOL_VERSION", "SCHEMA_VERSION", "SEARCH_SCHEMA", "TIME_COLUMNS"]
-
-SEARCH_SCHEMA = pa.schema(
-    [
-        pa.field("cell_key", pa.string(), nullable=False),
-        pa.field("point", pa.int64(), nullable=False),  # position among the fold's eligible points
-        pa.field("row_id", pa.int64(), nullable=False),  # row of the data set
-        pa.field("repetition", pa.int64(), nullable=False),
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("x", pa.list_(pa.float64()), nullable=False),
-        pa.field("z", pa.list_(pa.float64())),
-        pa.field("candidates", pa.list_(pa.list_(pa.float64())), nullable=False),
-        pa.field("loss", pa.float64()),  # base loss (Eq. 9); null, like its parts, without a valid result
-        pa.field("gower", pa.float64()),
-        pa.field("l0", pa.int64()),
-        pa.field("cost", pa.float64()),
-        pa.field("objective_value", pa.float64()),
-        pa.field("search_queries", pa.int64(), nullable=False),
-        pa.field("robustness_queries", pa.int64(), nullable=False),
-        pa.field("wall_seconds", pa.float64(), nullable=False),
-        pa.field("cpu_seconds", pa.float64(), nullable=False),
-        pa.field(
-            "anytime",
-            pa.list_(pa.struct([pa.field("queries", pa.int64()), pa.field("loss", pa.float64())])),
-            nullable=False,
-        ),
-        pa.field("figures", pa.map_(pa.string(), pa.float64()), nullable=False),
-        pa.field("model_fingerprint", pa.string(), nullable=False),
-    ],
-    metadata={"cfbench_schema": str(SCHEMA_VERSION), "cfbench_protocol": str(PROTOCOL_VERSION)},
-)
-"""Columns of a search's row, in order."""
-
+SCHEMA_VERSION = 2
+"""The tables below, in a database or packed. Version 1 was a directory of journals and parquet files."""
+ROW_VERSION = 1
+"""The columns of a search's row and of a measure's, as tracking stores and version 1 have them."""
 TIME_COLUMNS = ("wall_seconds", "cpu_seconds")
 """The columns that differ between two runs of the same study."""
+LONGEST = 10_000
+"""Characters of a name, a version or a reason; cfbench writes no longer ones."""
 
-MEASURE_SCHEMA = pa.schema(
-    [
-        pa.field("cell_key", pa.string(), nullable=False),
-        pa.field("metric", pa.string(), nullable=False),  # name with its variant label
-        pa.field("version", pa.string(), nullable=False),
-        pa.field("settings", pa.string(), nullable=False),  # canonical JSON, every setting
-        pa.field("point", pa.int64(), nullable=False),
-        pa.field("repetition", pa.int64(), nullable=False),
-        pa.field("value", pa.float64()),  # null: outside the metric's denominator
-    ],
-    metadata={"cfbench_schema": str(SCHEMA_VERSION), "cfbench_protocol": str(PROTOCOL_VERSION)},
+Row = dict[str, Any]
+"""A search: strings, int, float, lists of float; `anytime` a list of [queries, loss]; `figures` sorted by name."""
+SearchId = tuple[int, int]
+"""(point, repetition): names a search within its cell."""
+MetricId = tuple[str, str, str]
+"""(metric with its variant label, version, settings as canonical JSON)."""
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+_LARGEST = 2**63 - 1
+
+
+def checked_key(key: str) -> str:
+    """Return `key`; raise RecordError if it is no cell's key, 32 hexadecimal digits."""
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise RecordError(f"{key!r:.100} is no cell's key: a key is 32 hexadecimal digits in lower case")
+    return key
+
+
+def json_text(value: Any) -> str:
+    """Return JSON text; NaN and infinities, which JSON lacks, become the strings that float reads."""
+    try:
+        return _PLAIN(value)
+    except ValueError:
+        return _PLAIN(_spelt(value))
+
+
+def sorted_text(value: Any) -> str:
+    """Return JSON text as `json_text` does, with sorted keys: one content, one text."""
+    try:
+        return _SORTED(value)
+    except ValueError:
+        return _SORTED(_spelt(value))
+
+
+_PLAIN = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_SORTED = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=True).encode
+
+
+def _spelt(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _spelt(item) for key, item in value.items()}
+    return [_spelt(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+# ---------------------------------------------------------------- kinds of fields
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a field may hold, and how it is stored.
+
+    Parameters
+    ----------
+    sql : str
+        The column's type in SQLite; without NOT NULL, None is allowed.
+    check : callable
+        Returns a given value in its one form; raises TypeError or ValueError for what the field cannot hold.
+    store, load : callable
+        From that form to what SQLite holds, and back; `check` is applied after `load`. None is never passed.
+    arrow : str
+        The column's type in the schemas of tables that are handed on, such as those of tracking stores.
+    """
+
+    sql: str
+    check: Callable[[Any], Any]
+    store: Callable[[Any], Any] | None = None
+    load: Callable[[Any], Any] | None = None
+    arrow: str = "string"
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the field may hold None."""
+        return "NOT NULL" not in self.sql
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it must be a string")
+    # SQLite and parquet hold UTF-8: half a surrogate pair, as in a strange file name, is written as an escape.
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST:
+        raise TypeError(f"names, versions and reasons are texts of at most {LONGEST:,} characters")
+    value.encode()  # half a surrogate pair can neither be shown nor written
+    return value
+
+
+def _status(value: Any) -> str:
+    status = _text(value)
+    if status not in _statuses():
+        raise ValueError(f"it must be one of {', '.join(_statuses())}")
+    return status
+
+
+@cache
+def _statuses() -> tuple[str, ...]:
+    from cfbench.problem.outcome import Status  # loads numpy, which summaries do without
+
+    return tuple(Status)
+
+
+def _whole(value: Any) -> int:
+    number = operator.index(value)
+    if not 0 <= number <= _LARGEST:
+        raise ValueError("it must be a whole number from 0 to 2**63 - 1")
+    return number
+
+
+def _number_or_none(value: Any) -> float | None:
+    number = math.nan if value is None else float(value)
+    return None if math.isnan(number) else number
+
+
+def _amount(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError("it must be a finite number from 0")
+    return number
+
+
+def _amount_or_none(value: Any) -> float | None:
+    number = _number_or_none(value)
+    return None if number is None else _amount(number)
+
+
+def _vector(value: Any) -> list[float]:
+    return [float(item) for item in value]
+
+
+def _matrix(value: Any) -> list[list[float]]:
+    return [_vector(item) for item in value]
+
+
+def _anytime(value: Any) -> list[list[float]]:
+    pairs = [(pair["queries"], pair["loss"]) if isinstance(pair, Mapping) else pair for pair in value]
+    return [[_whole(queries), _amount(loss)] for queries, loss in pairs]
+
+
+def _figures(value: Any) -> dict[str, float]:
+    return dict(sorted((_text(name), float(number)) for name, number in value.items()))
+
+
+def _flag(value: Any) -> bool:
+    if value not in (0, 1):
+        raise TypeError("it must be true or false")
+    return bool(value)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"it must be a table, not {type(value).__name__}")
+    return dict(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(_name, value))
+
+
+def _by_name(value: Any) -> dict[str, str]:
+    return {_name(name): _name(text) for name, text in _table(value).items()}
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {_name(name): _whole(count) for name, count in _table(value).items()}
+
+
+def _wholes(value: Any) -> tuple[int, ...]:
+    values = tuple(value)
+    if min(values, default=0) < 0:
+        raise ValueError("it must hold whole numbers from 0")
+    return values
+
+
+def _optional_wholes(value: Any) -> tuple[int | None, ...]:
+    values = tuple(value)
+    _wholes(one for one in values if one is not None)
+    return values
+
+
+def _runs(value: Any) -> tuple[tuple[str, int, int, int], ...]:
+    return tuple((_name(status), _whole(rep), _whole(first), _whole(last)) for status, rep, first, last in value)
+
+
+def packed_numbers(values: Iterable[float], code: str = "d") -> bytes:
+    """Return float64 ('d') or int64 ('q') numbers as bytes, little-endian."""
+    numbers = array(code, values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def unpacked_numbers(data: bytes, code: str = "d") -> list[Any]:
+    """Return the numbers that `packed_numbers` has packed; raise ValueError if `data` is cut off."""
+    numbers = array(code)
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tolist()
+
+
+def _packed_matrix(rows: Sequence[Sequence[float]]) -> bytes:
+    """Pack the number of rows, then the rows one after the other."""
+    return packed_numbers([float(len(rows)), *(number for row in rows for number in row)]) if rows else b""
+
+
+def _unpacked_matrix(data: bytes) -> list[list[float]]:
+    numbers = unpacked_numbers(data)
+    if not numbers:
+        return []
+    n = int(numbers[0])
+    d, rest = divmod(len(numbers) - 1, n)
+    if rest:
+        raise ValueError("it is cut off")
+    return [numbers[1 + i * d : 1 + (i + 1) * d] for i in range(n)]
+
+
+def _packed_wholes(values: Iterable[int | None]) -> bytes:
+    return packed_numbers((-1 if value is None else value for value in values), "q")
+
+
+def _unpacked_wholes(data: bytes) -> list[int | None]:
+    return [None if value < 0 else value for value in unpacked_numbers(data, "q")]
+
+
+def _packed_optional(values: Iterable[float | None]) -> bytes:
+    return packed_numbers(math.nan if value is None else value for value in values)
+
+
+def _unpacked_optional(data: bytes) -> list[float | None]:
+    return [None if value != value else value for value in unpacked_numbers(data)]  # noqa: PLR0124 - NaN alone
+
+
+_JSON: dict[str, Any] = {"store": sorted_text, "load": json.loads}
+_FLOATS: dict[str, Any] = {"store": packed_numbers, "load": unpacked_numbers, "arrow": "list<double>"}
+
+KEY = Kind("TEXT NOT NULL", checked_key)
+TEXT = Kind("TEXT NOT NULL", _text)
+NAME = Kind("TEXT NOT NULL", _name)
+STATUS = Kind("TEXT NOT NULL", _status)
+WHOLE = Kind("INTEGER NOT NULL", _whole, arrow="int64")
+OPTIONAL_WHOLE = Kind("INTEGER", lambda value: None if value is None else _whole(value), arrow="int64")
+AMOUNT = Kind("REAL NOT NULL", _amount, arrow="double")
+OPTIONAL_AMOUNT = Kind("REAL", _amount_or_none, arrow="double")
+OPTIONAL_NUMBER = Kind("REAL", _number_or_none, arrow="double")
+FLAG = Kind("INTEGER NOT NULL", _flag, int)
+VECTOR = Kind("BLOB NOT NULL", _vector, **_FLOATS)
+OPTIONAL_VECTOR = Kind("BLOB", lambda value: None if value is None else _vector(value), **_FLOATS)
+MATRIX = Kind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
+ANYTIME = Kind("TEXT NOT NULL", _anytime, **_JSON, arrow="list<struct<queries: int64, loss: double>>")
+FIGURES = Kind("TEXT NOT NULL", _figures, **_JSON, arrow="map<string, double>")
+TABLE = Kind("TEXT NOT NULL", _table, **_JSON)
+NAMES = Kind("TEXT NOT NULL", _names, **_JSON)
+BY_NAME = Kind("TEXT NOT NULL", _by_name, **_JSON)
+COUNTS = Kind("TEXT NOT NULL", _counts, **_JSON)
+RUNS = Kind("TEXT NOT NULL", _runs, **_JSON)
+WHOLES = Kind("BLOB NOT NULL", _wholes, _packed_wholes, lambda data: unpacked_numbers(data, "q"))
+OPTIONAL_WHOLES = Kind("BLOB NOT NULL", _optional_wholes, _packed_wholes, _unpacked_wholes)
+OPTIONAL_NUMBERS = Kind("BLOB NOT NULL", tuple, _packed_optional, _unpacked_optional)
+
+
+# ---------------------------------------------------------------- tables
+
+
+class DamagedError(RecordError):
+    """A row of the database that cfbench does not write, or whose digest does not fit."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the database. Its last column is a digest of the others, by which a damaged row is known.
+
+    Parameters
+    ----------
+    name : str
+    key : tuple of str
+        The fields that name a row.
+    fields : mapping of str to Kind
+    """
+
+    name: str
+    key: tuple[str, ...]
+    fields: Mapping[str, Kind]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the fields, in order."""
+        return tuple(self.fields)
+
+    @property
+    def create(self) -> str:
+        """The statement that creates the table. STRICT: SQLite refuses a value of another type."""
+        columns = ", ".join(f'"{name}" {kind.sql}' for name, kind in self.fields.items())
+        return f"CREATE TABLE {self.name} ({columns}, digest BLOB NOT NULL, PRIMARY KEY ({', '.join(self.key)})) STRICT"
+
+    @cached_property
+    def insert(self) -> str:
+        """The statement that inserts a row, in place of an earlier one of the same key."""
+        return f"INSERT OR REPLACE INTO {self.name} VALUES ({', '.join('?' * (len(self.fields) + 1))})"  # noqa: S608
+
+    def select(self, where: str = "", order: str = "") -> str:
+        """Return the statement that reads rows, digests included."""
+        names = ", ".join(f'"{name}"' for name in (*self.columns, "digest"))
+        condition = f" WHERE {where}" if where else ""
+        return f"SELECT {names} FROM {self.name}{condition}{f' ORDER BY {order}' if order else ''}"  # noqa: S608
+
+    def checked(self, given: Mapping[str, Any]) -> Row:
+        """Return a row in its one form.
+
+        Raises
+        ------
+        RecordError
+            If a field is missing or unknown, or holds what it cannot.
+        """
+        if given.keys() != self.fields.keys():
+            missing = ", ".join(sorted(self.fields.keys() - given.keys())) or "none"
+            unknown = ", ".join(sorted(map(str, given.keys() - self.fields.keys()))) or "none"
+            raise RecordError(f"a row of {self.name} has other columns (missing: {missing}; unknown: {unknown})")
+        row: Row = {}
+        for name, kind in self.fields.items():
+            try:
+                row[name] = kind.check(given[name])
+            except (TypeError, ValueError, OverflowError, KeyError) as error:
+                value = repr(given[name])[:200]
+                raise RecordError(f"column {name!r} of a row of {self.name} cannot hold {value}: {error}") from error
+        return row
+
+    def stored(self, row: Row) -> tuple[Any, ...]:
+        """Return what SQLite holds of a checked row, with its digest."""
+        values = tuple(
+            row[name] if kind.store is None or row[name] is None else kind.store(row[name])
+            for name, kind in self.fields.items()
+        )
+        return *values, digest_of_values(values)
+
+    def loaded(self, values: Sequence[Any]) -> Row:
+        """Return the row that SQLite holds, checked.
+
+        Raises
+        ------
+        DamagedError
+            If its digest does not fit, or a field holds what it cannot.
+        """
+        self.check_digest(values)
+        row: Row = {}
+        for (name, kind), value in zip(self.fields.items(), values, strict=False):
+            try:
+                row[name] = kind.check(value if kind.load is None or value is None else kind.load(value))
+            except (TypeError, ValueError, OverflowError, KeyError, ZeroDivisionError, RecursionError) as error:
+                raise DamagedError(f"{name} cannot be {value!r:.50}: {error}") from error
+        return row
+
+    def check_digest(self, values: Sequence[Any]) -> None:
+        """Raise DamagedError if the digest does not fit; rows of packed files have none, their file has one."""
+        if values[-1] != b"" and digest_of_values(values[:-1]) != values[-1]:
+            raise DamagedError("its digest does not fit what it holds")
+
+
+def digest_of_values(values: Sequence[Any]) -> bytes:
+    """Return eight bytes that stand for a row's values, the same on every machine."""
+    parts = [_BYTES[type(value)](value) for value in values]
+    return hashlib.blake2b(b"".join([b"%d " % len(part) + part for part in parts]), digest_size=8).digest()
+
+
+_BYTES: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"",
+    int: lambda value: b"i%d" % value,
+    float: lambda value: b"f" + struct.pack("<d", value),
+    str: lambda value: b"s" + value.encode("utf-8", "surrogatepass"),
+    bytes: lambda value: b"b" + value,
+}
+
+SEARCHES = Table(
+    "searches",
+    ("cell_key", "point", "repetition"),
+    {
+        "cell_key": KEY,
+        "point": WHOLE,  # position among the fold's eligible points
+        "row_id": WHOLE,  # row of the data set
+        "repetition": WHOLE,
+        "status": STATUS,
+        "reason": TEXT,
+        "x": VECTOR,
+        "z": OPTIONAL_VECTOR,
+        "candidates": MATRIX,
+        "loss": OPTIONAL_AMOUNT,  # the loss (Eq. 9); None, like its parts, without a valid result
+        "gower": OPTIONAL_AMOUNT,
+        "l0": OPTIONAL_WHOLE,
+        "cost": OPTIONAL_AMOUNT,
+        "objective_value": OPTIONAL_NUMBER,
+        "search_queries": WHOLE,
+        "robustness_queries": WHOLE,
+        "wall_seconds": AMOUNT,
+        "cpu_seconds": AMOUNT,
+        "anytime": ANYTIME,
+        "figures": FIGURES,
+        "model_fingerprint": TEXT,
+    },
 )
-"""Columns of a metric's table, in order."""
+
+CELLS = Table(
+    "cells",
+    ("key",),
+    {
+        "key": KEY,
+        "dataset": NAME,
+        "model": NAME,
+        "searcher": NAME,
+        "objective": NAME,
+        "constraints": FLAG,
+        "fold": WHOLE,
+        "versions": BY_NAME,
+        "white_box": FLAG,
+        "content": TABLE,  # all that the key is a digest of
+        "eligible": WHOLE,
+        "skipped": NAME,
+        "failure": NAME,
+        "repetitions": WHOLE,
+        "searches": WHOLE,
+        "statuses": COUNTS,
+        "wall_seconds": AMOUNT,
+        "cpu_seconds": AMOUNT,
+        "search_queries": WHOLE,
+        "robustness_queries": WHOLE,
+        "fingerprints": NAMES,
+        "points": WHOLES,
+        "row_ids": WHOLES,
+        "tries": WHOLES,
+        "successes": WHOLES,
+        "results": OPTIONAL_WHOLES,
+        "loss": OPTIONAL_NUMBERS,
+        "objective_value": OPTIONAL_NUMBERS,
+        "seconds": OPTIONAL_NUMBERS,
+        "queries": OPTIONAL_WHOLES,
+        "done": RUNS,  # the finished searches: (status, repetition, first point, last point)
+        "mark": TEXT,  # digest of the finished searches' rows, times included; empty if there are none
+        "source": TEXT,  # where a fetched cell comes from; empty for a cell that was searched or merged here
+    },
+)
+
+MEASURES = Table(
+    "measures",
+    ("cell_key", "metric", "version", "settings"),
+    {
+        "cell_key": KEY,
+        "metric": TEXT,  # name with its variant label
+        "version": TEXT,
+        "settings": TEXT,  # canonical JSON, every setting
+        "mark": TEXT,  # of the finished searches that were measured
+        "values": Kind("BLOB NOT NULL", list, packed_numbers, unpacked_numbers),  # per finished search, in order; NaN:
+        # outside the metric's denominator
+    },
+)
+
+MACHINES = Table("machines", ("description",), {"description": BY_NAME})
+STUDY = Table("study", ("name",), {"name": TEXT, "value": TEXT})
+TABLES = (SEARCHES, CELLS, MEASURES, MACHINES, STUDY)
+
+
+def checked_row(row: Mapping[str, Any]) -> Row:
+    """Return a search's row in its one form.
+
+    Parameters
+    ----------
+    row : mapping
+        The columns of `SEARCHES`. Vectors may be lists or arrays, an entry of `anytime` a pair or a mapping with
+        `queries` and `loss`. NaN in a column that may be None (loss, its parts, objective value) means None.
+
+    Raises
+    ------
+    RecordError
+        If a column is missing or unknown, or holds what no search can give.
+    """
+    return _of_one_width(SEARCHES.checked(row))
+
+
+def loaded_search(values: Sequence[Any]) -> Row:
+    """Return the row of a search as the database holds it; raise DamagedError if it is damaged."""
+    row = SEARCHES.loaded(values)
+    try:
+        return _of_one_width(row)
+    except RecordError as error:
+        raise DamagedError(str(error)) from error
+
+
+def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of one cell in their one form, sorted by point and repetition.
+
+    Raises
+    ------
+    RecordError
+        If one of them is not a search's row, or two are of one search; it names the search.
+    """
+    found: dict[SearchId, Row] = {}
+    for row in rows:
+        named = f"point {row.get('point')!r:.20}, repetition {row.get('repetition')!r:.20}"
+        try:
+            checked = checked_row(row)
+        except RecordError as error:
+            raise RecordError(f"{named}: {error}") from error
+        search = checked["point"], checked["repetition"]
+        if search in found:
+            raise RecordError(f"{named}: it is there twice")
+        found[search] = checked
+    return [found[search] for search in sorted(found)]
+
+
+def _of_one_width(row: Row) -> Row:
+    d = len(row["x"])  # 0 if a packed record leaves the rows of a data set out
+    for name, vectors in (("z", [] if row["z"] is None else [row["z"]]), ("candidates", row["candidates"])):
+        others = [len(vector) for vector in vectors if len(vector) != d]
+        if others:
+            raise RecordError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, and x has {d}")
+    return row

@@ -11,8 +11,8 @@ import pandas as pd
 
 from cfbench.analysis.references import PointResults, compare_with_none, compare_with_reference
 from cfbench.digests import digest_of
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
 from cfbench.report.tables import DATASETS, DISTRIBUTIONS, EXACT, MODELS, PARTS, SEARCHER, SEARCHERS, TOLERANCES
 from cfbench.running.measure import cell_metrics, identity

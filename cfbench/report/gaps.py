@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cfbench.analysis.groups import bare_name
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.report.evidence import Evidence, Place, Selection
 from cfbench.report.tables import DATASETS, MODELS, SEARCHER, SEARCHERS, Entry, Table, TableRow, decimal
 from cfbench.space.dataset import N_FOLDS

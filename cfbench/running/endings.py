@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cfbench.errors import CfbenchError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
 from cfbench.running.executors.local import WorkerDied
 from cfbench.running.measure import Measured

@@ -17,8 +17,8 @@ import pandas as pd
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, PluginError
-from cfbench.record.point_values import OBJECTIVE
-from cfbench.record.schema import MEASURE_SCHEMA
+from cfbench.record.frames import MEASURE_SCHEMA
+from cfbench.record.measures import OBJECTIVE
 from cfbench.registry.contracts import CellContext, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry.entries import Stage
 from cfbench.registry.registry import Registry

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cfbench.errors import CfbenchError
-from cfbench.record.point_values import OBJECTIVE
+from cfbench.record.measures import OBJECTIVE
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import Measured, checked_values, identity, measure_table, plugin_call
 from cfbench.running.search import Ground, SearchTask, judge_of

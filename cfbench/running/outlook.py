@@ -9,8 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from cfbench.record.layout import check_directory
-from cfbench.record.record import Record
+from cfbench.record.files import check_directory
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
 from cfbench.running.estimate import NEARNESS, Durations
 from cfbench.running.progress import Metrics, Standing, note_of_older_cells, standings

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.digests import digest_of
-from cfbench.record.outlines import Outline, model_of
-from cfbench.record.record import Record
+from cfbench.record.cells import Outline, model_of
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo, RunStarted
 from cfbench.registry.registry import Registry
 from cfbench.running.estimate import Durations
@@ -78,7 +78,7 @@ class Standing:
     unmeasured : tuple of Variant
         Metrics that the record lacks, and values under further objectives that the cell is judged under.
     waiting : bool
-        Whether some of its searches are in a journal: a kill came between the last of them and the cell's end.
+        Whether some of its searches wait for the cell to be finished: a kill came before its end.
     """
 
     cell: Cell
@@ -206,7 +206,7 @@ def standings(
         if cell.skipped:
             yield Standing(cell, outline, frozenset())
             continue
-        statuses = {} if record is None else record.done_of(key, outline, has_journal=key in pending)
+        statuses = {} if record is None else record.done(key)
         kept = frozenset(search for search, status in statuses.items() if status not in retry)
         yield Standing(
             cell,

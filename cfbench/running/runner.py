@@ -14,7 +14,7 @@ from typing import Any
 
 from cfbench.errors import CfbenchError
 from cfbench.problem.outcome import Outcome, Status
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellStarted, RunFinished, SearchFinished
 from cfbench.registry.registry import Registry
 from cfbench.running.endings import Endings

@@ -10,8 +10,8 @@ from functools import partial
 from cfbench.errors import CfbenchError, DataError, ModelError
 from cfbench.problem.oracle import Oracle
 from cfbench.problem.problem import TrainingFold
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.contracts import CellContext, DataSource, FittedModel, ModelFamily
 from cfbench.registry.entries import Handles, ModelEntry
 from cfbench.registry.events import CellInfo

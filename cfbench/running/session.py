@@ -13,8 +13,7 @@ from uuid import uuid4
 from cfbench.caches import cache_dir
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.problem.outcome import Status
-from cfbench.record.machines import add_machines
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.running.executors.local import Executor, ProcessExecutor, SerialExecutor
@@ -149,6 +148,7 @@ class Session:
             Whether a second interruption ends the process.
         """
         remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
+        record.note("study", self.plan.study.name)
         setup = WorkerSetup(self.registry.options, self.source, cache_dir())
         report = Run(
             self.plan,
@@ -162,7 +162,7 @@ class Session:
             ends_process=ends_process,
         ).go()
         if report.searches_run:
-            add_machines(record.path, [this_machine()])
+            record.add_machines([this_machine()])
         return report
 
 

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
 from cfbench.problem.outcome import Status
-from cfbench.record.coordinates import objection_to
-from cfbench.record.point_values import ID_COLUMNS, OBJECTIVE, MetricId
-from cfbench.record.record import Record
-from cfbench.record.rows import Row, checked_row
-from cfbench.record.schema import TIME_COLUMNS
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary, objection_to
+from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
+from cfbench.record.schema import TIME_COLUMNS, MetricId, Row, checked_row
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
 from cfbench.running.judge import Judge
@@ -33,9 +30,6 @@ from cfbench.space.space import IntArray
 from cfbench.study.plan import Cell
 from cfbench.study.sources import may_be_passed_on
 from cfbench.study.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
-
-if TYPE_CHECKING:
-    from cfbench.record.tables import StoredCell
 
 JUDGED = ("loss", "gower", "l0", "cost", "objective_value")
 """The columns that the judge computes from `z`; they must come out bit for bit."""
@@ -271,11 +265,11 @@ def verify_record(
     for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
         progress(done, len(summaries))
         held = record.held(key)
-        rows = list(held.finished().values())
-        summary = summaries[key] if held.stored is None else replace(summaries[key], **_stored(held.stored))
+        rows = list(held.finished.values())
+        summary = summaries[key]
         found.cells += bool(rows)
         found.searches += len(rows)
-        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(key, held)]
+        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(held)]
         try:
             cell = _verified_cell(key, summary, registry)
         except CfbenchError as error:
@@ -413,11 +407,6 @@ def _verified_cell(key: str, summary: CellSummary, registry: Registry) -> Cell:
     if objection:
         raise RecordError(objection)
     return cell
-
-
-def _stored(stored: StoredCell) -> dict[str, Any]:
-    """Return what a cell's table says of the cell, in place of what the index does."""
-    return {"info": stored.info, "content": stored.content, "eligible": stored.eligible}
 
 
 def _named(info: CellInfo) -> str:

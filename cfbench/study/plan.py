@@ -23,20 +23,6 @@ from cfbench.study.study import AXES, Part, Study
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 from cfbench.text import plural
 
-T = TypeVar("T", bound=dict[str, Any])
-
-
-class SharedTables:
-    """Tables by what they say. A table must not be changed afterwards."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
-
-    def table(self, given: T) -> T:
-        """Return the first table that said what `given` says."""
-        found: T = self._known.setdefault(repr(given), given)
-        return found
-
 
 def command_again(
     cells: Sequence[CellInfo],
@@ -87,6 +73,21 @@ def command_again(
     if content.get("respect_steps"):
         words.append("--respect-steps")
     return shlex.join([*words, "--results", results])
+
+
+T = TypeVar("T", bound=dict[str, Any])
+
+
+class SharedTables:
+    """Returns one object for equal tables: a record has any number of cells, and few models and searchers."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def table(self, given: T) -> T:
+        """Return the first table that is equal to `given`; it must not be changed afterwards."""
+        found: T = self._known.setdefault(repr(given), given)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from cfbench.digests import digest_of
 from cfbench.space.space import IntArray
 
 PROTOCOL_VERSION = 1
-"""The rules of the benchmark: folds, judge, seeds."""
-SCHEMA_VERSION = 1
-"""The columns of the record's tables."""
+"""The rules of the benchmark: folds, judge, seeds. It is part of every cell's key."""
 
 
 @dataclass(frozen=True)

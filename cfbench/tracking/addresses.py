@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cfbench.errors import RecordError, TrackingError
-from cfbench.files import explained, refuse_device, write_atomically
+from cfbench.record.files import explained, refuse_device, write_atomically
 
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""

@@ -18,16 +18,13 @@ import pyarrow.parquet as pq
 
 from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
-from cfbench.files import explained
-from cfbench.record.checked import checked_info
-from cfbench.record.coordinates import objection_to
-from cfbench.record.index import Index
-from cfbench.record.layout import checked_key, keys_of_tables, table_path
-from cfbench.record.record import Record
-from cfbench.record.rows import Row, checked_rows
-from cfbench.record.schema import MEASURE_SCHEMA, PROTOCOL_VERSION, SEARCH_SCHEMA
-from cfbench.record.tables import rows_of
+from cfbench.record.cells import checked_info, objection_to
+from cfbench.record.files import DATABASE_NAME
+from cfbench.record.frames import MEASURE_SCHEMA, SEARCH_SCHEMA, rows_of
+from cfbench.record.schema import Row, checked_key, checked_rows
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
+from cfbench.study.protocol import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,8 +163,8 @@ def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
 
 
-FETCHED_NAME = "fetched.log"
-"""File in a rebuilt record that says from which state of which run a cell was taken."""
+FETCHED = "fetched from a tracking store"
+"""Fact noted in a record that was rebuilt; each of its cells says which state of which run it was taken from."""
 MOST_TROUBLES = 5
 """So many runs in succession whose files cannot be had, before any that can, are no accident."""
 
@@ -291,13 +288,17 @@ def rebuild_record(
     listing = reader.listing(study)
     wanted = {cell.key: cell for cell in listing.cells}
     with Record.open(path, write=True) as record:
-        fetched = Index(path / FETCHED_NAME, record.problems.append)
-        state = {key: str(line.get("content", "")) for key, line in fetched.contents()}
-        stored = set(keys_of_tables(path / "cells"))
-        missing = [cell for key, cell in wanted.items() if key not in stored or state.get(key) != cell.content]
-        left_out = list(_fetch(reader, record, fetched, missing, track))
-    removed = _remove(path, stored - wanted.keys())
-    return Rebuilt(listing, len(missing) - len(left_out), removed, tuple(left_out))
+        record.note(FETCHED, "yes")  # before any cell is in it
+        state = record.sources()
+        missing = [cell for key, cell in wanted.items() if state.get(key) != _source(cell)]
+        left_out = list(_fetch(reader, record, missing, track))
+        gone = state.keys() - wanted.keys()
+        record.remove(gone)
+    return Rebuilt(listing, len(missing) - len(left_out), len(gone), tuple(left_out))
+
+
+def _source(cell: MirroredCell) -> str:
+    return f"run {cell.run_id}, {cell.content}"
 
 
 def check_target(path: Path) -> None:
@@ -307,7 +308,11 @@ def check_target(path: Path) -> None:
     ------
     RecordError
     """
-    if (path / "record.json").exists() and not (path / FETCHED_NAME).exists():
+    if not (path / DATABASE_NAME).exists():
+        return
+    with Record.open(path) as record:
+        was_fetched = FETCHED in record.notes()
+    if not was_fetched:
         raise RecordError(
             f"{path} holds a record that was not fetched from a tracking server; name an empty or a new directory with "
             "--results, or leave it out: then the record is rebuilt in the cache"
@@ -317,13 +322,10 @@ def check_target(path: Path) -> None:
 def _fetch(
     reader: MirrorReader,
     record: Record,
-    fetched: Index,
     cells: Sequence[MirroredCell],
     track: Callable[[Sequence[Any]], Iterable[Any]],
 ) -> Iterator[str]:
     """Take the cells over one by one; yield a sentence for each that cannot be."""
-    if not fetched.load():
-        fetched.rewrite()  # marks the directory as fetched, before any cell is in it
     troubles, any_fetched = 0, False
     for cell in track(cells):
         try:
@@ -339,21 +341,7 @@ def _fetch(
             yield f"run {cell.run_id}: {error}"
             continue
         any_fetched = True
-        record.adopt(found.info, found.content, found.eligible, found.rows)
-        if len(found.measures):
-            record.write_measures(cell.key, found.measures)
-        fetched.put(cell.key, {"run": cell.run_id, "content": cell.content})
-
-
-def _remove(path: Path, keys: set[str]) -> int:
-    """Take cells out of a fetched record; its indexes are written again from the tables."""
-    if not keys:
-        return 0
-    with Record.open(path, write=True), explained(path, "written"):
-        for key in keys:
-            table_path(path / "cells", key).unlink(missing_ok=True)
-            table_path(path / "measures", key).unlink(missing_ok=True)
-        for name in ("index.log", "measured.log"):
-            (path / name).unlink(missing_ok=True)
-    Record.open(path, write=True).close()
-    return len(keys)
+        with record.transaction():
+            record.adopt(found.info, found.content, found.eligible, found.rows, source=_source(cell))
+            if len(found.measures):
+                record.write_measures(cell.key, found.measures)

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from cfbench.errors import CfbenchError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from cfbench.report.charts import BLUE, INK, ORANGE, absent, draw
 from cfbench.report.claims import Claim, Estimate, claims, estimate, interval_text, published_accidents

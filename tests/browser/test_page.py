@@ -20,8 +20,8 @@ from cfbench.board.columns import columns_of
 from cfbench.board.page.columns import PAGE_COLUMNS
 from cfbench.board.page.render import render_page
 from cfbench.board.text import share
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.registry import RegistryOptions, build_registry
 from tests.browser.chromium import Page, open_page
 

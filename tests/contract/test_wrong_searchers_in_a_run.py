@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from cfbench import Constraint, Dataset, DatasetEntry, DataSource, FeatureSpace, hookimpl, load_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.discovery import import_file
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.executors.local import Executor, ProcessExecutor, SerialExecutor

@@ -6,13 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from cfbench.record.cells import Cells
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
 from cfbench.record.schema import TIME_COLUMNS
-from cfbench.record.tables import rows_of
+from cfbench.record.store import Record, record_digest
 from tests.faults.commands import Command, WarmStart
 
 HERE = Path(__file__).parent
@@ -123,13 +118,14 @@ def plugins() -> list[str]:
 def _said_in(results: Path) -> dict[str, str]:
     """Return all that a digest of the record is of, value by value."""
     said = {}
-    cells = Cells(results / "cells", pytest.fail)
-    for key in cells.keys():  # noqa: SIM118 - no mapping: the keys are read from the disk
-        stored = cells.read(key)
-        assert stored is not None
-        cell = stored[0]
-        said[key] = repr((asdict(cell.info), cell.content, cell.eligible))
-        for row in rows_of(cell.table):
-            where = f"{key} point {row['point']} repetition {row['repetition']}"
-            said |= {f"{where} {column}": repr(value) for column, value in row.items() if column not in TIME_COLUMNS}
+    with Record.open(results) as record:
+        for key in sorted(record.keys()):
+            held = record.held(key)
+            assert held.cell is not None
+            one = held.cell.summary
+            said[key] = repr((asdict(one.info), one.content, one.eligible))
+            for row in held.finished.values():
+                where = f"{key} point {row['point']} repetition {row['repetition']}"
+                said |= {f"{where} {name}": repr(value) for name, value in row.items() if name not in TIME_COLUMNS}
+        assert record.problems == []
     return said

@@ -6,13 +6,14 @@ import contextlib
 import os
 import random
 import signal
+import sqlite3
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cfbench import load_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 
 if TYPE_CHECKING:
     from tests.faults.commands import Command
@@ -40,7 +41,7 @@ def test_twenty_kills_of_the_main_process_change_nothing(study: Study) -> None:
         assert code in (-signal.SIGKILL, 0), command.said()
         kills += code == -signal.SIGKILL  # otherwise the run had ended before
         assert command.is_alone()
-        before, done = done, study.done() if (study.results / "record.json").exists() else {}
+        before, done = done, study.done() if (study.results / "record.db").exists() else {}
         assert before.items() <= done.items()
     study.workers = 1
     code, said = study.run()
@@ -53,17 +54,18 @@ def test_twenty_kills_of_the_main_process_change_nothing(study: Study) -> None:
 
 
 def _wait_for(study: Study, command: Command, searches: int) -> None:
-    """Return when so many searches have come into journals since the start, or the run has ended."""
-    seen: dict[str, int] = {}
-    first: dict[str, int] = {}
+    """Return when so many searches have come into the record since the start, or the run has ended."""
+    first: int | None = None
     while not command.is_over(0.005):
-        for path in study.results.glob("journal/*.log"):
-            with contextlib.suppress(FileNotFoundError):  # its cell is finished
-                lines = path.read_bytes().count(b"\n")
-                first.setdefault(path.name, lines)
-                seen[path.name] = max(lines, seen.get(path.name, 0))
-        if sum(seen.values()) - sum(first.values()) >= searches:
-            return
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(_database(study)) as connection:
+            count = connection.execute("SELECT count(*) FROM searches").fetchone()[0]
+            first = count if first is None else first
+            if count - first >= searches:
+                return
+
+
+def _database(study: Study) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{study.results / 'record.db'}?mode=ro", uri=True)
 
 
 @pytest.mark.slow

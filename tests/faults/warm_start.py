@@ -21,7 +21,7 @@ LOADED = (
     "cfbench.cli.leaderboard",
     "cfbench.cli.run",
     "cfbench.running.session",
-    "cfbench.record.tables",
+    "cfbench.record.frames",
     "cfbench.board.text",
     "cfbench_reporters.console",
     "cfbench_reporters.tracking",

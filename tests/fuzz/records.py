@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import sqlite3
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,9 @@ from hypothesis import strategies as st
 from cfbench import CfbenchError, load_record
 from cfbench.board.board import open_leaderboard
 from cfbench.digests import DIGEST_BYTES
-from cfbench.record.lines import encode_line, scan
-from cfbench.record.machines import add_machines, read_machines
-from cfbench.record.packed import pack_record
-from cfbench.record.record import Record
-from cfbench.record.tables import encode_measures
+from cfbench.record.files import DATABASE_NAME
+from cfbench.record.schema import TABLES, digest_of_values, packed_numbers
+from cfbench.record.store import Record, pack_record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor
@@ -66,7 +65,7 @@ class Template:
             record.append({**rows[0], "point": 2})
             failed = plan.cells[1].info
             record.fail(failed, plan.cells[1].content, "it has failed since")
-            add_machines(results, [{"cpu": "a processor", "python": "3.13"}])
+            record.add_machines([{"cpu": "a processor", "python": "3.13"}])
             remember_tracking(results, "toys", "")
             pack_record(record, packed)
         self.files = _read(results)
@@ -124,15 +123,7 @@ def damaged_pack(draw: st.DrawFn, files: Files) -> Files:
     how = draw(st.integers(0, 3))
     if name == "packed.json" or not how:
         return {name: draw(_other_content(name, files[name]) if how else _other_bytes(files[name]))}
-    table = pq.read_table(pa.BufferReader(files[name]))
-    texts = [column for column in ("info", "content") if column in table.column_names]
-    in_text: bool = draw(st.booleans())
-    if texts and in_text:
-        column = draw(st.sampled_from(texts))
-        values = [json.dumps(draw(_changed(json.loads(value)))) for value in table[column].to_pylist()]
-        table = table.set_column(table.schema.get_field_index(column), table.schema.field(column), pa.array(values))
-    else:
-        table = draw(_changed_table(table))
+    table = draw(_changed_table(pq.read_table(pa.BufferReader(files[name]))))
     sink = io.BytesIO()
     with contextlib.suppress(Exception):  # what parquet cannot hold cannot come out of a file
         pq.write_table(table, sink)
@@ -159,21 +150,43 @@ def _other_content(draw: st.DrawFn, name: str, data: bytes) -> bytes:
     """Draw a file whose frame and checksums are right and whose content is not."""
     if name.endswith(".json"):
         return _json(draw(_changed(json.loads(data))))
-    if name.endswith(".log"):
-        payloads = [line.payload for line in scan(data).lines]
-        place = draw(st.integers(0, len(payloads) - 1))
-        payloads[place] = _json(draw(_changed(json.loads(payloads[place]))))
-        return b"".join(map(encode_line, payloads))
-    if name.endswith(".parquet"):
-        table = pq.read_table(pa.BufferReader(data))
-        about = json.loads(scan(table.schema.metadata[b"cfbench_about"]).lines[0].payload)
-        if draw(st.booleans()):
-            about = draw(_changed(about))
-        else:
-            table = draw(_changed_table(table))
-        with contextlib.suppress(Exception):  # what JSON or parquet cannot hold cannot come out of a file
-            return encode_measures(table, about)
-    return data
+    return draw(_other_database(data)) if name == DATABASE_NAME else data
+
+
+@st.composite
+def _other_database(draw: st.DrawFn, data: bytes) -> bytes:
+    """Draw a database with another value in some rows of a table, digests that fit included."""
+    table = draw(st.sampled_from(TABLES))
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.deserialize(data)
+        rows = connection.execute(table.select()).fetchall()
+        for old in rows:
+            if not draw(st.booleans()):
+                continue
+            place = draw(st.integers(0, len(table.columns) - 1))
+            kind = table.fields[table.columns[place]]
+            values = list(old[:-1])
+            if kind.load is json.loads and draw(st.booleans()):
+                values[place] = _json(draw(_changed(json.loads(values[place])))).decode("utf-8", "replace")
+            else:
+                values[place] = draw(_of_sql(kind.sql))
+            where = " AND ".join(f'"{name}" = ?' for name in table.key)
+            keys = [old[table.columns.index(name)] for name in table.key]
+            with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeError):  # what no database can hold
+                stored = (*values, digest_of_values(values))
+                connection.execute(f"DELETE FROM {table.name} WHERE {where}", keys)
+                connection.execute(table.insert, stored)
+        return connection.serialize()
+
+
+def _of_sql(kind: str) -> st.SearchStrategy[Any]:
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "TEXT": TEXTS,
+        "INTEGER": st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 3),
+        "REAL": st.floats(),
+        "BLOB": st.binary(max_size=40) | st.lists(st.floats(), max_size=4).map(packed_numbers),
+    }
+    return values[kind.split(maxsplit=1)[0]] | (st.nothing() if "NOT NULL" in kind else st.none())
 
 
 def _json(value: Any) -> bytes:
@@ -222,13 +235,9 @@ def _of_type(kind: pa.DataType) -> st.SearchStrategy[Any]:
         return st.text(max_size=12) | st.sampled_from(["found", "{", "\x1b[2J", "=1+1"])
     if pa.types.is_integer(kind):
         return st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 3) | st.none()
-    if pa.types.is_floating(kind):
-        return st.floats() | st.none()
-    if pa.types.is_map(kind):
-        return st.lists(st.tuples(st.text(max_size=5), st.floats() | st.none()), max_size=3)
-    if pa.types.is_struct(kind):
-        return st.fixed_dictionaries({"queries": st.integers(-5, 5) | st.none(), "loss": st.floats() | st.none()})
-    return st.lists(_of_type(kind.value_type), max_size=4) | st.none()
+    if pa.types.is_binary(kind):
+        return st.binary(max_size=40) | st.lists(st.floats(), max_size=4).map(packed_numbers) | st.none()
+    return st.floats() | st.none()
 
 
 # ------------------------------------------------------------------ reading
@@ -238,7 +247,7 @@ def read_everything(template: Template, folder: Path) -> None:
     """Do with a record all that commands do with one; what is wrong with it may only be told in errors of ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for read in (_summaries, _searches, _measures, load_record, read_machines, remembered_tracking):
+        for read in (_summaries, _searches, _measures, load_record, _machines, remembered_tracking):
             with contextlib.suppress(CfbenchError):
                 read(folder)
         with contextlib.suppress(CfbenchError):
@@ -270,6 +279,12 @@ def _searches(folder: Path) -> None:
         with contextlib.suppress(CfbenchError):
             record.searches(key)
         record.held(key)
+
+
+def _machines(folder: Path) -> None:
+    with Record.open(folder) as record:
+        record.machines()
+        record.notes()
 
 
 def _measures(folder: Path) -> None:

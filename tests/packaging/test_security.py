@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
-import contextlib
+import json
 import pickle
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cfbench.cli.ui import HOST
-from cfbench.record import tables
-from cfbench.record.schema import SEARCH_SCHEMA
-from cfbench.registry.events import CellInfo
+from cfbench.errors import RecordError
+from cfbench.record.archive import FILES, file_digest
+from cfbench.record.schema import checked_key
+from cfbench.record.store import Record
+from tests.databases import execute
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for root in ("cfbench", "plugins", "datasets") for path in sorted((ROOT / root).rglob("*.py"))]
@@ -89,28 +91,43 @@ class Harm:
         return Path.touch, (self.path,)
 
 
-def test_a_pickle_hidden_in_a_records_table_is_not_unpickled(tmp_path: Path) -> None:
+def test_a_pickle_hidden_in_a_packed_record_is_not_unpickled(tmp_path: Path) -> None:
     harm = tmp_path / "harm"
     hidden = {
         b"ARROW:extension:name": b"arrow.py_extension_type",
         b"ARROW:extension:metadata": pickle.dumps(Harm(harm)),
     }
-    fields = [field.with_metadata(hidden) if field.name == "reason" else field for field in SEARCH_SCHEMA]
-    table = SEARCH_SCHEMA.empty_table().cast(pa.schema(fields, metadata=SEARCH_SCHEMA.metadata))
-    info = CellInfo("a" * 32, "d", "m", "s", "o", constraints=False, fold=0)
-    about = {"info": asdict(info), "content": {}, "eligible": 1}
-    data = tables._encode(table, about)
-    with contextlib.suppress(tables.UnreadableTableError):
-        tables.decode_cell(data, info.key)
+    for name, table in FILES.items():
+        fields = [pa.field(column, pa.string(), metadata=hidden) for column in table.columns]
+        pq.write_table(pa.schema(fields).empty_table(), tmp_path / name)
+    digests = {name: file_digest((tmp_path / name).read_bytes()) for name in FILES}
+    about = {"format": "cfbench packed record", "protocol": 1, "schema": 2, "machines": [], "files": digests}
+    (tmp_path / "packed.json").write_text(json.dumps(about))
+    with pytest.raises(RecordError, match="has other columns"):
+        Record.open(tmp_path)
     assert not harm.exists()
     pickle.loads(hidden[b"ARROW:extension:metadata"])
     assert harm.exists(), "the pickle does no harm, so that the test shows nothing"
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER harm AFTER INSERT ON searches BEGIN DELETE FROM cells; END",
+        "CREATE VIEW harm AS SELECT 1",
+        "ALTER TABLE machines RENAME COLUMN description TO harm",
+        "DROP TABLE measures",
+    ],
+)
+def test_a_database_that_does_things_of_its_own_is_refused(tmp_path: Path, statement: str) -> None:
+    Record.open(tmp_path / "r", write=True).close()
+    execute(tmp_path / "r", statement)
+    for write in (False, True):
+        with pytest.raises(RecordError, match="it has other tables, or does things of its own"):
+            Record.open(tmp_path / "r", write=write)
+
+
 @pytest.mark.parametrize("key", ["../../outside", "/etc/passwd", "a" * 31 + "/", "A" * 32, "", "a" * 32 + "\n"])
 def test_no_key_leads_out_of_the_record(key: str) -> None:
-    from cfbench.errors import RecordError
-    from cfbench.record.layout import checked_key
-
     with pytest.raises(RecordError, match="is no cell's key"):
         checked_key(key)

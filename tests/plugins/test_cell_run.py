@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cfbench import CellInfo
-from cfbench.record.frames import search_frame
+from cfbench.record.frames import rows_of, search_frame
 from cfbench_reporters.cell_run import cell_run, mlflow_name
 from cfbench_reporters.search_table import search_table
 from tests.plugins.tracked import FinishedCell
@@ -106,4 +106,4 @@ def test_the_artifact_holds_what_the_record_holds(finished_cell: FinishedCell) -
     assert rows[1]["figures"] == [("bound", 0.125)]
     assert (rows[1]["l0"], rows[2]["l0"], rows[2]["loss"]) == (1, None, None)
     assert repr(rows[2]["z"]) == "[nan, inf]"
-    pd.testing.assert_frame_equal(search_frame(table), searches)
+    pd.testing.assert_frame_equal(search_frame(rows_of(table)), searches)

@@ -10,7 +10,7 @@ import pytest
 
 import cfbench
 from cfbench import Oracle, UnavailableError
-from cfbench.record.record_digest import record_digest
+from cfbench.record.store import record_digest
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest.family import ForestModel
 

@@ -12,7 +12,7 @@ import pytest
 
 import cfbench
 from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CellFinished, RunFinished, RunStarted
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench_reporters.summary import summary_charts, summary_runs, summary_table
 from cfbench_reporters.tracking import TrackingReporter
 

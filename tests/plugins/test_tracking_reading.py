@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from cfbench import CellFinished, RunStarted, TrackingError
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
+from cfbench.record.store import Record, record_digest
 from cfbench.tracking.mirror import fetched_cell, rebuild_record
 from cfbench_reporters import reading
 from cfbench_reporters import reading as database_store

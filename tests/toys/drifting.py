@@ -7,8 +7,8 @@ from typing import Any
 
 from cfbench.analysis.loss_alone import board_cells
 from cfbench.board.board import Leaderboard, leaderboard_of
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor

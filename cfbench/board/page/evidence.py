@@ -15,9 +15,9 @@ from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.groups import Point
 from cfbench.analysis.loss_alone import record_key, rows_of
 from cfbench.problem.outcome import Status
+from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
-from cfbench.record.rows import Row
-from cfbench.record.summary import CellSummary
+from cfbench.record.schema import Row
 from cfbench.registry.events import CellInfo
 from cfbench.space.space import FloatArray
 from cfbench.study.plan import command_again

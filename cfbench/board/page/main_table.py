@@ -16,7 +16,7 @@ from cfbench.board.columns import StandingColumn, cell_text, columns_of, state_t
 from cfbench.board.page.columns import FURTHER_COLUMNS, PAGE_COLUMNS
 from cfbench.board.page.figures import rank_bar
 from cfbench.board.text import ABSENT, share
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.registry import Registry
 from cfbench.study.plan import command_again
 from cfbench.text import plural, visible

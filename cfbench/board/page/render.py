@@ -19,7 +19,6 @@ from cfbench.board.page.figures import Figures
 from cfbench.board.page.main_table import facets, ranked_tables, table_columns
 from cfbench.board.page.tasks import cards, heat_table
 from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
-from cfbench.record.machines import read_machines
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def _facts(shown: Leaderboard) -> list[tuple[str, str]]:
 
 def _machines(record: RecordReading) -> list[tuple[str, str]]:
     """Say what the searches ran on."""
-    machines = read_machines(record.path)
+    machines = record.machines()
     if not machines:
         return []
     kinds = {

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import pytest
 
 from cfbench.digests import digest_of
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 
 

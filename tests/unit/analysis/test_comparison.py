@@ -11,7 +11,7 @@ from cfbench.analysis.aggregate import Median
 from cfbench.analysis.comparison import Yardstick, compare, point_frame, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
 from cfbench.errors import PluginError, UnknownNameError
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.contracts import ComparisonMetric, CounterfactualMetric
 from cfbench.registry.entries import MetricEntry
 from cfbench_metrics.optimality import RelativeLoss

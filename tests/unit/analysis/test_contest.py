@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from cfbench.analysis.contest import Contest, Entrant, make_contest
 from cfbench.analysis.groups import group_cells
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

@@ -10,7 +10,7 @@ import pytest
 import cfbench
 from cfbench.analysis import references as guards
 from cfbench.analysis.references import PointResults, guard
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 
 

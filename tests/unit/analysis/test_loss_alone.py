@@ -15,8 +15,8 @@ from cfbench.board.board import leaderboard_of
 from cfbench.cli import cli
 from cfbench.errors import UnknownNameError
 from cfbench.record.merge import merge_records
-from cfbench.record.published import Beside
-from cfbench.record.record import Record
+from cfbench.record.published import CombinedRecord
+from cfbench.record.store import Record
 from tests.toys.drifting import TOY, Drifting
 
 
@@ -140,7 +140,7 @@ def test_own_results_next_to_others_are_judged_on_their_tasks(drifting: Drifting
     drifting.results = tmp_path / "mine"
     drifting.run("alone-near", objectives=("k",))  # its search for the loss is of no task that the others have
     with Record.open(drifting.results) as own, Record.open(others) as published:
-        shown = leaderboard_of(Beside(own, published), drifting.registry)
+        shown = leaderboard_of(CombinedRecord(own, published), drifting.registry)
     assert shown.problems == ()
     rows = {row.entrant.searcher: row for row in shown.board.standings.rows}
     assert [view.task.objective for view in shown.board.standings.tasks] == ["k"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfbench.analysis.board import make_board
 from cfbench.analysis.standings import Basis
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
 

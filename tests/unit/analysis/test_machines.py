@@ -8,9 +8,8 @@ from pathlib import Path
 
 from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.notes import Kind
-from cfbench.record.machines import add_machines
-from cfbench.record.published import Beside
-from cfbench.record.record import Record
+from cfbench.record.published import CombinedRecord
+from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
 
 FAST = {"processor": "Fast", "cores": "64", "python": "3.12"}
@@ -20,9 +19,9 @@ SLOW = {"processor": "Slow", "cores": "2", "python": "3.12"}
 def test_one_record_of_one_kind_of_machine_needs_no_word(tmp_path: Path) -> None:
     with Record.open(tmp_path, write=True) as record:
         assert seconds_of_machines(record) == []  # it does not say
-        add_machines(record.path, [SLOW, {**SLOW, "python": "3.11"}])
+        record.add_machines([SLOW, {**SLOW, "python": "3.11"}])
         assert seconds_of_machines(record) == []
-        add_machines(record.path, [FAST])
+        record.add_machines([FAST])
         assert seconds_of_machines(record) == [
             "seconds are of several machines and not comparable: Fast, 64 cores; Slow, 2 cores"
         ]
@@ -39,15 +38,15 @@ def test_next_to_the_published_record_both_machines_are_named(
         assert cell.searches is not None
         searches = cell.searches.assign(cell_key=mine.key)
         put_cell(own, replace(cell, cell=mine, searches=searches, content={**content, "searcher": {"name": "mine"}}))
-        add_machines(there.path, [FAST])
-        (note,) = seconds_of_machines(Beside(own, there))
+        there.add_machines([FAST])
+        (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note == "seconds are not comparable: yours of an unknown machine, published of Fast, 64 cores"
-        add_machines(own.path, [SLOW])
-        (note,) = seconds_of_machines(Beside(own, there))
+        own.add_machines([SLOW])
+        (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note == "seconds are not comparable: yours of Slow, 2 cores, published of Fast, 64 cores"
         assert note.kind is Kind.MACHINES
-        add_machines(there.path, [SLOW])
-        (note,) = seconds_of_machines(Beside(own, there))
+        there.add_machines([SLOW])
+        (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note.endswith("published of Fast, 64 cores or Slow, 2 cores")
 
 
@@ -59,5 +58,5 @@ def test_two_records_of_one_kind_of_machine_need_no_word(
         put_cell(there, replace(finished_cell([0.25]), content=content))
         put_cell(own, replace(finished_cell([0.25, 0.5]), content=content))  # of the same cell, with more searches
         for record in (own, there):
-            add_machines(record.path, [SLOW])
-        assert seconds_of_machines(Beside(own, there)) == []
+            record.add_machines([SLOW])
+        assert seconds_of_machines(CombinedRecord(own, there)) == []

@@ -11,8 +11,8 @@ import pytest
 
 from cfbench.analysis.measured import measurements_for
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
-from cfbench.record.record import Record
-from cfbench.record.schema import MEASURE_SCHEMA
+from cfbench.record.frames import MEASURE_SCHEMA
+from cfbench.record.store import Record
 from cfbench.registry.entries import Direction
 from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import Registry, build_registry

@@ -14,7 +14,7 @@ import pytest
 from cfbench.analysis.references import COORDINATES, Comparisons, PointResults, best_results, compare_with_none
 from cfbench.digests import digest_of
 from cfbench.errors import StudyError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import ObjectiveComparison
 from cfbench.registry.entries import MetricEntry
 from cfbench.registry.events import CellInfo

@@ -12,7 +12,7 @@ from cfbench.analysis.groups import Group, group_cells
 from cfbench.analysis.pairwise import Encounter, farthest, meet, one_sided, reservations, score, side_of
 from cfbench.analysis.ranks import Tolerance
 from cfbench.errors import UnknownNameError
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 
 if TYPE_CHECKING:
     from tests.unit.analysis.conftest import MakeCell

@@ -18,7 +18,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Standings
 from cfbench.digests import digest_of
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cfbench.analysis.references import guard
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 
 PUBLISHED = Path(__file__).parents[3] / "leaderboard" / "record"

@@ -12,7 +12,7 @@ import pytest
 from cfbench import CellFinished, ReferenceComparison
 from cfbench.analysis.references import compare_with_reference
 from cfbench.errors import StudyError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.registry.registry import Registered, Registry, RegistryOptions
 from cfbench.study.variants import Variant

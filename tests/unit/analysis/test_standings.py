@@ -15,7 +15,7 @@ from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.measured import Measurements, MetricColumn
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.entries import Direction, Need, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.hookspecs import hookimpl

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cfbench.analysis.notes import why_unfound
 from cfbench.board.board import open_leaderboard
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import build_registry
 

@@ -11,7 +11,7 @@ import pytest
 from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import GroupBy
 from cfbench.board.board import Leaderboard
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
 

@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 import cfbench
 from cfbench.board.board import Leaderboard
 from cfbench.cli import cli
-from cfbench.record.packed import pack_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record, pack_record
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 WHOLE: dict[str, Any] = {

@@ -17,8 +17,9 @@ import cfbench
 from cfbench.board.board import Leaderboard
 from cfbench.board.tabular import render_csv
 from cfbench.errors import RecordError, StudyError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished, CellInfo
+from tests.databases import damage
 
 FinishedCell = Callable[..., CellFinished]
 
@@ -130,10 +131,9 @@ def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -
 
 def test_damage_is_told_where_nothing_can_be_shown(tmp_path: Path) -> None:
     key = "ab" * 16
-    with Record.open(tmp_path, write=True):
-        pass
-    (tmp_path / "cells" / "ab").mkdir(parents=True)
-    (tmp_path / "cells" / "ab" / f"{key}.parquet").write_bytes(b"not a table")
-    with pytest.raises(RecordError, match=rf"(?s)no cell is finished.*{key}\.parquet cannot be read") as raised:
+    with Record.open(tmp_path, write=True) as record:
+        record.skip(CellInfo(key, "credit", "forest", "cogs", "none", constraints=False, fold=0), {}, "no")
+    damage(tmp_path, "cells")
+    with pytest.raises(RecordError, match=rf"(?s)no cell is finished.*cell {key} is damaged") as raised:
         cfbench.leaderboard(tmp_path)
-    assert "its cell runs again" in str(raised.value)
+    assert "it runs again" in str(raised.value)

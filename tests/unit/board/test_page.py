@@ -31,8 +31,8 @@ from cfbench.board.page.render import _incomplete, headline, render_page
 from cfbench.board.page.tasks import cards, heat_table
 from cfbench.cli import cli
 from cfbench.errors import CfbenchError
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.study.plan import command_again

@@ -11,7 +11,7 @@ import cfbench
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Standings
 from cfbench.board.board import Leaderboard
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 
 TOYS = Path(__file__).parents[2] / "toys"
 DRIFTING = TOYS / "loss_alone_plugin.py"

@@ -18,7 +18,7 @@ from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings,
 from cfbench.board.board import Leaderboard
 from cfbench.board.columns import column_named, column_of_metric, columns_of, expanded
 from cfbench.errors import UnknownNameError
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.entries import Direction
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry

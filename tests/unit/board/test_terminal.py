@@ -14,7 +14,7 @@ from cfbench.analysis.groups import GroupBy
 from cfbench.board.board import PIPED_WIDTH, Leaderboard
 from cfbench.board.standings_table import note_lines
 from cfbench.board.text import show
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
 

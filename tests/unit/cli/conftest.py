@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from tests.unit.cli.written_cells import write_cell
 
 Board = Callable[..., Result]

@@ -15,13 +15,14 @@ from click.testing import CliRunner, Result
 from cfbench import DataSource
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor
 from cfbench.running.runner import Run
 from cfbench.running.worker import Worker, WorkerSetup
 from cfbench.study.plan import make_plan
 from cfbench.study.study import Study
+from tests.databases import execute
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 
@@ -153,7 +154,7 @@ def test_bad_requests(compare: Compare, arguments: list[str], kind: type[Excepti
 
 
 def test_a_record_of_another_protocol_is_refused(compare: Compare, records: Path, tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "record.json").write_text(json.dumps({"protocol": 0, "schema": 1}))
+    Record.open(tmp_path / "old", write=True).close()
+    execute(tmp_path / "old", "UPDATE study SET value = '0' WHERE name = 'protocol'")
     result = compare(str(records / "one"), str(tmp_path / "old"))
     assert "was written by protocol version 0" in str(result.exception)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from cfbench import DataSource, load_record
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor
 from cfbench.running.runner import Run

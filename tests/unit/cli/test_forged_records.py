@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,11 @@ from click.testing import CliRunner, Result
 
 import cfbench
 from cfbench.cli import cli
-from cfbench.record.cell_line import mark_of
-from cfbench.record.lines import encode_line, scan
-from cfbench.record.record import Record
-from cfbench.record.rows import Row
-from cfbench.record.tables import encode_cell
+from cfbench.record.archive import mark_of
+from cfbench.record.cells import StoredCell, runs_of, summarise
+from cfbench.record.schema import CELLS, SEARCHES, Row, digest_of_values
+from cfbench.record.store import Record
+from tests.databases import execute, forge
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {
@@ -45,21 +44,21 @@ def verify(path: Path, *, sample: int = 0) -> Result:
     return CliRunner().invoke(cli, ["verify", str(path), "--plugin", str(TOY), "--sample", str(sample)])
 
 
-def write_table(results: Path, edit: Callable[[list[Row]], None]) -> None:
-    """Replace the only cell's table by one of edited rows, whole, and have the index know it."""
-    (table,) = results.glob("cells/*/*.parquet")
+def write_rows(results: Path, edit: Callable[[list[Row]], None]) -> None:
+    """Replace the only cell's searches by edited ones, with their digests, and have its summary say the same."""
     with Record.open(results) as record:
-        rows = record.rows(table.stem)
-        stored = record.held(table.stem).stored
-    assert stored is not None
+        (key,) = record.summaries()
+        cell, rows = record.held(key).cell, record.rows(key)
+    assert cell is not None
     edit(rows)
-    table.write_bytes(encode_cell(stored.info, stored.content, stored.eligible, rows))
-    forge_index(results / "index.log", mark=mark_of(table.read_bytes()))
-
-
-def forge_index(index: Path, **changes: Any) -> None:
-    line = json.loads(scan(index.read_bytes()).lines[-1].payload)
-    index.write_bytes(encode_line(json.dumps(line | changes, separators=(",", ":")).encode()))
+    one = cell.summary
+    made = summarise(one.info, one.content, one.eligible, rows)
+    stored = [SEARCHES.stored(row) for row in rows]
+    runs = runs_of({(row["point"], row["repetition"]): row["status"] for row in rows})
+    execute(results, "DELETE FROM searches")
+    for values in stored:
+        execute(results, SEARCHES.insert, *values)
+    execute(results, CELLS.insert, *StoredCell(made, mark_of(values[-1] for values in stored), runs).stored())
 
 
 def change_second(**changes: Any) -> Callable[[list[Row]], None]:
@@ -74,32 +73,27 @@ def change_all(**changes: Callable[[Row], Any]) -> Callable[[list[Row]], None]:
     return edit
 
 
-def test_measures_that_are_gone_are_told(results: Path) -> None:
-    (table,) = results.glob("measures/*/*.parquet")
-    table.unlink()
-    done = verify(results)
-    assert done.exit_code == 1
-    assert f"{table.name} is gone; `cfbench measure` writes it anew" in done.output
-    board = CliRunner().invoke(cli, ["leaderboard", "--results", str(results), "--plugin", str(TOY)])
-    assert f"{table.name} is gone" in board.output
-
-
 @pytest.mark.parametrize(
-    ("edit", "fault"),
+    ("changes", "fault"),
     [
-        (change_second(z=[]), "point 0, repetition 1: column 'z' of a search's row holds a vector of 0 numbers"),
-        (change_second(z=[1.0]), "point 0, repetition 1: column 'z' of a search's row holds a vector of 1 numbers"),
-        (change_second(x=[1.0]), "point 0, repetition 1: column 'z' of a search's row holds a vector of 3 numbers"),
-        (change_second(candidates=[[1.0]]), "column 'candidates' of a search's row holds a vector of 1 numbers"),
-        (change_second(status="bogus"), "point 0, repetition 1: column 'status' of a search's row cannot hold 'bogus'"),
-        (change_second(wall_seconds=-1.0), "point 0, repetition 1: column 'wall_seconds'"),
-        (change_second(cpu_seconds=float("nan")), "point 0, repetition 1: column 'cpu_seconds'"),
-        (change_second(search_queries=-1), "point 0, repetition 1: column 'search_queries'"),
-        (lambda rows: rows.append(rows[0]), "point 0, repetition 0: it is there twice"),
+        ({"z": b""}, "point 0, repetition 1: it is damaged (column 'z' of a search's row holds a vector of 0 numbers"),
+        ({"z": [1.0]}, "column 'z' of a search's row holds a vector of 1 numbers"),
+        ({"x": [1.0]}, "column 'z' of a search's row holds a vector of 3 numbers"),
+        ({"candidates": [[1.0]]}, "column 'candidates' of a search's row holds a vector of 1 numbers"),
+        ({"status": "bogus"}, "point 0, repetition 1: it is damaged (status cannot be 'bogus'"),
+        ({"wall_seconds": -1.0}, "(wall_seconds cannot be"),
+        ({"search_queries": -1}, "(search_queries cannot be"),
+        ({"figures": "[" * 100_000}, "(figures cannot be"),
     ],
 )
-def test_rows_that_no_search_gives(results: Path, edit: Callable[[list[Row]], None], fault: str) -> None:
-    write_table(results, edit)
+def test_rows_that_no_search_gives(results: Path, changes: dict[str, Any], fault: str) -> None:
+    kinds = SEARCHES.fields
+    stored = {name: value for name, value in changes.items() if isinstance(value, str) and kinds[name].store}
+    forge(results, "searches", "point = 0 AND repetition = 1", **{k: v for k, v in changes.items() if k not in stored})
+    for name, value in stored.items():  # JSON text as it is
+        (values,) = execute(results, SEARCHES.select("point = 0 AND repetition = 1"))
+        new = tuple(value if column == name else old for column, old in zip(SEARCHES.columns, values, strict=False))
+        execute(results, SEARCHES.insert, *new, digest_of_values(new))
     result = verify(results)
     assert result.exit_code == 1
     assert "Wrong: " in result.stderr
@@ -123,14 +117,14 @@ def test_rows_that_no_search_gives(results: Path, edit: Callable[[list[Row]], No
     ],
 )
 def test_rows_that_cannot_be_true(results: Path, changes: dict[str, Any], fault: str) -> None:
-    write_table(results, change_second(**changes))
+    write_rows(results, change_second(**changes))
     result = verify(results)
     assert result.exit_code == 1
     assert fault in result.stderr
 
 
 def test_the_best_of_many_seeds_leaves_gaps(results: Path) -> None:
-    write_table(results, change_all(repetition=lambda row: 17 * row["repetition"]))
+    write_rows(results, change_all(repetition=lambda row: 17 * row["repetition"]))
     result = verify(results)
     assert result.exit_code == 1
     assert "Not verified: 6 searches: toy-dice on toy" in result.stderr
@@ -140,28 +134,22 @@ def test_the_best_of_many_seeds_leaves_gaps(results: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"loss": [0.0, 0.0, 0.0]}, "fold 0: index.log has another loss than its table"),
-        ({"seconds": [0.0, 0.0, 0.0]}, "fold 0: index.log has another seconds than its table"),
-        ({"fingerprints": ["0" * 32]}, "fold 0: index.log has another fingerprints than its table"),
-        ({"searches": 5}, "the index's line of cell"),
+        ({"loss": [0.0, 0.0, 0.0]}, "fold 0: its summary has another loss than its searches"),
+        ({"seconds": [0.0, 0.0, 0.0]}, "fold 0: its summary has another seconds than its searches"),
+        ({"fingerprints": ["0" * 32]}, "fold 0: its summary has another fingerprints than its searches"),
+        ({"mark": "0" * 32}, "fold 0: its summary has another mark than its searches"),
+        ({"searches": 5}, "is damaged (its counts of searches differ)"),
     ],
 )
-def test_an_index_that_leads_the_board_with_other_numbers(results: Path, changes: dict[str, Any], fault: str) -> None:
+def test_a_summary_that_leads_the_board_with_other_numbers(results: Path, changes: dict[str, Any], fault: str) -> None:
     assert verify(results).exit_code == 0
-    forge_index(results / "index.log", **changes)
+    forge(results, "cells", **changes)
     result = verify(results)
     assert result.exit_code == 1
     assert fault in result.stderr
 
 
-def test_an_index_of_measures_with_other_values(results: Path) -> None:
-    forge_index(results / "measured.log", values=["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"])
-    result = verify(results)
-    assert result.exit_code == 1
-    assert "fold 0: measured.log has another success than its measures" in result.stderr
-
-
-@pytest.mark.parametrize("values", [[0.5] * 6, [1.0] * 5 + [float("nan")], [1.0] * 5])
+@pytest.mark.parametrize("values", [[0.5] * 6, [1.0] * 5 + [float("nan")]])
 def test_metrics_with_other_values(results: Path, values: list[float]) -> None:
     honest = verify(results, sample=1)
     assert honest.exit_code == 0
@@ -205,8 +193,7 @@ def test_a_cell_that_does_not_say_what_was_run(results: Path) -> None:
 
 
 def test_models_of_no_machine_are_not_verified(results: Path) -> None:
-    write_table(results, change_all(loss=lambda _: 1e-6, model_fingerprint=lambda _: "f" * 32))
-    Path(results / "index.log").unlink()
+    write_rows(results, change_all(loss=lambda _: 1e-6, model_fingerprint=lambda _: "f" * 32))
     result = verify(results)
     assert result.exit_code == 1
     assert "Not verified: 6 searches: threshold on toy, fold 0, is fitted differently here; " in result.stderr

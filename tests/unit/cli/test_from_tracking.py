@@ -10,7 +10,7 @@ from cfbench import CellFinished, RunStarted
 from cfbench.cli import main
 from cfbench.cli.sync import record_from_tracking
 from cfbench.errors import RecordError, TrackingError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench_reporters.tracking import TrackingReporter
 

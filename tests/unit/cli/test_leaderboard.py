@@ -19,7 +19,7 @@ from cfbench.board.board import FORMATS, print_leaderboard
 from cfbench.cli import cli, main
 from cfbench.cli.leaderboard import command, names_in
 from cfbench.errors import CfbenchError, StudyError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from tests.unit.cli.written_cells import write_cell
 

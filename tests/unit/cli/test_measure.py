@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.record.record_digest import record_digest
+from cfbench.record.store import record_digest
 from cfbench.tracking.addresses import remembered_tracking
+from tests.databases import damage, execute
 
 TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
 STUDY = [
@@ -48,12 +49,13 @@ def test_shards_run_and_merge(tmp_path: Path) -> None:
 
 def test_damage_is_named_and_is_an_exit_code() -> None:
     assert call("run", *STUDY).exit_code == 0
-    table = min(Path("results").glob("cells/*/*.parquet"))
-    table.write_bytes(b"nonsense")
+    key = min(record_digest(Path("results")))
+    damage(Path("results"), "cells", f"key = '{key}'")
+    execute(Path("results"), "DELETE FROM searches WHERE cell_key = ?", key)
     merged = call("merge", "results", "--results", "all")
     assert merged.exit_code == 1
-    assert "2 cells (1 new, 1 left out)" in merged.stdout
-    assert f"Damaged: {table}" in merged.stderr
+    assert "1 cell (1 new)" in merged.stdout
+    assert f"Damaged: results: cell {key} is damaged" in merged.stderr
 
 
 def test_a_whole_study_is_not_told_to_merge() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfbench.cli import main
-from cfbench.record.load import load_record
+from cfbench.record.store import load_record
 
 Install = Callable[..., None]
 Command = Callable[..., tuple[int, str]]

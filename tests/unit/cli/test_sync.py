@@ -12,8 +12,7 @@ import pytest
 from cfbench import CellFinished, RunReport
 from cfbench.cli import main
 from cfbench.cli.run import _epilogue
-from cfbench.record.packed import pack_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record, pack_record
 from cfbench.tracking.addresses import Remembered, remember_tracking, remembered_tracking
 
 FinishedCell = Callable[..., CellFinished]

@@ -17,7 +17,7 @@ import pytest
 from cfbench.cli import main
 from cfbench.cli.ui import answer, check_port, study_pages
 from cfbench.errors import UnavailableError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.tracking.addresses import remember_tracking
 
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]

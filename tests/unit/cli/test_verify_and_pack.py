@@ -14,8 +14,9 @@ import cfbench
 from cfbench.cli import cli
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
-from cfbench.record.record import Record
-from cfbench.record.rows import Row
+from cfbench.record.schema import Row
+from cfbench.record.store import Record
+from tests.databases import damage
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {
@@ -129,13 +130,13 @@ def test_a_packed_record_is_verified_like_any_other(results: Path, tmp_path: Pat
 
 
 def test_a_damaged_cell_is_not_counted_as_packed(results: Path, tmp_path: Path) -> None:
-    (table,) = results.glob("cells/*/*.parquet")
-    table.write_bytes(table.read_bytes()[:-1])
+    damage(results, "searches", "point = 1", "reason")
+    (key,) = Record.open(results).keys()
     result = invoke("pack", "--results", str(results), "--output", str(tmp_path / "packed"))
     assert result.exit_code == 1
     assert result.stdout.startswith("0 cells packed into")
-    assert f"{table} cannot be read (it is cut off" in result.stderr
-    assert f"1 left out, since they cannot be read: {table.stem}" in result.stderr
+    assert f"searches of cell {key}, point 1, repetition 0: it is damaged" in result.stderr
+    assert f"1 left out, since they cannot be read: {key}" in result.stderr
 
 
 def test_rows_that_may_not_be_passed_on_are_not_packed(

@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 from cfbench import CellFinished
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError
-from cfbench.record.packed import pack_record
-from cfbench.record.record import Record
+from cfbench.record.store import Record, pack_record
 
 
 @pytest.fixture
@@ -38,10 +37,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("command", [["leaderboard"], ["leaderboard", "--format", "html"], ["report", "paper"]])
 def test_nothing_is_written_into_a_record(results: Path, command: list[str]) -> None:
     packed = results.with_name("packed")
-    (table,) = results.glob("cells/*/*.parquet")
     before = contents(results), contents(packed)
-    inside = [table, results / "record.json", results / "index.log", results / "new", packed / "cells.parquet"]
-    for output in [*inside, results / "cells" / "new"]:
+    for output in (results / "record.db", results / "new", packed / "cells.parquet", results / "deep" / "new"):
         refused = invoke(*command, "--results", str(results), "--output", str(output)).exception
         assert isinstance(refused, RecordError), output
         assert "is a record, and nothing but the record is written there" in str(refused)
@@ -49,7 +46,7 @@ def test_nothing_is_written_into_a_record(results: Path, command: list[str]) -> 
 
 
 def test_a_link_into_a_record_is_followed(results: Path, tmp_path: Path) -> None:
-    (tmp_path / "link.csv").symlink_to(results / "index.log")
+    (tmp_path / "link.csv").symlink_to(results / "record.db")
     before = contents(results)
     arguments = ["--format", "csv", "--output", str(tmp_path / "link.csv")]
     assert isinstance(invoke("leaderboard", "--results", str(results), *arguments).exception, RecordError)
@@ -64,11 +61,12 @@ def test_a_link_to_itself_is_in_no_record(results: Path, tmp_path: Path) -> None
 
 
 def test_a_link_in_a_record_is_a_part_of_it(results: Path, tmp_path: Path) -> None:
-    (table,) = results.glob("cells/*/*.parquet")
-    table.rename(tmp_path / "table")
-    table.symlink_to(tmp_path / "table")
-    assert isinstance(invoke("leaderboard", "--results", str(results), "--output", str(table)).exception, RecordError)
-    assert table.is_symlink()
+    database = results / "record.db"
+    database.rename(tmp_path / "database")
+    database.symlink_to(tmp_path / "database")
+    refused = invoke("leaderboard", "--results", str(results), "--output", str(database)).exception
+    assert isinstance(refused, RecordError)
+    assert database.is_symlink()
 
 
 @pytest.mark.parametrize("folder", ["tables", "figures"])
@@ -85,7 +83,7 @@ def test_packing_keeps_out_of_records_and_of_what_it_reads(results: Path) -> Non
     packed = results.with_name("packed")
     before = contents(results), contents(packed)
     for source, output, reason in (
-        (results, results / "journal", "is a record, and nothing but the record is written there"),
+        (results, results / "new", "is a record, and nothing but the record is written there"),
         (results, packed / "new", "is a record, and nothing but the record is written there"),
         (packed, packed, "is to be packed into itself"),
     ):
@@ -94,7 +92,7 @@ def test_packing_keeps_out_of_records_and_of_what_it_reads(results: Path) -> Non
     assert (contents(results), contents(packed)) == before
 
 
-@pytest.mark.parametrize("name", ["journal", "cells/ab", "new", "new/deep"])
+@pytest.mark.parametrize("name", ["new", "new/deep"])
 def test_no_record_is_made_inside_another(results: Path, name: str) -> None:
     before = contents(results)
     with pytest.raises(RecordError, match=r"lies in the record .*results; name a directory outside of it"):

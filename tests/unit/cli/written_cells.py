@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfbench.digests import digest_of
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 
 

@@ -17,8 +17,7 @@ import cfbench
 from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
 from cfbench.api import StudyResult
 from cfbench.cli import cli
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
+from cfbench.record.store import Record, record_digest
 from cfbench.running.progress import RunReport
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"

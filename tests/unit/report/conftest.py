@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from cfbench.digests import digest_of
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, build_registry

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
 from cfbench.errors import CfbenchError, RecordError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 
 if TYPE_CHECKING:
     from tests.unit.report.conftest import Put

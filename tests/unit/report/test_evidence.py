@@ -14,8 +14,8 @@ import pytest
 
 from cfbench.cli.run import command as run_command
 from cfbench.cli.run import study_from_options
-from cfbench.record.record import Record
-from cfbench.record.summary import CellSummary
+from cfbench.record.cells import CellSummary
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.report.evidence import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.running.executors.local import Executor, ProcessExecutor, SerialExecutor

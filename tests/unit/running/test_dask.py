@@ -20,8 +20,7 @@ import pytest
 
 import cfbench
 from cfbench.errors import StudyError, UnavailableError
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
+from cfbench.record.store import Record, record_digest
 from cfbench.running.executors.dask import DaskExecutor, Mission, connect
 from cfbench.running.executors.local import ExecutorLost, Job
 from cfbench.running.session import executor_for

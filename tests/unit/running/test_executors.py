@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cfbench.record.load import load_record
+from cfbench.record.store import load_record
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.executors.local import THREAD_VARIABLES
 from cfbench.running.worker import WorkerSetup

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.record.schema import MEASURE_SCHEMA
+from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.registry.contracts import CellContext, DataSource
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import measure_cell

@@ -9,7 +9,7 @@ import pytest
 
 from cfbench import CellFinished, MirroredCell, MirrorListing, TrackingError
 from cfbench.errors import RecordError
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.tracking.mirror import MOST_TROUBLES, rebuild_record
 from cfbench_reporters.cell_files import CellTables
 

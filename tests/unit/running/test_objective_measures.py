@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cfbench.analysis.loss_alone import JudgedCell, board_cells, record_key, rows_of
-from cfbench.record.point_values import OBJECTIVE
-from cfbench.record.record import Record
+from cfbench.record.measures import OBJECTIVE
+from cfbench.record.store import Record
 from cfbench.running.outlook import State, look_ahead
 from cfbench.study.plan import Plan
 from tests.toys.drifting import Drifting

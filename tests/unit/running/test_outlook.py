@@ -11,7 +11,7 @@ import pytest
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.record.lock import WriterLock
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.running.estimate import Durations
 from cfbench.running.outlook import Outlook, State, look_ahead
@@ -67,7 +67,7 @@ def test_a_cell_of_a_known_model_knows_its_points(toys: Toys, tmp_path: Path) ->
     assert seen.unknown == seen.missing
 
 
-def test_searches_that_wait_in_a_journal_count_while_another_process_writes(toys: Toys, tmp_path: Path) -> None:
+def test_searches_that_wait_count_while_another_process_writes(toys: Toys, tmp_path: Path) -> None:
     toys.run(tmp_path / "whole", folds=(0,))
     (cell,) = toys.plan(tmp_path / "r", folds=(0,)).cells
     with Record.open(tmp_path / "whole") as whole, Record.open(tmp_path / "r", write=True) as record:

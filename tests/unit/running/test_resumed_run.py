@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
+from cfbench.errors import RecordError
+from cfbench.record.store import Record, record_digest
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
@@ -44,8 +45,9 @@ def _start(toys: Toys, results: Path, searchers: tuple[str, ...]) -> subprocess.
 def _wait_for_rows(results: Path, rows: int) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if sum(path.read_bytes().count(b"\n") for path in results.glob("journal/*")) >= rows:
-            return
+        with contextlib.suppress(RecordError), Record.open(results) as record:  # there may be none yet
+            if sum(len(record.done(key)) for key in record.pending()) >= rows:
+                return
         time.sleep(0.01)  # polls a process that works meanwhile
     raise AssertionError("the run did not get going")
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cfbench.record.load import load_record
-from cfbench.record.record import Record
-from cfbench.record.record_digest import record_digest
 from cfbench.record.schema import TIME_COLUMNS
+from cfbench.record.store import Record, load_record, record_digest
 from cfbench.registry.events import CellFinished, RunFinished, SearchFinished
 from cfbench.registry.hookspecs import hookimpl
 from cfbench.registry.registry import build_registry

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.record.record import Record
+from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
 from cfbench.running.fitted import FittedModels
 from cfbench.running.measure import measure_cell

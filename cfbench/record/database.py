@@ -1,0 +1,291 @@
+"""The SQLite database of a record: opened for the one writer or for readers, with the settings that keep it safe.
+
+While a run writes, the database is in WAL mode: commits go to ``record.db-wal``, and readers see the last commit
+without waiting. WAL needs memory that processes share, which network file systems lack: there, a rollback journal
+does the same more slowly. When the writer ends, everything is in ``record.db`` alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from cfbench.errors import RecordError
+from cfbench.record.files import DATABASE_NAME, check_directory, explained, make_directory
+from cfbench.record.lock import WriterLock
+from cfbench.record.schema import SCHEMA_VERSION, STUDY, TABLES
+from cfbench.study.protocol import PROTOCOL_VERSION
+
+APPLICATION = 0x43464245
+"""Stands in the file's header (application_id): a database with another number is not a record."""
+WAIT = 60.0
+"""Seconds to wait for another process that holds the database, such as a reader in rollback mode."""
+WAIT_AT_END = 2.0
+"""Seconds to wait for readers before the database is left in WAL mode, which the next writer ends."""
+MOUNTS = Path("/proc/self/mountinfo")
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "9p", "lustre", "gpfs", "beegfs", "ceph",
+            "glusterfs", "orangefs", "vboxsf", "virtiofs", "fuse"}  # fmt: skip
+"""File systems on which processes of several machines may meet; of fuse.NAME, `fuse` is looked up."""
+_VFS = ""
+"""SQLite's layer for files; a test names one that has no shared memory."""
+
+
+class Database:
+    """A connection to a record's database.
+
+    Parameters
+    ----------
+    connection : Connection
+    path : Path
+        The file.
+    lock : WriterLock, optional
+        The writer's.
+    copy : TemporaryDirectory, optional
+        Where the file was copied to, if it could not be read in its place.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        lock: WriterLock | None = None,
+        copy: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.path = path
+        self.lock = lock
+        self._copy = copy
+        self._file = path.stat() if lock is not None else None
+        self._depth = 0
+        # A reader that is dropped without `close` holds no file open, though Python's connections are in a cycle.
+        weakref.finalize(self, connection.close).atexit = False
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all that the block writes, or nothing; it is on the disk at the end. Blocks may be nested.
+
+        Raises
+        ------
+        RecordError
+            If the disk refuses, or the file is not in its place any more.
+        """
+        if self._depth:
+            yield self.connection
+            return
+        self._depth += 1
+        try:
+            with explained(self.path, "written"):
+                self.connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self.connection
+                    self.connection.execute("COMMIT")
+                except BaseException:
+                    if self.connection.in_transaction:  # SQLite has ended it already if the disk is full
+                        self.connection.execute("ROLLBACK")
+                    raise
+        finally:
+            self._depth -= 1
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Raise RecordError if the file that is written was deleted or replaced: nobody would find what is in it."""
+        if self._file is None:
+            return
+        try:
+            same = os.path.samestat(self._file, self.path.stat())
+        except OSError:
+            same = False
+        if not same:
+            self._file = None
+            raise RecordError(
+                f"{self.path} was deleted or replaced while this process wrote it: what it held is lost, unless there "
+                "is a copy. Put the copy back, or give the same command again to search anew"
+            )
+
+    def close(self) -> None:
+        """Close the database; a writer's is in one file then, and its lock is free."""
+        if self.lock is None:
+            self.connection.close()
+            if self._copy is not None:
+                self._copy.cleanup()
+            return
+        lock, self.lock = self.lock, None
+        try:
+            self._end_writing()
+            self.check_place()
+        finally:
+            self.connection.close()
+            with contextlib.suppress(OSError):  # a full or a vanished disk: the lock ends with this process anyway
+                lock.release()
+
+    def _end_writing(self) -> None:
+        """Move everything into the one file, and leave WAL mode, so that a read-only folder or a copy can be read."""
+        with contextlib.suppress(sqlite3.Error):  # readers are at it, or the disk is full: the next writer does it
+            self.connection.execute(f"PRAGMA busy_timeout = {int(WAIT_AT_END * 1000)}")
+            # TRUNCATE: all commits are moved from the log to the database, and the log is emptied.
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def open_for_writing(folder: Path) -> Database:
+    """Open the record in `folder` for writing; create it if there is none, and lock it.
+
+    Raises
+    ------
+    RecordError
+        If it is no record or one of another version, cannot be written, or another process writes it.
+    """
+    check_directory(folder, write=True)
+    path = folder / DATABASE_NAME
+    with explained(folder, "written"):
+        make_directory(folder)
+        lock = WriterLock.acquire(folder / "lock")
+    connection = None
+    try:
+        with explained(path, "written"):
+            check_directory(folder, write=True)  # again: another process may have been there meanwhile
+            if path.exists() and not os.access(path, os.W_OK):
+                path.open("r+b").close()  # raises what the system says; SQLite would open it for reading alone
+            connection = _connect(path, "rwc")
+            _prepare(connection, folder)
+            return Database(connection, path, lock)
+    except BaseException:
+        if connection is not None:
+            connection.close()
+        lock.release()
+        raise
+
+
+def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
+    is_new = _is_empty(connection)
+    if not is_new:
+        _check_versions(connection, folder / DATABASE_NAME)
+    # DELETE: a rollback journal, which is deleted at each commit. WAL: see above; SQLite answers with the mode that it
+    # has, which is the old one if the file system has no shared memory.
+    wanted = "DELETE" if file_system(folder) in _NETWORK else "WAL"
+    connection.execute(f"PRAGMA journal_mode = {wanted}")
+    # FULL: a commit waits until the disk has it, so that no power cut takes back what was reported.
+    connection.execute("PRAGMA synchronous = FULL")
+    if is_new:
+        create_tables(connection)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether a database has no table: it is new, or a kill came before its tables were made."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make an empty database a record, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    for table in TABLES:
+        connection.execute(table.create)
+    versions = {"protocol": PROTOCOL_VERSION, "schema": SCHEMA_VERSION}
+    connection.executemany(STUDY.insert, [STUDY.stored({"name": n, "value": str(v)}) for n, v in versions.items()])
+    # Two numbers in the file's header that are the application's: what wrote it, and in which version.
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def open_for_reading(folder: Path) -> Database:
+    """Open the record in `folder` for reading, also while another process writes it; nothing is changed.
+
+    Raises
+    ------
+    RecordError
+        If there is no record of this version, or it cannot be read.
+    """
+    check_directory(folder, write=False)
+    path = folder / DATABASE_NAME
+    with explained(path, "read"):
+        try:
+            return _opened(path, path, "ro")
+        except sqlite3.OperationalError:
+            # A folder that may not be written: the log of a killed run cannot be taken in there, and the memory that
+            # readers share cannot be made. Without a log the file is whole by itself, with one a copy is opened.
+            logs = [log for end in ("-wal", "-journal") if (log := folder / f"{DATABASE_NAME}{end}").exists()]
+            if not any(log.stat().st_size for log in logs):
+                return _opened(path, path, "ro", "&immutable=1")  # nothing can change it: no locks are needed
+            copy = tempfile.TemporaryDirectory(prefix="cfbench-record-")
+            for file in (path, *logs):
+                shutil.copyfile(file, Path(copy.name) / file.name)
+            return _opened(path, Path(copy.name) / DATABASE_NAME, "rw", copy=copy)
+
+
+def _opened(
+    path: Path, file: Path, mode: str, more: str = "", copy: tempfile.TemporaryDirectory[str] | None = None
+) -> Database:
+    connection = _connect(file, mode, more)
+    try:
+        _check_versions(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return Database(connection, path, copy=copy)
+
+
+def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
+    vfs = f"&vfs={_VFS}" if _VFS else ""
+    address = f"file:{quote(str(path.absolute()))}?mode={mode}{more}{vfs}"
+    connection = sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    return readable(connection)
+
+
+def readable(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Have texts that are not UTF-8 read as escapes: their row's digest tells the damage, and other rows are read."""
+    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
+    return connection
+
+
+def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise RecordError if the database is not a record of this version."""
+    if _is_empty(connection):
+        raise RecordError(f"there is no record in {path.parent} yet: nothing was written; `cfbench run` makes one")
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise RecordError(
+            f"{path} is a database of something else (application_id {application}): it is left untouched. Name "
+            "another results directory with --results"
+        )
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    tables = {name: sql for kind, name, sql in found if kind == "table"}
+    rows = connection.execute("SELECT value FROM study WHERE name = 'protocol'").fetchall() if "study" in tables else []
+    protocol = rows[0][0] if rows else "unknown"
+    if (protocol, schema) != (str(PROTOCOL_VERSION), SCHEMA_VERSION):
+        raise RecordError(
+            f"{path} was written by protocol version {protocol:.20}, schema version {schema}; this cfbench has "
+            f"protocol version {PROTOCOL_VERSION}, schema version {SCHEMA_VERSION}. Results of different versions are "
+            "never mixed: keep that directory for the cfbench that wrote it, and name another one with --results"
+        )
+    # A record may come from anywhere: with triggers and views, reading a table could run what somebody else wrote.
+    ours = {table.name: table.create for table in TABLES}
+    if ours.items() - tables.items() or {kind for kind, _, _ in found} - {"table", "index"}:
+        raise RecordError(
+            f"{path} is no database that cfbench wrote: it has other tables, or does things of its own (triggers, "
+            "views). It is left untouched; name another results directory with --results"
+        )
+
+
+def file_system(folder: Path) -> str:
+    """Return the type of the file system that `folder` is on, such as "ext4" or "nfs4"; empty if it is not known."""
+    try:
+        lines = MOUNTS.read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place, found = os.path.realpath(folder), ("", "")
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mounted = before.split()[4].replace("\\040", " ")
+        inside = place == mounted or place.startswith(mounted.rstrip("/") + "/")
+        if inside and len(mounted) >= len(found[0]):
+            found = (mounted, after.split()[0].partition(".")[0])
+    return found[1]

@@ -1,0 +1,223 @@
+"""The files of a results directory: which names they have, and how they are written and refused.
+
+::
+
+    record.db           the record, an SQLite database (with record.db-wal and record.db-shm while a run writes it)
+    lock                which process writes it
+    tracking.json       the study that ran last, and where it is tracked
+
+A packed record is a directory with ``packed.json`` and the files that it names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from cfbench.errors import RecordError
+
+DATABASE_NAME = "record.db"
+"""File by which a record is known."""
+PACKED_NAME = "packed.json"
+"""File by which a packed record is known."""
+OLD_NAME = "record.json"
+"""File by which a record of cfbench 0.1, a directory of journals and tables, is known."""
+
+_COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")
+"""Names that may stand in a directory before it becomes a record: those of tracking, and hidden files."""
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_FULL_SENTENCE = (
+    "The disk or the quota is full. Every search that ended before this one is safe in the record; free some space, "
+    "then give the same command again: only the missing searches run"
+)
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether `path` is the directory of a packed record."""
+    return (path / PACKED_NAME).is_file()
+
+
+def check_directory(path: Path, *, write: bool) -> bool:
+    """Return whether `path` is a record (True) or can become one (False, for writing only); change nothing.
+
+    Raises
+    ------
+    RecordError
+        If `path` is a file, holds other things or an old record, or, for reading, holds no record.
+    """
+    with explained(path, "read"):
+        if path.exists() and not path.is_dir():
+            raise RecordError(f"{path} is a file; a record is a directory: name another one with --results")
+        names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if DATABASE_NAME in names:
+        with explained(path / DATABASE_NAME, "read"):
+            refuse_device(path / DATABASE_NAME)
+            if (path / DATABASE_NAME).stat().st_size > 0:
+                return True
+        names -= {DATABASE_NAME, f"{DATABASE_NAME}-journal"}  # a kill left it behind before anything was in it
+    if OLD_NAME in names:
+        raise RecordError(
+            f"{path} holds a record of an earlier cfbench (journals and one table per cell), which this version does "
+            f"not read. Pack it with the version that wrote it, `cfbench pack --results {path} --output PACKED`; this "
+            "version reads PACKED, and `cfbench merge PACKED --results NEW` makes a record of it that can grow"
+        )
+    if not write:
+        raise RecordError(
+            f"{no_record_in(path)}. Check the path, or run a study into it, for a start\n"
+            f"  cfbench run --preset quick --results {shlex.quote(str(path))}"
+        )
+    foreign = sorted(name for name in names if not _COMPANIONS.fullmatch(name))
+    if foreign:
+        raise RecordError(
+            f"{path} holds other things ({', '.join(foreign[:3])}{', ...' if len(foreign) > 3 else ''}) and no "
+            f"{DATABASE_NAME}: it is left untouched. Name an empty or a new directory with --results"
+        )
+    outer = record_around(path)
+    if outer is not None:
+        raise RecordError(f"{path} lies in the record {outer}; name a directory outside of it with --results")
+    return False
+
+
+def no_record_in(path: Path) -> str:
+    """Return that `path` holds no record, and whether the folder exists at all."""
+    what = "the folder holds none" if path.is_dir() else "the folder does not exist"
+    return f"there is no record in {path}: {what}"
+
+
+def check_record(path: Path) -> None:
+    """Raise RecordError if `path` holds no record: commands that only add to a record make none."""
+    if not is_packed(path):
+        check_directory(path, write=False)
+
+
+def record_around(path: Path) -> Path | None:
+    """Return the record, packed or not, in which `path` lies, as it is written or where its links lead."""
+    written, real = (Path(os.path.realpath(place)) for place in (path.parent, path))  # a link to itself is no error
+    for folder in (written, *written.parents, *real.parents):
+        if any((folder / name).is_file() for name in (DATABASE_NAME, PACKED_NAME, OLD_NAME)):
+            return folder
+    return None
+
+
+def refuse_inside_record(path: Path) -> None:
+    """Raise RecordError if `path`, which is to be written, lies in a record; links are followed."""
+    folder = record_around(path)
+    if folder is not None:
+        raise RecordError(
+            f"{path} cannot be written: {folder} is a record, and nothing but the record is written there; name a "
+            "path outside of it"
+        )
+
+
+def refuse_device(path: Path) -> None:
+    """Raise OSError if `path` is a pipe or a device: reading a pipe would wait for a writer."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is a pipe or a device, no file of a record")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: a reader sees all of the old content or all of the new.
+
+    Raises
+    ------
+    OSError
+        If the disk refuses; the old content stays, and no draft is left behind.
+    """
+    make_directory(path.parent)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its parents so that they survive a power cut."""
+    missing = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        _sync_directory(folder.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    with contextlib.suppress(OSError):  # some file systems do not sync directories
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def explained(path: Path, action: str) -> Iterator[None]:
+    """Turn an error of the system or of SQLite into a RecordError that says what is safe and how to go on.
+
+    Parameters
+    ----------
+    path : Path
+    action : {"read", "written"}
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RecordError(_sentence(error, path, action)) from error
+    except sqlite3.Error as error:
+        raise RecordError(_database_sentence(error, path, action)) from error
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether an error says that the database's pages, or values in them, are damaged."""
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return the primary error code; the byte above it says more (which kind of I/O error)."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _sentence(error: OSError, path: Path, action: str) -> str:
+    what = f"{path} cannot be {action}: {error.strerror or error}."
+    if error.errno in _FULL:
+        return f"{what} {_FULL_SENTENCE}"
+    if error.errno in _FORBIDDEN:
+        how = "readable" if action == "read" else "writable"
+        return f"{what} Make it {how} for this user, or name another results directory with --results"
+    if error.errno in {errno.ENOTDIR, errno.EEXIST}:
+        return f"{what} A part of this path is a file; name a directory with --results"
+    return f"{what} What the record holds stays as it is; remove the cause and give the same command again"
+
+
+def _database_sentence(error: sqlite3.Error, path: Path, action: str) -> str:
+    how = "readable" if action == "read" else "writable"
+    forbidden = f"Make it and its folder {how} for this user, or name another results directory with --results"
+    locked = "Another program keeps it locked: close that program and give the same command again"
+    sentences = {
+        sqlite3.SQLITE_NOTADB: "It is damaged, or it is not a record; name another results directory with --results",
+        sqlite3.SQLITE_CORRUPT: (
+            f"The file is damaged. `cfbench merge {path.parent} --results NEW` takes over all cells that can be read; "
+            "run the study with --results NEW then: what is missing runs again"
+        ),
+        sqlite3.SQLITE_FULL: _FULL_SENTENCE,
+        sqlite3.SQLITE_IOERR: f"The disk refuses; it may be full. {_FULL_SENTENCE.partition('. ')[2]}",
+        sqlite3.SQLITE_BUSY: locked,
+        sqlite3.SQLITE_LOCKED: locked,
+        sqlite3.SQLITE_READONLY: forbidden,
+        sqlite3.SQLITE_CANTOPEN: forbidden,
+        sqlite3.SQLITE_PERM: forbidden,
+    }
+    default = "What the record holds stays as it is; remove the cause and give the same command again"
+    return f"{path} cannot be {action} ({error}). {sentences.get(_code(error), default)}"

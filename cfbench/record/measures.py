@@ -1,0 +1,143 @@
+"""What metrics say about the searches of a cell: one row of the database per (cell, metric), all values in one blob."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cfbench.errors import RecordError
+from cfbench.record.cells import StoredCell
+from cfbench.record.schema import MetricId, Row, SearchId
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cfbench.space.space import FloatArray
+
+ID_COLUMNS = ["metric", "version", "settings"]
+_NAN = struct.pack("<d", math.nan)
+OBJECTIVE = "objective:"
+"""How the name of a measure starts that is no metric's: the value of a cell's results under another objective."""
+MEASURE_COLUMNS = ["cell_key", *ID_COLUMNS, "point", "repetition", "value"]
+
+
+def judged_objective(metric: MetricId) -> dict[str, Any] | None:
+    """Return the objective whose values a measure holds, as a cell's content writes it; None from a metric's."""
+    label, version, settings = metric
+    if not label.startswith(OBJECTIVE):
+        return None
+    name = label.removeprefix(OBJECTIVE).partition("[")[0]
+    return {"name": name, "version": version, "settings": json.loads(settings)}
+
+
+def measure_rows(key: str, table: pd.DataFrame, cell: StoredCell) -> list[Row]:
+    """Return rows for the database from a table of measures.
+
+    Parameters
+    ----------
+    key : str
+    table : DataFrame
+        Columns of ``MEASURE_SCHEMA``: for each metric a value for every finished search of the cell.
+    cell : StoredCell
+
+    Raises
+    ------
+    RecordError
+        If a column is missing, the measures are another cell's, or they are not of all finished searches, once each.
+    """
+    missing = [name for name in MEASURE_COLUMNS if name not in table.columns]
+    if missing:
+        raise RecordError(f"a table of measures lacks the columns {', '.join(missing)}")
+    others = set(table["cell_key"].unique()) - {key}
+    if others:
+        raise RecordError(f"measures of cell {sorted(map(str, others))[0]} cannot be written to cell {key}")
+    try:
+        values = table["value"].astype("float64").tolist()
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"measures of cell {key} do not fit their schema: {error}") from error
+    of_metrics: dict[MetricId, dict[SearchId, float]] = {}
+    columns = (table[name].tolist() for name in (*ID_COLUMNS, "point", "repetition"))
+    for metric, version, settings, point, repetition, value in zip(*columns, values, strict=True):
+        of_metrics.setdefault((metric, version, settings), {})[point, repetition] = value
+    if sum(map(len, of_metrics.values())) < len(values):
+        raise RecordError(f"the measures of cell {key} hold a measure of a search twice")
+    done = cell.done
+    rows = []
+    for metric_id, measured in of_metrics.items():
+        if measured.keys() != done.keys():
+            raise RecordError(
+                f"the measures of cell {key} by {metric_id[0]} are of {len(measured):,} searches, and not of the "
+                f"{len(done):,} that are finished: a metric says something of each, NaN if it is outside of its "
+                "denominator"
+            )
+        named = dict(zip(ID_COLUMNS, metric_id, strict=True))
+        rows.append({"cell_key": key, **named, "mark": cell.mark, "values": [measured[search] for search in done]})
+    return rows
+
+
+def measure_frame(rows: Iterable[Row], done: Sequence[SearchId]) -> pd.DataFrame:
+    """Return measures as a table in the columns of ``MEASURE_SCHEMA``, sorted by metric, point and repetition.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Of one cell, in order of the metrics.
+    done : sequence of (int, int)
+        The finished searches of that cell, in order.
+    """
+    import pandas as pd  # slow to load
+
+    columns: dict[str, list[Any]] = {name: [] for name in MEASURE_COLUMNS}
+    for row in rows:
+        for name in ("cell_key", *ID_COLUMNS):
+            columns[name] += [row[name]] * len(done)
+        columns["point"] += [point for point, _ in done]
+        columns["repetition"] += [repetition for _, repetition in done]
+        columns["value"] += row["values"]
+    kinds = {"point": "int64", "repetition": "int64", "value": "float64"}
+    return pd.DataFrame({name: pd.Series(values, dtype=kinds.get(name, "str")) for name, values in columns.items()})
+
+
+class PointValues:
+    """The values of metrics for the points' results, in the order of the points in each cell's summary.
+
+    Parameters
+    ----------
+    values : mapping of MetricId to mapping of str to bytes
+        By metric and cell key: a value per finished search, packed.
+    cells : mapping of str to StoredCell
+    """
+
+    def __init__(self, values: Mapping[MetricId, Mapping[str, bytes]], cells: Mapping[str, StoredCell]) -> None:
+        self._values = values
+        self._cells = cells
+        self._places: dict[str, Any] = {}
+
+    @property
+    def metrics(self) -> set[MetricId]:
+        """Everything that was measured in any cell."""
+        return set(self._values)
+
+    def of(self, metric: MetricId) -> dict[str, FloatArray]:
+        """Return a metric's values by cell key, of the cells in which it was measured; NaN: outside its denominator."""
+        import numpy as np  # slow to load
+
+        found = {}
+        for key, packed in self._values.get(metric, {}).items():
+            values = np.frombuffer(packed + _NAN, dtype="<f8").astype(np.float64)
+            found[key] = values[self._places_of(key)]
+        return found
+
+    def _places_of(self, key: str) -> Any:
+        """Return where the values of a cell's points stand; the one behind the last for a point without a result."""
+        import numpy as np  # slow to load
+
+        if key not in self._places:
+            cell = self._cells[key]
+            places = {search: place for place, search in enumerate(cell.done)}
+            results: Any = zip(cell.summary.points, cell.summary.results, strict=True)
+            self._places[key] = np.array([places.get(search, -1) for search in results], dtype=np.intp)
+        return self._places[key]

@@ -1,0 +1,372 @@
+"""The record: a results directory, the one source of truth about what was searched and found.
+
+One process writes, any number read meanwhile. A finished search is committed before it is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfbench.errors import RecordError
+from cfbench.record.archive import FILES, check_target, machines_in, mark_of, read_packed, write_packed
+from cfbench.record.cells import CellSummary, StoredCell, runs_of, summarise
+from cfbench.record.database import Database, open_for_reading, open_for_writing
+from cfbench.record.files import is_packed
+from cfbench.record.measures import measure_rows
+from cfbench.record.reading import RecordReading
+from cfbench.record.schema import (
+    CELLS,
+    MACHINES,
+    MEASURES,
+    SEARCHES,
+    STUDY,
+    TIME_COLUMNS,
+    Row,
+    SearchId,
+    checked_key,
+    checked_row,
+    checked_rows,
+    json_text,
+)
+from cfbench.registry.events import CellInfo
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Record(RecordReading):
+    """A record, open for reading or for writing. Use :meth:`open`, and :meth:`close` or ``with``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Record.open(Path(tempfile.mkdtemp()), write=True) as record:
+    ...     record.summaries()
+    {}
+    """
+
+    @classmethod
+    def open(cls, path: Path | str, *, write: bool = False) -> Record:
+        """Open a record; a packed one can be read only.
+
+        Parameters
+        ----------
+        path : Path
+        write : bool
+            True: create the record if there is none, and lock it.
+
+        Raises
+        ------
+        RecordError
+            If it is no record or one of another version, cannot be read or written, or another process writes it.
+        """
+        path = Path(path)
+        if not is_packed(path):
+            return cls(path, open_for_writing(path) if write else open_for_reading(path))
+        if write:
+            raise RecordError(
+                f"{path} is a packed record, which is read only; `cfbench merge {path} --results DIR` makes one of it "
+                "that can grow"
+            )
+        return cls(path, Database(read_packed(path), path), is_packed=True)
+
+    def __enter__(self) -> Record:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            self.close()
+        except RecordError:
+            if kind is None:  # otherwise the first error says what is wrong
+                raise
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Write one search, as `append_all` does."""
+        self.append_all([row])
+
+    def append_all(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write searches, in one commit: all of them are on the disk when this returns.
+
+        Raises
+        ------
+        RecordError
+            If a row does not fit the schema, or the disk refuses; what was written before stays sound.
+        """
+        checked = {(row["cell_key"], row["point"], row["repetition"]): row for row in map(checked_row, rows)}
+        if not checked:
+            return
+        with self._writing() as connection:
+            held = "SELECT 1 FROM searches WHERE cell_key = ? AND point = ? AND repetition = ?"
+            for key, point, repetition in checked:
+                if connection.execute(held, (key, point, repetition)).fetchone():
+                    self._drop(key, {(point, repetition)})  # a finished search that runs again is finished no more
+            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, checked.values()))
+
+    def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
+        """Summarise a cell, all of whose searches are in.
+
+        Parameters
+        ----------
+        info : CellInfo
+        content : mapping
+            All that the key is a digest of.
+        eligible : int
+            Points of the test fold with another class than the target.
+        """
+        with self._writing():
+            return self._summarised(info, content, eligible, self.rows(info.key))
+
+    def adopt(
+        self,
+        info: CellInfo,
+        content: Mapping[str, Any],
+        eligible: int,
+        rows: Iterable[Row],
+        *,
+        keep_waiting: bool = False,
+        source: str = "",
+    ) -> CellSummary:
+        """Take a finished cell over from elsewhere, whole; it replaces what this record holds of that cell.
+
+        Parameters
+        ----------
+        info, content, eligible
+            As in `finish`.
+        rows : iterable of mapping
+            One per search; a row that does not fit is refused before any is written.
+        keep_waiting : bool
+            Whether waiting searches that are not among `rows` stay.
+        source : str
+            Where the cell comes from.
+        """
+        key, checked = checked_key(info.key), checked_rows(rows)
+        with self._writing() as connection:
+            waiting = self.held(key).waiting if keep_waiting else {}
+            connection.execute("DELETE FROM searches WHERE cell_key = ?", [key])
+            taken = {(row["point"], row["repetition"]) for row in checked}
+            kept = [row for search, row in waiting.items() if search not in taken]
+            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, [*checked, *kept]))
+            return self._summarised(info, content, eligible, checked, source=source)
+
+    def skip(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
+        """Note that a cell cannot be run, and why."""
+        return self._note(info, content, skipped=reason)
+
+    def fail(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
+        """Note that a cell has failed, and why; its finished searches stay."""
+        return self._note(info, content, failure=reason)
+
+    def forget(self, key: str, statuses: Collection[str]) -> int:
+        """Drop the searches of a cell that ended in one of `statuses`, so that they run again; return their number."""
+        with self._writing():
+            dropped = {search for search, status in self.done(key).items() if status in statuses}
+            if dropped:
+                self._drop(key, dropped)
+        return len(dropped)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Take cells out of the record, with all that belongs to them."""
+        with self._writing() as connection:
+            for key in keys:
+                for table in (CELLS, SEARCHES, MEASURES):
+                    connection.execute(f"DELETE FROM {table.name} WHERE {table.key[0]} = ?", [key])  # noqa: S608
+        self._measured = None
+
+    def write_measures(self, key: str, table: pd.DataFrame) -> None:
+        """Add metrics to a finished cell, or replace what the same (metric, version, settings) said before.
+
+        Parameters
+        ----------
+        key : str
+        table : DataFrame
+            Columns of ``MEASURE_SCHEMA``, for all finished searches of the cell.
+        """
+        cell = self._cell(key)
+        if cell is None or not cell.mark:
+            raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
+        self.write_measure_rows(key, measure_rows(key, table, cell))
+
+    def write_measure_rows(self, key: str, rows: Iterable[Row]) -> None:
+        """Add rows of measures of a cell's finished searches, one per metric."""
+        added = [MEASURES.checked(row) for row in rows]
+        with self._writing() as connection:
+            connection.executemany(MEASURES.insert, map(MEASURES.stored, added))
+        if self._measured is not None and added:
+            known = self._measured.get(key, frozenset())
+            self._measured[key] = known | {(row["metric"], row["version"], row["settings"]) for row in added}
+
+    def add_machines(self, machines: Iterable[Mapping[str, str]]) -> None:
+        """Note machines that searches ran on, those that the record does not know."""
+        with self._writing() as connection:
+            known = self.machines()
+            added = [one for one in machines_in([dict(one) for one in machines]) if one not in known]
+            connection.executemany(MACHINES.insert, [MACHINES.stored({"description": one}) for one in added])
+
+    def note(self, name: str, value: str) -> None:
+        """Note a fact about the whole record, such as the name of its study."""
+        with self._writing() as connection:
+            connection.execute(STUDY.insert, STUDY.stored({"name": name, "value": value}))
+
+    # ---------------------------------------------------------------- inside a transaction
+
+    def transaction(self) -> Any:
+        """Return a context in which everything that is written is committed at once, or not at all."""
+        return self._writing()
+
+    def _writing(self) -> Any:
+        if self._database.lock is None:
+            raise RecordError(f"the record {self.path} is open for reading; open it with write=True")
+        return self._database.transaction()
+
+    def _summarised(
+        self,
+        info: CellInfo,
+        content: Mapping[str, Any],
+        eligible: int,
+        rows: list[Row],
+        *,
+        source: str = "",
+        skipped: str = "",
+        failure: str = "",
+    ) -> CellSummary:
+        """Write a cell's summary, of its finished searches; measures of other searches go."""
+        key = checked_key(info.key)
+        mark = mark_of(SEARCHES.stored(row)[-1] for row in rows)
+        summary = replace(summarise(info, dict(content), eligible, rows), skipped=skipped, failure=failure)
+        done = {(row["point"], row["repetition"]): row["status"] for row in rows}
+        connection = self._database.connection
+        if self.mark(key) != mark:
+            connection.execute("DELETE FROM measures WHERE cell_key = ?", [key])
+            if self._measured is not None:
+                self._measured.pop(key, None)
+        connection.execute(CELLS.insert, StoredCell(summary, mark, runs_of(done), source).stored())
+        return summary
+
+    def _drop(self, key: str, searches: set[SearchId]) -> None:
+        """Take searches out of a cell, and out of its summary if they are finished."""
+        held = self.held(key)
+        self._database.connection.executemany(
+            "DELETE FROM searches WHERE cell_key = ? AND point = ? AND repetition = ?",
+            [(key, *search) for search in searches],
+        )
+        if held.cell is not None and searches & held.cell.done.keys():
+            one = held.cell.summary
+            rest = [row for search, row in held.finished.items() if search not in searches]
+            notes = {"skipped": one.skipped, "failure": one.failure}
+            self._summarised(one.info, one.content, one.eligible, rest, source=held.cell.source, **notes)
+
+    def _note(self, info: CellInfo, content: Mapping[str, Any], *, skipped: str = "", failure: str = "") -> CellSummary:
+        with self._writing() as connection:
+            known = self._cell(checked_key(info.key))
+            cell = known if known is not None and known.mark else StoredCell(CellSummary(info, dict(content)))
+            cell = replace(cell, summary=replace(cell.summary, skipped=skipped, failure=failure))
+            connection.execute(CELLS.insert, cell.stored())
+            return cell.summary
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What was packed: the number of cells, and the keys of the cells that cannot be read."""
+
+    cells: int
+    left_out: tuple[str, ...]
+
+
+def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo], bool] = lambda _: False) -> Packed:
+    """Write all finished cells of a record to `folder`, replacing the packed record there.
+
+    Waiting searches are left out: they are not finished. The same cells give the same bytes.
+
+    Parameters
+    ----------
+    record : RecordReading
+    folder : Path
+    bare : callable
+        Says which cells are packed without the rows of their data set and what was found for them (`x`, `z` and the
+        candidates are empty then), because the data may not be passed on.
+
+    Raises
+    ------
+    RecordError
+        If `folder` holds anything but a packed record, lies in a record, is this very record or cannot be written; if
+        the record has no cell.
+    """
+    if record.is_packed and folder.resolve() == record.path.resolve():
+        raise RecordError(f"{folder} is to be packed into itself; name another folder, or a new one")
+    check_target(folder)
+    keys = record.summaries().keys()
+    if not (keys or record.problems):
+        raise RecordError(
+            f"there is nothing to pack in {record.path}: no cell is finished; `cfbench run` finishes some"
+        )
+    packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in FILES}
+    left_out = []
+    for key in sorted(keys):
+        held = record.held(key)
+        if held.cell is None or held.finished.keys() != held.cell.done.keys():
+            left_out.append(key)
+            continue
+        is_bare = bare(held.cell.summary.info)
+        rows = [{**row, "x": [], "z": None, "candidates": []} if is_bare else row for row in held.finished.values()]
+        stored = [SEARCHES.stored(row) for row in rows]
+        mark = mark_of(values[-1] for values in stored)
+        packed["cells.parquet"].append(replace(held.cell, mark=mark).stored())
+        packed["searches.parquet"] += stored
+        packed["measures.parquet"] += [MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(held.cell)]
+    write_packed(folder, packed, record.machines())
+    return Packed(len(packed["cells.parquet"]), tuple(left_out))
+
+
+def load_record(path: Path | str) -> pd.DataFrame:
+    """Read all searches of all finished cells of a record into one data frame.
+
+    Searches that are damaged are named in warnings and left out. Cells that were never finished are left out as well: a
+    first part of a cell's points is no sample of them.
+
+    Parameters
+    ----------
+    path : path
+        The results directory, or that of a packed record.
+
+    Returns
+    -------
+    DataFrame
+        The cell's key and coordinates (`dataset`, `model`, `searcher`, `objective`, `constraints`, `fold`), then the
+        other columns of the record's schema, in the order of the cells' coordinates.
+    """
+    with Record.open(path) as record:
+        frame = record.all_searches()
+    for problem in record.problems:
+        warnings.warn(problem, stacklevel=2)
+    return frame
+
+
+def record_digest(path: Path) -> dict[str, str]:
+    """Return a digest of each finished cell's content: coordinates, settings and rows, without the time columns.
+
+    Two runs of one study must agree in all of them.
+
+    Raises
+    ------
+    RecordError
+        If there is no record in `path`, or something in it is damaged.
+    """
+    found = {}
+    with Record.open(path) as record:
+        for key in sorted(record.keys()):
+            held = record.held(key)
+            if held.cell is None or not held.cell.mark:
+                continue
+            one = held.cell.summary
+            state = hashlib.blake2b(json_text([asdict(one.info), one.content, one.eligible]).encode(), digest_size=16)
+            for row in held.finished.values():
+                state.update(json_text({n: v for n, v in row.items() if n not in TIME_COLUMNS}).encode())
+            found[key] = state.hexdigest()
+    if record.problems:
+        raise RecordError("; ".join(record.problems))
+    return found

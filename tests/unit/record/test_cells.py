@@ -1,0 +1,182 @@
+"""Summaries against numbers worked out by hand, their way through the database, and what contradicts their searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cfbench.record.cells import StoredCell, runs_of, summarise
+from cfbench.record.schema import CELLS, SEARCHES, DamagedError, checked_row
+from cfbench.record.store import Record
+from cfbench.registry.events import CellInfo
+from cfbench.study.plan import SharedTables
+from tests.databases import execute, forge
+
+if TYPE_CHECKING:
+    from tests.unit.running.conftest import Toys
+
+MakeRow = Callable[..., dict[str, Any]]
+OTHER = "f" * 32
+
+
+def test_a_summary_by_hand(make_row: MakeRow, info: CellInfo) -> None:
+    given = [
+        make_row(0, 0, loss=0.5, objective_value=0.7, search_queries=10),
+        make_row(0, 1, loss=0.6, objective_value=0.4, wall_seconds=0.5, search_queries=20),  # the result
+        make_row(0, 2, loss=0.1, objective_value=0.4),  # ties with the one before
+        make_row(2, 0, "not_found"),
+        make_row(2, 1, "budget_exhausted", loss=0.3, objective_value=0.35, model_fingerprint="e" * 32),
+        make_row(5, 0, "crashed"),
+    ]
+    summary = summarise(info, {"a": 1}, 60, reversed([checked_row(row) for row in given]))
+    assert summary.eligible == 60
+    assert summary.repetitions == 3
+    assert summary.searches == 6
+    assert summary.statuses == {"budget_exhausted": 1, "crashed": 1, "found": 3, "not_found": 1}
+    assert summary.row_ids == (100, 102, 105)
+    assert summary.tries == (3, 2, 1)
+    assert summary.successes == (3, 1, 0)
+    assert summary.loss == (0.6, 0.3, None)
+    assert summary.objective_value == (0.4, 0.35, None)
+    assert summary.seconds == (0.5, 0.25, None)
+    assert summary.queries == (84, 164, None)
+    assert summary.search_queries == 430
+    assert summary.robustness_queries == 6 * 64
+    assert summary.wall_seconds == 1.75
+    assert summary.cpu_seconds == 0.75
+    assert summary.fingerprints == ("e" * 32, "f" * 32)
+    assert (summary.info, summary.content, summary.skipped, summary.failure) == (info, {"a": 1}, "", "")
+
+
+def test_without_searches_there_is_nothing_to_sum_up(info: CellInfo) -> None:
+    summary = summarise(info, {}, 0, [])
+    assert (summary.searches, summary.repetitions, summary.loss) == (0, 0, ())
+
+
+def test_a_success_without_an_objective_value_ranks_last(make_row: MakeRow, info: CellInfo) -> None:
+    given = [make_row(0, 0, loss=0.1, objective_value=None), make_row(0, 1, loss=0.2, objective_value=9.0)]
+    assert summarise(info, {}, 1, map(checked_row, given)).loss == (0.2,)
+
+
+def test_the_database_gives_all_back(make_row: MakeRow, info: CellInfo) -> None:
+    given = [checked_row(make_row(p, r, "found" if p != 3 else "crashed")) for p in range(6) for r in range(2)]
+    given.append(checked_row(make_row(9, 0, loss=0.1, objective_value=float("inf"))))
+    summary = summarise(info, {"names": ["a"], "settings": {"m": 4}}, 60, given)
+    done = {(row["point"], row["repetition"]): row["status"] for row in given}
+    assert runs_of(done) == [
+        ("found", 0, 0, 2), ("crashed", 0, 3, 3), ("found", 0, 4, 5), ("found", 0, 9, 9),
+        ("found", 1, 0, 2), ("crashed", 1, 3, 3), ("found", 1, 4, 5),
+    ]  # fmt: skip
+    cell = StoredCell(summary, "a mark", tuple(runs_of(done)), "somewhere")
+    assert StoredCell.loaded(cell.stored()) == cell
+    assert cell.done == done
+    assert list(cell.done) == sorted(done)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"searches": 5}, "its counts of searches differ"),
+        ({"loss": [0.5]}, "every point must have one value of each kind"),
+        ({"tries": [1, -2, 4]}, "whole numbers from 0"),
+        ({"mark": ""}, "it counts 3 searches and has no mark of them"),
+        ({"content": {"fold": "two"}}, "content.fold cannot be 'two'"),
+        ({"dataset": "x" * 10_001}, "texts of at most 10,000 characters"),
+        ({"statuses": {"found": -3}}, "statuses cannot be"),
+        ({"done": [["found", 0, 0]]}, "done cannot be"),
+        ({"points": b"\0" * 9}, "points cannot be"),
+        ({"content": "[" * 100_000}, "content cannot be"),
+    ],
+)
+def test_a_summary_that_no_cell_has_is_left_out_and_named(
+    path: Path, two_cells: tuple[str, str], changes: dict[str, Any], why: str
+) -> None:
+    (values,) = execute(path, CELLS.select("key = ?"), OTHER)
+    row = dict(zip(CELLS.columns, values, strict=False))
+    for name, value in changes.items():
+        store = CELLS.fields[name].store
+        row[name] = value if store is None or isinstance(value, (bytes, str)) else store(value)
+    from cfbench.record.schema import digest_of_values
+
+    forged = (*row.values(), digest_of_values(tuple(row.values())))
+    with pytest.raises(DamagedError, match=why):
+        StoredCell.loaded(forged)
+    execute(path, CELLS.insert, *forged)
+    reader = Record.open(path)
+    assert reader.summaries().keys() == {two_cells[0]}
+    assert f"cell {OTHER} is damaged" in reader.problems[0]
+
+
+def test_outlines_say_what_summaries_say(toys: Toys, tmp_path: Path) -> None:
+    toys.run(tmp_path / "r", searchers=("toy-dice", "toy-crash"), folds=(0, 1), points=2)
+    with Record.open(tmp_path / "r") as record:
+        summaries = record.summaries()
+        found = {info.key: (info, seconds, outline) for info, seconds, outline in record.outlines()}
+        assert found.keys() == summaries.keys()
+        for key, (info, seconds, outline) in found.items():
+            summary = summaries[key]
+            assert (info, seconds) == (summary.info, summary.wall_seconds)
+            assert (outline.eligible, outline.searches) == (summary.eligible, summary.searches)
+            assert outline.done == record.done(key)
+        assert len({outline.model for _, _, outline in found.values()}) == 2  # two folds
+        one, other = (cell for cell in summaries.values() if cell.info.searcher == "toy-dice")
+    assert one.content["fold"] != other.content["fold"]
+    assert one.content["model"] is other.content["model"]
+    assert one.info.versions is other.info.versions
+
+
+def test_what_differs_in_type_alone_is_not_shared() -> None:
+    shared = SharedTables()
+    first = shared.table({"settings": {"m": 1}})
+    assert shared.table({"settings": {"m": 1}}) is first
+    assert [type(shared.table({"settings": {"m": value}})["settings"]["m"]) for value in (1.0, True)] == [float, bool]
+
+
+def contradictions(path: Path, key: str = OTHER) -> list[str]:
+    with Record.open(path) as record:
+        return record.contradictions(record.held(key))
+
+
+def test_an_honest_summary_contradicts_nothing(path: Path, two_cells: tuple[str, str]) -> None:
+    assert contradictions(path) == contradictions(path, two_cells[0]) == []
+    with Record.open(path, write=True) as record:
+        summary = record.summaries()[OTHER]
+        record.fail(summary.info, summary.content, "its worker died")
+    assert contradictions(path) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"loss": [0.0, 0.0, 0.0]}, "another loss than its searches"),
+        ({"seconds": [0.0, 0.5, 0.5], "queries": [1, 1, 1]}, "another seconds, queries than"),
+        ({"fingerprints": ["0" * 32]}, "another fingerprints than"),
+        ({"mark": "0" * 32}, "another mark than"),
+    ],
+)
+def test_a_forged_summary_is_named(path: Path, two_cells: tuple[str, str], changes: dict[str, Any], named: str) -> None:
+    forge(path, "cells", f"key = '{OTHER}'", **changes)
+    (sentence,) = contradictions(path)
+    assert named in sentence
+    assert contradictions(path, two_cells[0]) == []
+
+
+def test_searches_that_are_gone_or_changed_are_named(path: Path, two_cells: tuple[str, str]) -> None:
+    forge(path, "searches", f"cell_key = '{OTHER}' AND point = 0", reason="another one")
+    assert contradictions(path) == ["its summary has another mark than its searches"]
+    execute(path, "DELETE FROM searches WHERE cell_key = ?", OTHER)
+    assert "another searches" in contradictions(path)[0].replace("repetitions, ", "")
+
+
+def test_adding_a_field_touches_one_place(make_row: MakeRow) -> None:
+    """The table, the check and what is stored follow from the one definition of a field."""
+    more = replace(SEARCHES, fields={**SEARCHES.fields, "evaluations": SEARCHES.fields["point"]})
+    assert '"evaluations" INTEGER NOT NULL' in more.create
+    row = more.checked({**make_row(0), "evaluations": 7})
+    assert more.loaded(more.stored(row))["evaluations"] == 7
+    with pytest.raises(Exception, match=r"column 'evaluations'.*whole number"):
+        more.checked({**make_row(0), "evaluations": -1})

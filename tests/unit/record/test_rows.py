@@ -1,0 +1,134 @@
+"""A search's row survives the database and parquet, whatever it holds."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfbench.errors import RecordError
+from cfbench.record.frames import SEARCH_SCHEMA, rows_of, search_frame
+from cfbench.record.schema import SEARCHES, DamagedError, checked_row, checked_rows, loaded_search
+
+MakeRow = Callable[..., dict[str, Any]]
+
+wholes = st.integers(0, 2**63 - 1)
+amounts = st.floats(0, allow_infinity=False)
+perhaps = st.none() | amounts
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, Any]:
+    width = draw(st.integers(0, 3))
+    vectors = st.lists(st.floats(), min_size=width, max_size=width)
+    return {
+        "z": draw(st.none() | vectors),
+        "x": draw(vectors),
+        "candidates": draw(st.lists(vectors, max_size=3)),
+        "status": draw(st.sampled_from(["found", "invalid", "crashed"])),
+        "reason": draw(st.text()),
+        "loss": draw(perhaps),
+        "objective_value": draw(st.none() | st.floats(allow_nan=False)),
+        "l0": draw(st.none() | wholes),
+        "search_queries": draw(wholes),
+        "anytime": draw(st.lists(st.tuples(wholes, amounts), max_size=3)),
+        "figures": draw(st.dictionaries(st.text(), st.floats(), max_size=3)),
+        "wall_seconds": draw(amounts),
+    }
+
+
+@given(changes=rows())
+@settings(max_examples=100)
+def test_the_database_and_parquet_give_back_the_same_bits(changes: dict[str, Any], make_row: MakeRow) -> None:
+    row = checked_row(make_row(3, **changes))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(SEARCHES.create)
+        connection.execute(SEARCHES.insert, SEARCHES.stored(row))
+        (values,) = connection.execute(SEARCHES.select())
+    assert repr(loaded_search(values)) == repr(row)
+    listed = {**row, "anytime": [{"queries": q, "loss": loss} for q, loss in row["anytime"]]}
+    listed["figures"] = list(row["figures"].items())
+    assert repr(rows_of(pa.Table.from_pylist([listed], schema=SEARCH_SCHEMA))) == repr([row])
+    assert search_frame([row])["candidates"].iloc[0].shape == (len(row["candidates"]), len(row["x"]))
+
+
+@given(changes=rows(), place=st.integers(0, 20), other=st.none() | st.integers(-3, 3) | st.floats() | st.binary())
+@settings(max_examples=100)
+def test_a_changed_value_is_noticed(changes: dict[str, Any], place: int, other: Any, make_row: MakeRow) -> None:
+    values = list(SEARCHES.stored(checked_row(make_row(3, **changes))))
+    if repr(values[place]) != repr(other):
+        values[place] = other
+        with pytest.raises(DamagedError, match="its digest does not fit"):
+            loaded_search(values)
+
+
+def test_the_columns_are_those_of_the_schema(make_row: MakeRow) -> None:
+    assert list(checked_row(make_row(0))) == SEARCH_SCHEMA.names
+
+
+def test_arrays_and_lists_and_both_spellings_of_anytime_are_one_row(make_row: MakeRow) -> None:
+    row = make_row(1)
+    plain = row | {
+        "x": row["x"].tolist(),
+        "z": row["z"].tolist(),
+        "candidates": row["candidates"].tolist(),
+        "anytime": [{"queries": 1, "loss": 1.5}, {"queries": np.int64(50), "loss": np.float64(0.5)}],
+        "point": np.int64(1),
+    }
+    assert repr(checked_row(plain)) == repr(checked_row(row))
+
+
+def test_nan_is_null_where_null_is_allowed_only(make_row: MakeRow) -> None:
+    row = checked_row(make_row(0, status="invalid", z=[math.nan, math.inf, -math.inf], objective_value=math.nan))
+    assert row["loss"] is None
+    assert row["objective_value"] is None
+    assert repr(row["z"]) == "[nan, inf, -inf]"
+
+
+def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> None:
+    assert checked_row(make_row(0, reason="file \udcff"))["reason"] == "file \\udcff"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"point": -1}, "column 'point'.*cannot hold -1: it must be a whole number from 0"),
+        ({"search_queries": 2**63}, "column 'search_queries'.*9223372036854775808"),
+        ({"repetition": 0.5}, "column 'repetition'"),
+        ({"status": None}, "column 'status'.*it must be a string"),
+        ({"x": None}, "column 'x'"),
+        ({"status": "bogus"}, "column 'status'.*it must be one of found, not_found, "),
+        ({"candidates": [[1.0, 2.0, 3.0], [1.0]]}, "column 'candidates'.*a vector of 1 numbers, and x has 3"),
+        ({"z": [1.0, 2.0]}, "column 'z'.*a vector of 2 numbers, and x has 3"),
+        ({"x": []}, "column 'z'.*a vector of 3 numbers, and x has 0"),
+        ({"wall_seconds": -0.1}, "column 'wall_seconds'.*it must be a finite number from 0"),
+        ({"cpu_seconds": math.nan}, "column 'cpu_seconds'"),
+        ({"loss": -0.1}, "column 'loss'"),
+        ({"gower": math.inf}, "column 'gower'"),
+        ({"robustness_queries": -1}, "column 'robustness_queries'"),
+        ({"anytime": [(1, -1.0)]}, "column 'anytime'"),
+        ({"figures": {"bound": "high"}}, "column 'figures'"),
+        ({"anytime": [{"loss": 1.0}]}, "column 'anytime'"),
+        ({"colour": 1}, "missing: none; unknown: colour"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_column(make_row: MakeRow, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        checked_row(make_row(0) | changes)
+
+
+def test_the_rows_of_a_cell_are_sorted_and_each_search_is_there_once(make_row: MakeRow) -> None:
+    rows = [make_row(1), make_row(0, 1), make_row(0, 0)]
+    assert [(row["point"], row["repetition"]) for row in checked_rows(rows)] == [(0, 0), (0, 1), (1, 0)]
+    with pytest.raises(RecordError, match="point 1, repetition 0: it is there twice"):
+        checked_rows([*rows, make_row(1)])
+    with pytest.raises(RecordError, match="point 2, repetition 0: column 'status'"):
+        checked_rows([*rows, make_row(2) | {"status": "bogus"}])
