@@ -29,7 +29,7 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
     Parameters
     ----------
     folders : sequence of Path
-        Data-set folders that the user named. A plugin that cannot read folders leaves the parameter out.
+        Data-set folders that the user named. A plugin that cannot read folders omits the parameter.
 
     Examples
     --------
@@ -93,18 +93,18 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:  # type: ignore[empty-b
     Examples
     --------
     >>> from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
-    >>> class RowsAsked(CounterfactualMetric):
+    >>> class RowsQueried(CounterfactualMetric):
     ...     def measure(self, searches, context):
     ...         return searches["search_queries"].astype(float)
     >>> @hookimpl
     ... def cfbench_register_metrics():
-    ...     yield MetricEntry(name="rows-asked", metric=RowsAsked, direction=Direction.LOWER, unit="rows")
+    ...     yield MetricEntry(name="rows-queried", metric=RowsQueried, direction=Direction.LOWER, unit="rows")
     """
 
 
 @hookspec
 def cfbench_run_started(event: RunStarted) -> None:
-    """A run begins: nothing has been searched yet.
+    """A run begins. No search has started yet.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def cfbench_cell_started(event: CellStarted) -> None:
 
 @hookspec
 def cfbench_search_finished(event: SearchFinished) -> None:
-    """A search was judged and its row is safe in the record.
+    """A search has been judged and committed to the record.
 
     Examples
     --------
