@@ -261,10 +261,13 @@ def test_a_switched_off_compiler_counts_as_none(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
-    folder = Path(compilation.__file__).parent
-    compiling = {file.stem for file in folder.glob("*.py") if "\n@compiled" in file.read_text(encoding="utf-8")}
-    listed = (*compilation.FOREST.modules, *compilation.NETWORK.modules)
-    assert compiling == {name.removeprefix("cfbench_models.") for name in listed}
+    package = Path(compilation.__file__).parents[1]
+    compiling = {
+        ".".join((package.name, *file.relative_to(package).with_suffix("").parts))
+        for file in package.rglob("*.py")
+        if "\n@compiled" in file.read_text(encoding="utf-8")
+    }
+    assert compiling == {*compilation.FOREST.modules, *compilation.NETWORK.modules}
     used = {"cfbench_models.forest.tables", "cfbench.robustness.draws", "cfbench.robustness.neighbours"}
     assert set(compilation.FOREST.sources) == used
 
