@@ -8,13 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cfbench.errors import RecordError
 from cfbench.record.schema import CELLS, LONGEST, DamagedError, Row, SearchId
 from cfbench.registry.events import CellInfo
-from cfbench.study.plan import SharedTables
 
+T = TypeVar("T")
 Runs = Sequence[tuple[str, int, int, int]]
 """Searches in short: (status, repetition, first point, last point)."""
 
@@ -274,19 +274,24 @@ def model_of(content: Mapping[str, Any]) -> str:
     return sys.intern(json.dumps(decides, sort_keys=True))
 
 
-def shared_summary(summary: CellSummary, tables: SharedTables) -> CellSummary:
-    """Return `summary` with the tables and names that other summaries share."""
+def shared_summary(summary: CellSummary, known: dict[str, Any]) -> CellSummary:
+    """Return `summary` with the tables and names that other summaries share; `known` collects them."""
+
+    def shared(table: T) -> T:
+        one: T = known.setdefault(repr(table), table)
+        return one
+
     for name, value in summary.content.items():
         if isinstance(value, dict):
-            summary.content[name] = tables.table(value)
+            summary.content[name] = shared(value)
     info = summary.info
     names: dict[str, Any] = {
         axis: sys.intern(getattr(info, axis)) for axis in ("dataset", "model", "searcher", "objective")
     }
     return replace(
         summary,
-        info=replace(info, versions=tables.table(info.versions), **names),
-        statuses=tables.table(summary.statuses),
+        info=replace(info, versions=shared(info.versions), **names),
+        statuses=shared(summary.statuses),
         fingerprints=tuple(map(sys.intern, summary.fingerprints)),
     )
 

@@ -28,7 +28,6 @@ from cfbench.record.schema import (
     loaded_search,
 )
 from cfbench.registry.events import CellInfo
-from cfbench.study.plan import SharedTables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +86,7 @@ class RecordReading:
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key."""
-        shared = SharedTables()
+        shared: dict[str, Any] = {}
         cells = self._keep("cells", self._stored_cells)
         return {cell.summary.info.key: shared_summary(cell.summary, shared) for cell in cells}
 

@@ -73,7 +73,7 @@ import json, os, resource, sys
 from cfbench.errors import RecordError
 from cfbench.registry.events import CellInfo
 from cfbench.record.store import Record
-import cfbench.outcome  # before the user changes: the new one may not read the libraries
+import cfbench.problem.outcome  # before the user changes: the new one may not read the libraries
 path, user, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 if user:
     os.setgroups([]), os.setgid(user), os.setuid(user)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cfbench.record.cells import StoredCell, runs_of, summarise
+from cfbench.record.cells import CellSummary, StoredCell, runs_of, shared_summary, summarise
 from cfbench.record.schema import CELLS, SEARCHES, DamagedError, checked_row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
-from cfbench.study.plan import SharedTables
 from tests.databases import execute, forge
 
 if TYPE_CHECKING:
@@ -129,11 +128,12 @@ def test_outlines_say_what_summaries_say(toys: Toys, tmp_path: Path) -> None:
     assert one.info.versions is other.info.versions
 
 
-def test_what_differs_in_type_alone_is_not_shared() -> None:
-    shared = SharedTables()
-    first = shared.table({"settings": {"m": 1}})
-    assert shared.table({"settings": {"m": 1}}) is first
-    assert [type(shared.table({"settings": {"m": value}})["settings"]["m"]) for value in (1.0, True)] == [float, bool]
+def test_what_differs_in_type_alone_is_not_shared(info: CellInfo) -> None:
+    known: dict[str, Any] = {}
+    contents = [{"model": {"settings": {"m": value}}} for value in (1, 1, 1.0, True)]
+    first, same, *others = [shared_summary(CellSummary(info, content), known).content["model"] for content in contents]
+    assert same is first
+    assert [type(one["settings"]["m"]) for one in others] == [float, bool]
 
 
 def contradictions(path: Path, key: str = OTHER) -> list[str]:

@@ -141,7 +141,7 @@ def test_what_a_killed_run_leaves_is_read_and_the_next_run_ends_it(
 
 READ = """
 import os, sys
-import cfbench.outcome
+import cfbench.problem.outcome
 from cfbench.record.store import Record
 if os.geteuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)
@@ -388,7 +388,7 @@ def test_a_merge_takes_over_what_a_damaged_file_still_holds(path: Path, make_row
     names = {"dataset": "credit", "model": "random-forest", "searcher": "cogs", "objective": "none"}
     with Record.open(path, write=True) as record:
         for fold in range(60):
-            content = {axis: {"name": name, "settings": {}} for axis, name in names.items()}
+            content: dict[str, Any] = {axis: {"name": name, "settings": {}} for axis, name in names.items()}
             content |= {"constraints": True, "fold": fold}
             one = replace(info, key=digest_of(content), fold=fold, versions={})
             record.adopt(one, content, 9, [make_row(point, cell_key=one.key) for point in range(4)])
