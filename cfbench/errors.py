@@ -50,7 +50,7 @@ class TrackingError(CfbenchError):
 class BudgetExhausted(CfbenchError):
     """A question to the model would pass the search's query budget; no row of it was answered.
 
-    A searcher may catch it and return what it has. If it does not, the best plausible row of the target class that it
+    A searcher may catch it and return what it has. If it does not, the best feasible row of the target class that it
     has asked is judged, with status ``budget_exhausted``.
     """
 

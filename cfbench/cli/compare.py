@@ -32,7 +32,7 @@ PIPED_WIDTH = 100
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="This data set alone. May be repeated.")
 @click.option("--model", "models", multiple=True, metavar="NAME", help="This model alone. May be repeated.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="This objective alone. May be repeated.")
-@click.option("--constraints", type=click.Choice(["on", "off"]), help="Plausibility constraints.  [default: both]")
+@click.option("--constraints", type=click.Choice(["on", "off"]), help="Constraints.  [default: both]")
 @click.option("--protocol", default="", metavar="VERSION", help="Cells of this version of the protocol alone.")
 @tie_option
 @click.option(

@@ -36,7 +36,7 @@ DEFAULT_RESULTS = Path("results")
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
-    help="Plausibility constraints: whether the result keeps to what a person can do.",
+    help="Constraints: whether the result keeps to what a person can do.",
 )
 @click.option("--fold", type=FOLD, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
 @click.option("--respect-steps", is_flag=True, help="Values off a feature's step are not valid.")

@@ -56,7 +56,7 @@ _OPTIONS = [
     _several("--searcher", "searchers", "NAME[SETTING=VALUE,...]", "Searcher."),
     _several("--objective", "objectives", "NAME[SETTING=VALUE,...]", "Objective."),
     _several("--metric", "metrics", "NAME[SETTING=VALUE,...]", "Metric to measure."),
-    click.option("--constraints", type=click.Choice([*_CONSTRAINTS]), help="Plausibility constraints."),
+    click.option("--constraints", type=click.Choice([*_CONSTRAINTS]), help="Constraints."),
     _several("--fold", "folds", "N", "Fold, from 0 to 4.", type=FOLD),
     click.option("--points", metavar="N|all", help="The first N eligible points of a fold."),
     click.option("--repetitions", type=int, metavar="N", help="Searches a point."),

@@ -236,7 +236,7 @@ def explain(
     searcher : str or SearcherEntry
         A registered name, with settings in brackets (``"cogs[population_size=500]"``), or an entry.
     constraints : bool
-        Whether the plausibility constraints of the space hold.
+        Whether the constraints of the space hold.
     objective : str
         A registered objective, with settings in brackets.
     training : tuple of (X, y), optional
@@ -244,7 +244,7 @@ def explain(
     query_budget : int or None
         Rows that may be asked of the model; None: the searcher's own default.
     respect_steps : bool
-        Whether values off a feature's step are implausible.
+        Whether values off a feature's step are infeasible.
     seed : int
     draws : int
         Random perturbations that the counterfactual is put to, for each part of the features and for each kept one:

@@ -105,7 +105,7 @@ def explanation_of(
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
     before = labels[int(predict(x[np.newaxis])[0])]
     after = None
-    if z is not None and space.is_plausible(z[np.newaxis], x, constraints=False)[0]:  # no model need know other values
+    if z is not None and space.is_feasible(z[np.newaxis], x, constraints=False)[0]:  # no model need know other values
         after = labels[int(predict(z[np.newaxis])[0])]
     valid = not _absent(row["loss"])
     hazards = None

@@ -299,7 +299,7 @@ class Explanation:
     objective : str
         Name and settings.
     constraints : bool
-        Whether the plausibility constraints held.
+        Whether the constraints held.
     hazards : Hazards or None
         What the annotated perturbations can do to `z`; None without a counterfactual, or where it was not looked at.
     about : mapping of str to object
@@ -332,7 +332,7 @@ class Explanation:
 
     @property
     def found(self) -> bool:
-        """Whether `z` is a plausible point of the target class."""
+        """Whether `z` is a feasible point of the target class."""
         return self.z is not None and self.status in (Status.FOUND, Status.BUDGET_EXHAUSTED)
 
     @property

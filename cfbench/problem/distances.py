@@ -45,15 +45,15 @@ class FastYardstick(Yardstick):
             return costs
         return super().cost(Z)
 
-    def is_plausible(self, Z: FloatArray) -> BoolArray:
+    def is_feasible(self, Z: FloatArray) -> BoolArray:
         """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
         if self._serves(Z):
-            plausible: BoolArray = self._ask.are_within(Z, *self._box, self._kinds, self._steps)
-            return plausible
-        return super().is_plausible(Z)
+            feasible: BoolArray = self._ask.are_within(Z, *self._box, self._kinds, self._steps)
+            return feasible
+        return super().is_feasible(Z)
 
     def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Return `cost` and `is_plausible` of each row."""
+        """Return `cost` and `is_feasible` of each row."""
         if self._serves(Z):
             measures: tuple[FloatArray, BoolArray] = self._ask.measures(
                 Z, *self._way, *self._box, self._kinds, self._steps
@@ -80,5 +80,5 @@ def rehearse() -> None:
     space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
     yardstick = FastYardstick(space, np.zeros(1), constraints=False, respect_steps=True)
     Z = np.zeros((1, 1))
-    for ask in (yardstick.cost, yardstick.is_plausible, yardstick.measure):
+    for ask in (yardstick.cost, yardstick.is_feasible, yardstick.measure):
         ask(Z)

@@ -14,15 +14,15 @@ class Status(StrEnum):
     """How a search ended, as the harness judged it."""
 
     FOUND = "found"
-    """A plausible point of the target class, confirmed by the judge."""
+    """A feasible point of the target class, confirmed by the judge."""
     NOT_FOUND = "not_found"
     """The searcher gave up."""
     BUDGET_EXHAUSTED = "budget_exhausted"
-    """A question passed the query budget; the best plausible target row asked until then, if any, is the result."""
+    """A question passed the query budget; the best feasible target row asked until then, if any, is the result."""
     TIMED_OUT = "timed_out"
     """The search passed its wall-clock limit and was killed."""
     INVALID = "invalid"
-    """The answer is no counterfactual: wrong shape, not finite, outside the space, implausible, or not of the class."""
+    """The answer is no counterfactual: wrong shape, not finite, outside the space, infeasible, or not of the class."""
     CRASHED = "crashed"
     """The searcher raised, or its process died."""
     SKIPPED = "skipped"
@@ -54,7 +54,7 @@ class Outcome:
     reason : str
         Why, in one sentence, where nothing was found perhaps the searcher's own; empty where the status says it all.
     z : ndarray of float64, shape (d,), or None
-        The result. Present for ``found``, and for ``budget_exhausted`` where a plausible target row had been asked;
+        The result. Present for ``found``, and for ``budget_exhausted`` where a feasible target row had been asked;
         for ``invalid`` it is what the searcher answered, where that can be stored at all.
     candidates : ndarray of float64, shape (k, d)
         All rows that the searcher returned.

@@ -88,28 +88,28 @@ class Yardstick:
     x : ndarray of float64, shape (d,)
         The factual point.
     constraints : bool
-        Whether the plausibility constraints hold.
+        Whether the constraints hold.
     respect_steps : bool
-        Whether values off a feature's steps are implausible.
+        Whether values off a feature's steps are infeasible.
     """
 
     def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
         self._space = space
         self._x = x
-        self._bounds = space.plausible_bounds(x) if constraints else (space.lower, space.upper)
+        self._bounds = space.feasible_bounds(x) if constraints else (space.lower, space.upper)
         self._respect_steps = respect_steps
 
     def cost(self, Z: FloatArray) -> FloatArray:
         """Return the cost of each row of `Z`, shape (n,)."""
         return self._space.cost(Z, self._x)
 
-    def is_plausible(self, Z: FloatArray) -> BoolArray:
+    def is_feasible(self, Z: FloatArray) -> BoolArray:
         """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
         return self._space.is_within(Z, *self._bounds, respect_steps=self._respect_steps)
 
     def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Return `cost` and `is_plausible` of each row."""
-        return self.cost(Z), self.is_plausible(Z)
+        """Return `cost` and `is_feasible` of each row."""
+        return self.cost(Z), self.is_feasible(Z)
 
 
 __all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
@@ -140,9 +140,9 @@ class Problem:
     meter : Meter
         The only way to the model.
     constraints : bool
-        Whether the plausibility constraints hold.
+        Whether the constraints hold.
     respect_steps : bool
-        Whether values off a feature's steps are implausible.
+        Whether values off a feature's steps are infeasible.
     budget : SearchBudget
     term : callable or None
         The objective's term on the loss; None where the loss alone is minimised.
@@ -212,12 +212,12 @@ class Problem:
 
     @property
     def constraints(self) -> bool:
-        """Whether the plausibility constraints hold."""
+        """Whether the constraints hold."""
         return self._constraints
 
     @property
     def respect_steps(self) -> bool:
-        """Whether values off a feature's steps are implausible."""
+        """Whether values off a feature's steps are infeasible."""
         return self._respect_steps
 
     @property
@@ -294,9 +294,9 @@ class Problem:
         return self._term if isinstance(self._term, SeparableTerm) else None
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The box (two arrays of shape (d,)) of all plausible answers, narrowed by the constraints where they hold."""
+        """The box (two arrays of shape (d,)) of all feasible answers, narrowed by the constraints where they hold."""
         if self._constraints:
-            return self._space.plausible_bounds(self._x)
+            return self._space.feasible_bounds(self._x)
         return self._space.lower, self._space.upper
 
     def distance(self, Z: FloatArray) -> FloatArray:
@@ -306,9 +306,9 @@ class Problem:
         """
         return self._yardstick.cost(Z)
 
-    def is_plausible(self, Z: FloatArray) -> BoolArray:
+    def is_feasible(self, Z: FloatArray) -> BoolArray:
         """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
-        return self._yardstick.is_plausible(Z)
+        return self._yardstick.is_feasible(Z)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Ask the model for the classes of the rows of `Z`, shape (n, d). Every row counts.
@@ -397,13 +397,13 @@ class Problem:
         self._trace.reason = " ".join(str(reason).split())[:LONGEST_REASON]
 
     def _ask(self, Z: FloatArray) -> tuple[IntArray, FloatArray, BoolArray]:
-        """Ask for classes; return them with each row's cost and whether it is plausible and of the target class."""
+        """Ask for classes; return them with each row's cost and whether it is feasible and of the target class."""
         before = self._meter.search_queries
         classes = self._meter.predict(Z)
         return classes, *self._note(Z, classes == self._target, before)
 
     def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
-        """Take note of rows that were asked; return each row's cost and whether it is plausible and of the target."""
+        """Take note of rows that were asked; return each row's cost and whether it is feasible and of the target."""
         cost, good = self._yardstick.measure(Z)
         good &= is_target
         self._trace.note_classes(Z, good, cost, before)

@@ -56,7 +56,7 @@ class Trace:
     Attributes
     ----------
     by_value : Shortlist
-        The plausible rows of the target class with the smallest objective values.
+        The feasible rows of the target class with the smallest objective values.
     anytime : list of (int, float)
         (rows asked, best base loss until then), a pair whenever the best improved.
     figures : dict of str to float
@@ -74,12 +74,12 @@ class Trace:
 
     @property
     def best_asked(self) -> FloatArray | None:
-        """The plausible target row with the smallest objective value, shape (d,); None if there is none."""
+        """The feasible target row with the smallest objective value, shape (d,); None if there is none."""
         return self.candidates[0] if self.candidates else None
 
     @property
     def candidates(self) -> tuple[FloatArray, ...]:
-        """The plausible target rows that a result is chosen from where a budget is used up, the smallest value first.
+        """The feasible target rows that a result is chosen from where a budget is used up, the smallest value first.
 
         If no objective value was queried, this is the row with the smallest cost: a cost and a value with a robustness
         term have no common scale, so they are never ranked together.
@@ -93,7 +93,7 @@ class Trace:
         ----------
         Z : ndarray of float64, shape (n, d)
         good : ndarray of bool, shape (n,)
-            Which rows are plausible and of the target class; their base loss is their cost.
+            Which rows are feasible and of the target class; their base loss is their cost.
         cost : ndarray of float64, shape (n,)
         asked_before : int
             Rows that the searcher had asked before these.

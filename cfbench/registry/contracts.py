@@ -220,7 +220,7 @@ class CellContext:
     seed : int
         The study's seed.
     respect_steps : bool
-        Whether values off a feature's steps are implausible.
+        Whether values off a feature's steps are infeasible.
     make_oracle : callable or None
         Returns the model's oracle, checked already; None: it is made from `model` and checked.
     """

@@ -92,13 +92,13 @@ class Judge:
 
     def choose(self, candidates: FloatArray) -> Verdict:
         """Judge every row and return the valid one with the smallest objective value; the first of equals."""
-        plausible = self.space.is_plausible(
+        feasible = self.space.is_feasible(
             candidates, self.x, constraints=self.constraints, respect_steps=self.respect_steps
         )
-        valid = np.flatnonzero(plausible)
+        valid = np.flatnonzero(feasible)
         valid = valid[self.oracle.predict(candidates[valid]) == self.target] if len(valid) else valid
         if len(valid) == 0:
-            reason = self._objection(candidates[0], plausible=bool(plausible[0]))
+            reason = self._objection(candidates[0], feasible=bool(feasible[0]))
             return Verdict(Status.INVALID, reason, z=candidates[0], candidates=candidates)
         rows = candidates[valid]
         cost = self.space.cost(rows, self.x)
@@ -131,14 +131,14 @@ class Judge:
             )
         return _numbers(answer, (d,), "it returned")[np.newaxis]
 
-    def _objection(self, z: FloatArray, *, plausible: bool) -> str:
+    def _objection(self, z: FloatArray, *, feasible: bool) -> str:
         if np.array_equal(z, self.x):
             return "it returned x itself"
-        if plausible:
+        if feasible:
             return f"its class is {int(self.oracle.predict(z[np.newaxis])[0])}, not the target {self.target}"
         return (
             self.space.objection(z, self.x, constraints=self.constraints, respect_steps=self.respect_steps)
-            or "it is implausible"
+            or "it is infeasible"
         )
 
 

@@ -390,7 +390,7 @@ def _disqualified(outcome: Outcome, past_the_meter: int) -> Outcome:
 def _after_budget(judge: Judge, trace: Trace, chosen_again: Callable[[FloatArray], FloatArray]) -> Verdict:
     """Judge the best candidate of a searcher that let `BudgetExhausted` pass."""
     if not trace.candidates:
-        return Verdict(Status.BUDGET_EXHAUSTED, "no plausible row of the target class had been asked")
+        return Verdict(Status.BUDGET_EXHAUSTED, "no feasible row of the target class had been asked")
     first, *others = trace.candidates
     z = chosen_again(np.array(trace.candidates)) if others else first
     return replace(judge.choose(z[np.newaxis]), status=Status.BUDGET_EXHAUSTED)

@@ -151,7 +151,7 @@ class FeatureSpace:
         total: FloatArray = apart.sum(axis=1) / self.d
         return total
 
-    def plausible_bounds(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def feasible_bounds(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The part of the intervals that the constraints leave to an intervention that starts at `x`.
 
         Returns
@@ -164,9 +164,7 @@ class FeatureSpace:
         no_higher = np.array([c in (Constraint.FIXED, Constraint.ONLY_DOWN) for c in constraints])
         return np.where(no_lower, x, self.lower), np.where(no_higher, x, self.upper)
 
-    def is_plausible(
-        self, Z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False
-    ) -> BoolArray:
+    def is_feasible(self, Z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> BoolArray:
         """Which rows are allowed answers for `x`, their class aside.
 
         Parameters
@@ -174,16 +172,16 @@ class FeatureSpace:
         Z : ndarray of float64, shape (n, d)
         x : ndarray of float64, shape (d,)
         constraints : bool
-            Whether the plausibility constraints hold beside intervals and categories.
+            Whether the constraints hold beside intervals and categories.
         respect_steps : bool
-            Whether a value off the multiples of its feature's step is implausible.
+            Whether a value off the multiples of its feature's step is infeasible.
 
         Returns
         -------
         ndarray of bool, shape (n,)
             False for rows with a NaN or an infinity, too.
         """
-        lower, upper = self.plausible_bounds(x) if constraints else (self.lower, self.upper)
+        lower, upper = self.feasible_bounds(x) if constraints else (self.lower, self.upper)
         return self.is_within(Z, lower, upper, respect_steps=respect_steps)
 
     def is_within(self, Z: FloatArray, lower: FloatArray, upper: FloatArray, *, respect_steps: bool) -> BoolArray:
@@ -208,9 +206,9 @@ class FeatureSpace:
 
     def objection(self, z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> str | None:
         """Say in one sentence why `z`, shape (d,), is no allowed answer for `x`; None where it is one."""
-        if self.is_plausible(z[np.newaxis], x, constraints=constraints, respect_steps=respect_steps)[0]:
+        if self.is_feasible(z[np.newaxis], x, constraints=constraints, respect_steps=respect_steps)[0]:
             return None
-        lower, upper = self.plausible_bounds(x)
+        lower, upper = self.feasible_bounds(x)
         for i, feature in enumerate(self.features):
             value = float(z[i])
             if not np.isfinite(value):

@@ -36,7 +36,7 @@ def obstacle(
     has_term : bool
         Whether the objective adds anything to the loss.
     constraints : bool
-        Whether the plausibility constraints hold.
+        Whether the constraints hold.
     separable : bool
         Whether what it adds is a sum over the features.
     looks_into_model : bool

@@ -96,7 +96,7 @@ def _paper(registry: Registry) -> dict[str, Any]:
         "parts": (
             # Sec. "Choosing a suitable counterfactual search algorithm": most searchers know no constraints.
             {"objectives": ("none",), "constraints": (False,)},
-            # The sections on robustness: the best searcher alone, plausibility constraints on.
+            # The sections on robustness: the best searcher alone, constraints on.
             {"searchers": ("cogs",), "constraints": (True,)},
         ),
         "at_most": {name: cap for name, cap in caps.items() if name in registry.searchers},

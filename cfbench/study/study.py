@@ -128,7 +128,7 @@ class Study(_Table):
     models, searchers, objectives, metrics : tuple of str
         Registered names, with settings in brackets where they differ from `settings` and from the defaults.
     constraints : tuple of bool
-        Whether the plausibility constraints hold; both are allowed at once.
+        Whether the constraints hold; both are allowed at once.
     folds : tuple of int
     points : int or None
         Eligible points of each fold, drawn by the seed: the first 5 of 20 are the 5 of a smaller study. None: all.

@@ -102,7 +102,7 @@ def judged_alike(bench: Bench) -> None:
 def constraints_obeyed(bench: Bench) -> None:
     """Where constraints hold, the answer obeys them: fixed features stay, others move only the way they may.
 
-    To mend: keep candidates inside `problem.bounds()`, which the constraints narrow, or ask `problem.is_plausible`. A
+    To mend: keep candidates inside `problem.bounds()`, which the constraints narrow, or ask `problem.is_feasible`. A
     searcher that cannot leaves Handles.CONSTRAINTS out of its entry.
     """
     bench.expect_no_further(bench.constrained)
@@ -112,7 +112,7 @@ def integer_features(bench: Bench) -> None:
     """Integer-valued features do no harm, and where a study asks for respect_steps, the answer keeps to the steps.
 
     To mend: where `problem.respect_steps` holds, round to multiples of each feature's `step`, or ask
-    `problem.is_plausible`, which knows of them.
+    `problem.is_feasible`, which knows of them.
     """
     bench.expect_no_further(INTEGERS)
     bench.expect_no_further(STEPS)

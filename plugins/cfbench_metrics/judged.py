@@ -85,8 +85,8 @@ class Validity(CounterfactualMetric):
     ----------
     check : {"all", "class", "inside", "plausible"}
         ``class``: the model gives it the target class. ``inside``: finite, within the intervals, categories that
-        exist. ``plausible``: inside, and within the constraints and steps that hold in the cell. ``all``: class and
-        plausible.
+        exist. ``plausible``: feasible, that is inside, and within the constraints and steps that hold in the cell.
+        ``all``: class and feasible.
     """
 
     check: Literal["all", "class", "inside", "plausible"] = "all"
@@ -115,7 +115,7 @@ class Validity(CounterfactualMetric):
         if self.check != "class":
             bound = self.check != "inside"
             for row in range(len(Z)):
-                passed[row] = context.dataset.space.is_plausible(
+                passed[row] = context.dataset.space.is_feasible(
                     Z[row : row + 1],
                     X[row],
                     constraints=bound and context.constraints,

@@ -1,4 +1,4 @@
-"""CMA-ES: a covariance matrix adaptation evolution strategy on the plausible box, categories decoded by rounding."""
+"""CMA-ES: a covariance matrix adaptation evolution strategy on the feasible box, categories decoded by rounding."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 class CmaEs(Searcher):
     """CMA-ES as the package `cma` implements it, from `x` on, with the settings of the published experiments' code.
 
-    Every feature that may change becomes a coordinate in [0, 1]: a numerical one as a share of its plausible interval,
+    Every feature that may change becomes a coordinate in [0, 1]: a numerical one as a share of its feasible interval,
     a categorical one cut into equal cells, one a category. Decision: a coordinate that has come within `snap` of that
     of `x` is decoded as `x` itself; a continuous search would never meet a value exactly, and every change costs.
 
@@ -85,7 +85,7 @@ class Coordinates:
     """
 
     def __init__(self, problem: Problem, snap: float) -> None:
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         is_categorical = problem.space.is_categorical
         self._box = box
         self._snap = snap

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from cfbench import Best, BudgetExhausted, FloatArray, IntArray, Kernels, Problem, Searcher
-from cfbench_searchers.plausible_box import BoxArrays, PlausibleBox
+from cfbench_searchers.feasible_box import BoxArrays, FeasibleBox
 
 KERNELS = Kernels(modules=("cfbench_searchers.cogs_kernels",), rehearsal=__name__)
 
@@ -50,16 +50,16 @@ def cross(population: FloatArray, parents: IntArray, rng: np.random.Generator) -
     return bits.view(np.float64)
 
 
-def mutate(children: FloatArray, box: PlausibleBox, largest_step: FloatArray, rng: np.random.Generator) -> None:
+def mutate(children: FloatArray, box: FeasibleBox, largest_step: FloatArray, rng: np.random.Generator) -> None:
     """Alter each feature of each child with probability ``1/d``, in place.
 
-    A categorical feature takes another of its plausible categories, a numerical one moves by up to its `largest_step`
+    A categorical feature takes another of its feasible categories, a numerical one moves by up to its `largest_step`
     and stops at the sides of `box`.
 
     Parameters
     ----------
     children : ndarray of float64, shape (n, d)
-    box : PlausibleBox
+    box : FeasibleBox
     largest_step : ndarray of float64, shape (d,)
         ``s_mut / 2`` times the range of each feature.
     rng : Generator
@@ -127,12 +127,12 @@ N_FINALISTS = 20
 class Cogs(Searcher):
     """Counterfactual Genetic Search.
 
-    Candidates are drawn from the plausible box with some features copied from `x`. A generation shuffles and pairs the
+    Candidates are drawn from the feasible box with some features copied from `x`. A generation shuffles and pairs the
     parents, crosses and mutates them, and lets their children replace them through tournaments. With the defaults a
     search evaluates 1,000 + 100 x 1,000 = 101,000 candidates.
 
     Decisions where the text leaves room: a pair gives two complementary children; every child is mutated; mutation is
-    clipped to what is plausible, so that no candidate ever leaves it; tournaments run over random permutations.
+    clipped to what is feasible, so that no candidate ever leaves it; tournaments run over random permutations.
 
     Decision, the result: under an objective without draws it is the best candidate that was ever evaluated. Under an
     objective with draws (`k`, `ck`) the smallest value of a whole search is small by luck, so only the last generation
@@ -197,7 +197,7 @@ class Cogs(Searcher):
         return best.choose()
 
     def _evolve(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         # Where steps hold, a mutation reaches at least the next one: few-valued features would never move otherwise.
         largest_step = np.maximum(self.mutation_extent / 2 * problem.space.ranges, box.spacing)
         population = initial_population(box, problem.x, self.population_size, rng)
@@ -210,7 +210,7 @@ class Cogs(Searcher):
             parents = winners(values, self.tournament_size, rng)
 
 
-def initial_population(box: PlausibleBox, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+def initial_population(box: FeasibleBox, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     """Draw `n` candidates from `box`, copying each feature from `x` with probability ``2/d``; shape (n, d).
 
     Decision: with one or two features the probability is 1/2. Nothing but copies of `x` would be drawn otherwise, and a

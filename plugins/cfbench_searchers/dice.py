@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import CounterfactualSet, FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +43,13 @@ class DiceTable:
         Decimal places of the numerical features. The library would take those of each feature's most frequent values,
         and round all others to them.
     permitted_range : dict of str to list of float
-        The plausible interval of each numerical feature.
+        The feasible interval of each numerical feature.
     """
 
     outcome = "outcome"
 
     def __init__(self, problem: Problem) -> None:
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         is_numerical = ~problem.space.is_categorical
         stepped = is_numerical & (box.spacing > 0)
         self._x, self._classes = problem.x, problem.training.y

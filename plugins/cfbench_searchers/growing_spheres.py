@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox, rounded
+from cfbench_searchers.feasible_box import FeasibleBox, rounded
 
 
 class GrowingSpheres(Searcher):
@@ -20,10 +20,10 @@ class GrowingSpheres(Searcher):
     `GrowingSpheresScaled` measures in ranges.
 
     Decisions: as in the published code, the radius shrinks once more after the first ball without a target sample, and
-    the layers, of width ``(factor - 1) r / 5``, start from that radius r. Every sample is clipped to the plausible box.
+    the layers, of width ``(factor - 1) r / 5``, start from that radius r. Every sample is clipped to the feasible box.
     Categories are moved and asked about as numbers, and rounded at the very end, as in the paper; where the rounded
     point has lost the class, nothing was found. The search gives up when the layers have passed the diameter of the
-    plausible box. A search that uses up its query budget lets that
+    feasible box. A search that uses up its query budget lets that
     pass: what it has asked until then is judged.
 
     Parameters
@@ -31,7 +31,7 @@ class GrowingSpheres(Searcher):
     n_in_layer : int
         Samples a ball or layer.
     first_radius : float
-        Of the first ball, in the features' units; the diameter of the plausible box, where that is smaller.
+        Of the first ball, in the features' units; the diameter of the feasible box, where that is smaller.
     decrease_factor : float
         By which the ball shrinks; more than 1.
     sparse : bool
@@ -63,7 +63,7 @@ class GrowingSpheres(Searcher):
 
     def _explore(self, problem: Problem, rng: np.random.Generator) -> FloatArray:
         """Zoom in, then grow; return the target points of the first layer that holds any, shape (k, d)."""
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         units = self._units(problem)
         diameter = float(np.linalg.norm((box.upper - box.lower) / units))
         found = np.empty((0, len(units)))

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from cfbench import FeatureSpace, FloatArray, IntArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +280,7 @@ class Lore(Searcher):
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return what the rule makes of `x`; None without a rule or a hit of the target class."""
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         x = box.nearest(problem.x)
         Z, classes = self.neighbourhood(problem, box, rng)
         seed = int(rng.integers(2**31))
@@ -297,7 +297,7 @@ class Lore(Searcher):
         return attempts[hits[0]] if len(hits) else None
 
     def _rule(
-        self, problem: Problem, box: PlausibleBox, x: FloatArray, Z: FloatArray, classes: IntArray, seed: int
+        self, problem: Problem, box: FeasibleBox, x: FloatArray, Z: FloatArray, classes: IntArray, seed: int
     ) -> Rule | FactualRule | None:
         """Return the rule to apply: that of `x`, or the shortest one of the target class; None without one.
 
@@ -314,7 +314,7 @@ class Lore(Searcher):
         return rules[shortest]
 
     def neighbourhood(
-        self, problem: Problem, box: PlausibleBox, rng: np.random.Generator
+        self, problem: Problem, box: FeasibleBox, rng: np.random.Generator
     ) -> tuple[FloatArray, IntArray]:
         """Evolve the neighbourhood of `x`; a generation of both populations is one question.
 
@@ -380,7 +380,7 @@ def mixed_distance(space: FeatureSpace, Z: FloatArray, x: FloatArray) -> FloatAr
     return distance
 
 
-def value_pool(problem: Problem, box: PlausibleBox, rng: np.random.Generator) -> FloatArray:
+def value_pool(problem: Problem, box: FeasibleBox, rng: np.random.Generator) -> FloatArray:
     """Collect the values that mutations draw from, those of a feature in its column; shape (m, d).
 
     The settings "discrete use probabilities" and "continuous function estimation" are off, as in the paper: categories

@@ -10,9 +10,9 @@ from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
 
 
 class NearestUnlike(Searcher):
-    """Return the closest plausible point of the training fold that the model puts into the target class.
+    """Return the closest feasible point of the training fold that the model puts into the target class.
 
-    It evaluates each plausible training point once. With an objective that adds a term, "closest" is what has the
+    It evaluates each feasible training point once. With an objective that adds a term, "closest" is what has the
     smallest value; under an objective with draws, the smallest mean value among those that `cfbench.Best` re-evaluates.
 
     References
@@ -22,9 +22,9 @@ class NearestUnlike(Searcher):
     """
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
-        """Return the training point; None where no plausible one is of the target class."""
+        """Return the training point; None where no feasible one is of the target class."""
         cases = problem.training.X
-        cases = cases[problem.is_plausible(cases)]
+        cases = cases[problem.is_feasible(cases)]
         # From near to far, so that a query budget that does not reach for all of them is spent on the nearest.
         cases = cases[np.argsort(problem.distance(cases), kind="stable")]
         best = Best(problem)

@@ -8,13 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 class NelderMead(Searcher):
     """SciPy's Nelder-Mead method, with its default parameters but for the number of iterations.
 
-    It starts from `x`, inside bounds that are the plausible box, and draws no random numbers. Categories are moved and
+    It starts from `x`, inside bounds that are the feasible box, and draws no random numbers. Categories are moved and
     evaluated as numbers, and rounded at the end, as in the paper; where the rounded point has lost the class, nothing
     was found.
 
@@ -39,7 +39,7 @@ class NelderMead(Searcher):
         from scipy.optimize import Bounds, minimize
 
         best = Best(problem)
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
 
         def value(vertex: FloatArray) -> float:
             return float(best.evaluate(box.inside(vertex)[np.newaxis])[0][0])

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 class RandomSearch(Searcher):
     """Draw candidates at random and return the best.
 
-    Each candidate is `x` with some of its features drawn anew from the plausible box. How many is drawn first,
+    Each candidate is `x` with some of its features drawn anew from the feasible box. How many is drawn first,
     uniformly from 1 to d: counterfactuals are sparse, and a candidate with all features redrawn costs more than any.
 
     Parameters
@@ -33,7 +33,7 @@ class RandomSearch(Searcher):
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return the best row of the target class, as `cfbench.Best` chooses it; None if there was none."""
         best = Best(problem)
-        box = PlausibleBox(problem)
+        box = FeasibleBox(problem)
         home = box.nearest(problem.x)
         with suppress(BudgetExhausted):
             for start in range(0, self.n_rows, self.batch_size):

@@ -118,7 +118,7 @@ def test_whole_numbers_and_lists_may_be_asked() -> None:
         problem.predict(X)
 
 
-def test_the_anytime_list_grows_whenever_the_best_plausible_target_row_improves() -> None:
+def test_the_anytime_list_grows_whenever_the_best_feasible_target_row_improves() -> None:
     problem = make(constraints=True)
     problem.predict(size(2))  # row 1: not of the target class
     problem.predict(np.array([[9.0, 50], [8, 50], [8.5, 50]]))  # rows 2 to 4: costs 0.425, 0.4, 0.4125

@@ -62,8 +62,8 @@ def test_distances_of_points_inside_are_symmetric_and_in_the_unit_interval(seed:
         np.testing.assert_array_equal(values, back)
 
 
-def test_plausible_bounds_follow_the_constraints() -> None:
-    lower, upper = SPACE.plausible_bounds(X)
+def test_feasible_bounds_follow_the_constraints() -> None:
+    lower, upper = SPACE.feasible_bounds(X)
     np.testing.assert_array_equal(lower, [30, 0, 0, 0, -1])
     np.testing.assert_array_equal(upper, [70, 1000, 2, 0, 0.5])
 
@@ -91,13 +91,13 @@ def test_plausible_bounds_follow_the_constraints() -> None:
         ({"age": 34.2}, True, True, "a value is off the multiples of its feature's step"),
     ],
 )
-def test_what_is_plausible_and_why_not(
+def test_what_is_feasible_and_why_not(
     changes: dict[str, float], constraints: bool, steps: bool, objection: str | None
 ) -> None:
     z = row(**changes)
     assert SPACE.objection(z, X, constraints=constraints, respect_steps=steps) == objection
-    (plausible,) = SPACE.is_plausible(z[np.newaxis], X, constraints=constraints, respect_steps=steps)
-    assert plausible == (objection is None)
+    (feasible,) = SPACE.is_feasible(z[np.newaxis], X, constraints=constraints, respect_steps=steps)
+    assert feasible == (objection is None)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_plausible_and_why_not(
 def test_fractional_steps_allow_for_the_rounding_of_floats(step: float, value: float, on_grid: bool) -> None:
     space = FeatureSpace((FeatureSpec("rate", Kind.NUMERICAL, 0, 10, step=step),))
     z = np.array([[value]])
-    assert space.is_plausible(z, z[0], constraints=False, respect_steps=True)[0] == on_grid
+    assert space.is_feasible(z, z[0], constraints=False, respect_steps=True)[0] == on_grid
 
 
 def test_arrays_of_the_space_cannot_be_written() -> None:

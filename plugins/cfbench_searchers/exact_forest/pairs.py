@@ -119,7 +119,7 @@ def cost_of_changes(task: ForestTask) -> FloatArray:
 
 
 def no_change(task: ForestTask) -> bool:
-    """Offer the cheapest point of all, which is `x` wherever `x` is plausible; True: there is no other to look at."""
+    """Offer the cheapest point of all, which is `x` wherever `x` is feasible; True: there is no other to look at."""
     if task.is_target(task.costs.rest):
         task.offer(Best(task.costs.total(task.costs.rest), task.costs.rest))
     return True

@@ -60,9 +60,9 @@ class ExactForest(Searcher):
         if z is None:
             return None
         answered = int(problem.predict(z[np.newaxis])[0])
-        if answered != problem.target or not problem.is_plausible(z[np.newaxis])[0]:
+        if answered != problem.target or not problem.is_feasible(z[np.newaxis])[0]:
             raise ModelError(
-                f"the forest's structure has class {problem.target} for the plausible row {z.tolist()}, the model says "
+                f"the forest's structure has class {problem.target} for the feasible row {z.tolist()}, the model says "
                 f"class {answered}: the structure is not the model's, and nothing is proven"
             )
         return z

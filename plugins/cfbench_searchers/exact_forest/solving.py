@@ -62,7 +62,7 @@ def _given_back(task: ForestTask, best: Best) -> Best:
 
 
 NONE_EXISTS = "proven: there is no counterfactual"
-"""What is said where all plausible points are known to be of other classes."""
+"""What is said where all feasible points are known to be of other classes."""
 
 
 def solve(problem: Problem, end: float) -> FloatArray | None:
@@ -90,7 +90,7 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     target, costs = structure.place_of(problem.target), cell_costs(structure, problem)
     if target is None or not np.isfinite(costs.total(costs.rest)):
         problem.report("proven", 1.0)
-        why = "the forest never says the class" if target is None else "a feature has no plausible value"
+        why = "the forest never says the class" if target is None else "a feature has no feasible value"
         problem.give_reason(f"{NONE_EXISTS}: {why}")
         return None
     task = ForestTask(structure, costs, target, end)

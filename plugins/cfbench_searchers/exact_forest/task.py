@@ -21,12 +21,12 @@ class CellCosts(NamedTuple):
     ----------
     first : ndarray of int64, shape (d + 1,)
     cost : ndarray of float64, shape (cells,)
-        Share of the objective that the cheapest plausible value of a cell has; infinite where a cell has none. The
+        Share of the objective that the cheapest feasible value of a cell has; infinite where a cell has none. The
         objective is the sum of these over the features.
     value : ndarray of float64, shape (cells,)
         That value; NaN where there is none.
     rest : ndarray of int64, shape (d,)
-        The cheapest cell of each feature: that of `x`, unless `x` is no plausible value there.
+        The cheapest cell of each feature: that of `x`, unless `x` is no feasible value there.
     from_above, from_below : ndarray of float64, shape (cells,)
         The lower envelope: the least cost of any cell of the feature from this one upwards, and from this one
         downwards. Costs rise with the distance from `x`, as a rule; a setback that is relative to the value to achieve,

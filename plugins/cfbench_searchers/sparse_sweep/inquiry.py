@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cfbench import BudgetExhausted, FloatArray, IntArray, Problem, TrainingFold
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 FINEST = 1e-7
 """Share of a feature's range below which values are no longer told apart: in a loss it is the tenth digit."""
@@ -31,11 +31,11 @@ class Terrain:
     Attributes
     ----------
     home : ndarray of float64, shape (d,)
-        Where every candidate starts from: the plausible point nearest to `x`; `x` itself unless it is off a step.
+        Where every candidate starts from: the feasible point nearest to `x`; `x` itself unless it is off a step.
     base : float
         The cost of `home`; 0 where it is `x`.
     lower, upper : ndarray of float64, shape (d,)
-        The outermost plausible values.
+        The outermost feasible values.
     ranges : ndarray of float64, shape (d,)
         Of the annotated intervals.
     is_numerical : ndarray of bool, shape (d,)
@@ -53,7 +53,7 @@ class Terrain:
 
     def __init__(self, problem: Problem, training: TrainingFold | None, n_levels: int) -> None:
         self._problem = problem
-        self._box = PlausibleBox(problem)
+        self._box = FeasibleBox(problem)
         self.lower, self.upper = self._box.lower, self._box.upper
         self.home = self._box.nearest(problem.x)
         self._term = problem.separable_term
@@ -108,7 +108,7 @@ class Terrain:
         return np.unique(np.linspace(0, count - 1, n).astype(np.int64))
 
     def between(self, i: int, near: float, far: float, n: int) -> FloatArray:
-        """At most `n` plausible values strictly between two of a numerical feature, in order from `near`."""
+        """At most `n` feasible values strictly between two of a numerical feature, in order from `near`."""
         if abs(far - near) <= self._finest[i]:
             return np.empty(0)
         inner = near + (far - near) * np.arange(1, n + 1) / (n + 1)
@@ -117,16 +117,16 @@ class Terrain:
         return inner[np.concatenate(([True], np.diff(inner) != 0))] if len(inner) else inner
 
     def allowed(self, i: int, values: FloatArray) -> FloatArray:
-        """The plausible values of a feature that are nearest to these."""
+        """The feasible values of a feature that are nearest to these."""
         nearest: FloatArray = self._box.nearest(values, np.full(len(values), i))
         return nearest
 
     def inside(self, Z: FloatArray) -> FloatArray:
-        """The plausible rows that are nearest to these."""
+        """The feasible rows that are nearest to these."""
         return self._box.nearest(Z)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw `n` plausible rows, every feature uniformly on its own."""
+        """Draw `n` feasible rows, every feature uniformly on its own."""
         return self._box.sample(n, rng)
 
     def _levels_of(self, i: int, training: TrainingFold | None, n_levels: int) -> FloatArray:
@@ -171,7 +171,7 @@ BETTER = 1e-12
 
 
 class Found(NamedTuple):
-    """A plausible row of the target class, and its value."""
+    """A feasible row of the target class, and its value."""
 
     value: float
     z: FloatArray
@@ -249,7 +249,7 @@ class Inquiry:
     def ask(self, Z: FloatArray) -> FloatArray:
         """Return the values of the rows of `Z`, shape (n, d); infinite where a row is not of the target class.
 
-        Implausible rows are not asked.
+        Infeasible rows are not asked.
 
         Raises
         ------
@@ -257,15 +257,15 @@ class Inquiry:
             If not all rows may be asked. As many as may be are asked and remembered first.
         """
         values = np.full(len(Z), np.inf)
-        plausible = np.flatnonzero(self._problem.is_plausible(Z))
+        feasible = np.flatnonzero(self._problem.is_feasible(Z))
         left = self.left
-        within = plausible if left >= len(plausible) else plausible[: max(int(left), 0)]
+        within = feasible if left >= len(feasible) else feasible[: max(int(left), 0)]
         if len(within):
             self.asked += len(within)
             values[within] = self._answers(Z[within])
             self._remember(Z, values)
-        if len(within) < len(plausible):
-            raise BudgetExhausted(f"{len(plausible)} rows were to be asked, and {len(within)} were left")
+        if len(within) < len(feasible):
+            raise BudgetExhausted(f"{len(feasible)} rows were to be asked, and {len(within)} were left")
         return values
 
     def cost(self, Z: FloatArray) -> FloatArray:

@@ -107,7 +107,7 @@ def _with(z: FloatArray, i: int, value: float) -> FloatArray:
 
 
 def _others(inquiry: Inquiry, z: FloatArray, rows: list[FloatArray]) -> FloatArray:
-    """Return the plausible rows nearest to these, without `z` itself."""
+    """Return the feasible rows nearest to these, without `z` itself."""
     if not rows:
         return np.empty((0, len(z)))
     Z = inquiry.terrain.inside(np.array(rows))

@@ -179,7 +179,7 @@ IN_VAIN = 20
 def explore(inquiry: Inquiry, rng: np.random.Generator) -> Iterator[str]:
     """Look for better candidates at random until the budget ends; yield after each round.
 
-    Features are drawn, one to a few more than the best has, each to any plausible value; what costs as much as the best
+    Features are drawn, one to a few more than the best has, each to any feasible value; what costs as much as the best
     is not asked. The search ends by itself only where no draw is cheaper any more.
     """
     in_vain = 0

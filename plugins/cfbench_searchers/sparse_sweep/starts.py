@@ -16,7 +16,7 @@ DRAWS = 500
 
 
 def training_starts(inquiry: Inquiry, training: TrainingFold, target: int, wanted: int, most: int) -> list[Found]:
-    """Return the training rows of the target class that are nearest to `x`, made plausible.
+    """Return the training rows of the target class that are nearest to `x`, made feasible.
 
     Rows with the label `target` are asked before the others, since most of them have that class.
 

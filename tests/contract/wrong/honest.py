@@ -15,7 +15,7 @@ N_ROWS = 400
 
 
 def candidates(problem: Problem, rng: np.random.Generator, n: int = N_ROWS) -> FloatArray:
-    """Draw plausible rows that keep about half of `x`."""
+    """Draw feasible rows that keep about half of `x`."""
     lower, upper = problem.bounds()
     Z = rng.uniform(lower, upper, (n, problem.space.d))
     for i, feature in enumerate(problem.space.features):

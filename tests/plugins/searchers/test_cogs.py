@@ -301,7 +301,7 @@ def spaces_and_points(draw: st.DrawFn) -> tuple[FeatureSpace, FloatArray]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=spaces_and_points(), constraints=st.booleans(), respect_steps=st.booleans(), seed=st.integers(0, 99))
-def test_every_candidate_is_plausible(
+def test_every_candidate_is_feasible(
     make_problem: Callable[..., Problem],
     asked: list[FloatArray],
     drawn: tuple[FeatureSpace, FloatArray],
@@ -315,11 +315,11 @@ def test_every_candidate_is_plausible(
     Cogs(population_size=10, n_generations=5, mutation_extent=1.0).search(problem, rng(seed))
     Z = np.concatenate(asked)
     assert len(Z) == 60
-    assert problem.is_plausible(Z).all()
+    assert problem.is_feasible(Z).all()
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_constraints_leave_only_the_plausible_side(
+def test_constraints_leave_only_the_feasible_side(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -331,7 +331,7 @@ def test_constraints_leave_only_the_plausible_side(
     )
     z = Cogs(population_size=200, n_generations=30).search(problem, rng())
     rows = np.concatenate(asked)
-    assert problem.is_plausible(rows).all()
+    assert problem.is_feasible(rows).all()
     assert rows[:, 0].min() == 40
     assert set(rows[:, 3]) == {1.75}
     assert set(rows[:, 5]) == {1.0}

@@ -9,7 +9,7 @@ import pytest
 
 from cfbench import FeatureSpace, FloatArray, Problem
 from cfbench_searchers.cogs import cross, initial_population, mutate, winners
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 def never(Z: FloatArray) -> FloatArray:
@@ -20,7 +20,7 @@ def test_initial_population_copies_two_features_of_d(
     make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
 ) -> None:
     problem = make_problem(numbers(*[(0, 1)] * 8), np.full(8, 0.3), never)
-    population = initial_population(PlausibleBox(problem), problem.x, 10_000, np.random.default_rng(0))
+    population = initial_population(FeasibleBox(problem), problem.x, 10_000, np.random.default_rng(0))
     # A copy has probability 2/8; a draw hits 0.3 never. Deviation of the count: sqrt(80000 * 3/16) = 122.5.
     assert abs((population == 0.3).sum() - 20_000) < 4 * 122.5
 
@@ -30,7 +30,7 @@ def test_initial_population_of_few_features_is_half_drawn(
     make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], d: int
 ) -> None:
     problem = make_problem(numbers(*[(0, 1)] * d), np.full(d, 0.3), never)
-    population = initial_population(PlausibleBox(problem), problem.x, 10_000, np.random.default_rng(0))
+    population = initial_population(FeasibleBox(problem), problem.x, 10_000, np.random.default_rng(0))
     assert np.all(np.abs((population == 0.3).sum(axis=0) - 5000) < 4 * 50)
 
 
@@ -51,7 +51,7 @@ def test_mutation_alters_one_feature_of_d_and_keeps_its_reach(
 ) -> None:
     space = numbers((0, 1), (-50, 50), (0, 1e9), (0, 1e-9), (5, 6))
     x = (space.lower + space.upper) / 2
-    box = PlausibleBox(make_problem(space, x, never))
+    box = FeasibleBox(make_problem(space, x, never))
     children = np.tile(x, (20_000, 1))
     mutate(children, box, 0.25 / 2 * space.ranges, np.random.default_rng(0))
     altered = children != x
@@ -69,7 +69,7 @@ def test_mutation_stops_at_the_sides(
     make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
 ) -> None:
     space = numbers((0, 1))
-    box = PlausibleBox(make_problem(space, [1.0], never))
+    box = FeasibleBox(make_problem(space, [1.0], never))
     children = np.ones((4000, 1))
     mutate(children, box, np.array([0.125]), np.random.default_rng(0))
     assert children.max() == 1.0
@@ -81,7 +81,7 @@ def test_mutation_takes_another_category_always(
     make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
 ) -> None:
     space = categories(4)
-    box = PlausibleBox(make_problem(space, [2.0], never))
+    box = FeasibleBox(make_problem(space, [2.0], never))
     children = np.full((9000, 1), 2.0)
     mutate(children, box, np.array([0.125]), np.random.default_rng(0))
     counts = np.bincount(children.ravel().astype(int), minlength=4)

@@ -91,14 +91,14 @@ class Task:
         found = DiceA(**{**SMALL, **settings}).search(self.problem, np.random.default_rng(seed))
         assert generators() == before
         if is_random:
-            assert self.problem.is_plausible(np.concatenate(self.rule.asked)).all()
+            assert self.problem.is_feasible(np.concatenate(self.rule.asked)).all()
         assert self.meter.search_queries == sum(map(len, self.rule.asked))
         assert (found is None) == bool(trace_of(self.problem).reason)
         if found is None:
             return None
         assert isinstance(found, CounterfactualSet)
         if is_random:
-            assert self.problem.is_plausible(found.Z).all()
+            assert self.problem.is_feasible(found.Z).all()
         assert (self.rule.predict(found.Z) == self.problem.target).all()
         return found.Z
 
@@ -129,7 +129,7 @@ def test_the_settings_are_the_papers_where_it_names_them_and_the_librarys_where_
 
 
 @pytest.mark.parametrize("constraints", [False, True])
-def test_from_a_random_start_every_row_asked_and_every_row_found_is_plausible(
+def test_from_a_random_start_every_row_asked_and_every_row_found_is_feasible(
     mixed: FeatureSpace, mixed_x: FloatArray, constraints: bool
 ) -> None:
     mixed_x[3] = 1.7512345678912  # a fixed feature, not to be had as float32
@@ -172,7 +172,7 @@ def test_values_outside_the_bounds_are_not_taken_from_the_fold() -> None:
     fold = TrainingFold(X, np.zeros(100, dtype=np.int64))
     task = Task(space, [2.05, 0.5], lambda Z: Z[:, 1] > 0.1, training=fold, constraints=True)
     Z = task.search(n_counterfactuals=2)
-    assert task.problem.is_plausible(np.concatenate(task.rule.asked[3:])).all()
+    assert task.problem.is_feasible(np.concatenate(task.rule.asked[3:])).all()
     assert Z is not None
 
 

@@ -65,7 +65,7 @@ BETWEEN_CATEGORIES = ("growing-spheres", "growing-spheres-scaled", "nelder-mead"
 @pytest.mark.parametrize("side", ["lower", "upper"])
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_asks_plausible_rows_and_returns_a_plausible_target_or_nothing(
+def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
     make_problem: Callable[..., Problem],
     asked: list[FloatArray],
     entry: SearcherEntry,
@@ -103,9 +103,9 @@ def test_asks_plausible_rows_and_returns_a_plausible_target_or_nothing(
         rows = np.concatenate(asked)
         if entry.name in BETWEEN_CATEGORIES:
             rows = np.where(space.is_categorical, np.rint(rows), rows)
-        assert problem.is_plausible(rows).all()
+        assert problem.is_feasible(rows).all()
     if z is not None:
         assert isinstance(z, np.ndarray)
         assert z.shape == (space.d,)
-        assert problem.is_plausible(z[np.newaxis])[0]
+        assert problem.is_feasible(z[np.newaxis])[0]
         assert classify(z[np.newaxis])[0] == 1

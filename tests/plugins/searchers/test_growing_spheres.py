@@ -122,7 +122,7 @@ def test_raw_units_are_lost_in_a_wide_feature_and_shares_of_the_range_are_not(
 
 @pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=200), GrowingSpheresScaled(n_in_layer=200)])
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_plausible_but_for_numbers_between_categories(
+def test_every_row_asked_is_feasible_but_for_numbers_between_categories(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -135,9 +135,9 @@ def test_every_row_asked_is_plausible_but_for_numbers_between_categories(
     )
     z = searcher.search(problem, rng())
     rows = np.concatenate(asked)
-    assert problem.is_plausible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
+    assert problem.is_feasible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
     assert z is not None
-    assert problem.is_plausible(z[np.newaxis]).all()
+    assert problem.is_feasible(z[np.newaxis]).all()
     assert (z != mixed_x).tolist() == [False, False, False, False, True, False, False, False]
 
 

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
 from cfbench.problem.problem import trace_of
+from cfbench_searchers.feasible_box import FeasibleBox
 from cfbench_searchers.lore import Lore, mixed_distance, value_pool
-from cfbench_searchers.plausible_box import PlausibleBox
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -63,9 +63,9 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly(
     X[:40, 4] = 3.0
     training = TrainingFold(X, np.zeros(400, dtype=np.int64))
     problem = make_problem(mixed, mixed_x, lambda Z: np.zeros(len(Z)), constraints=True, training=training)
-    pool = value_pool(problem, PlausibleBox(problem), rng())
+    pool = value_pool(problem, FeasibleBox(problem), rng())
     assert pool.shape == (800, 8)
-    assert problem.is_plausible(pool).all()
+    assert problem.is_feasible(pool).all()
     assert np.array_equal(pool[:400, 1], X[:, 1])
     # Mean 50, deviation 28.9: of 400 draws their mean deviates by 1.45.
     assert abs(pool[400:, 1].mean() - 50) < 4 * 1.45
@@ -80,7 +80,7 @@ def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another(
 ) -> None:
     space = numbers((0, 10), (0, 10), (0, 10))
     problem = make_problem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 0] > 5, training=fold(space))
-    Z, classes = Lore().neighbourhood(problem, PlausibleBox(problem), rng())
+    Z, classes = Lore().neighbourhood(problem, FeasibleBox(problem), rng())
     assert [len(rows) for rows in asked] == [1] + [1000] * 10
     assert np.array_equal(classes, Z[:, 0] > 5)
     assert Z[0].tolist() == [2, 2, 2]
@@ -182,7 +182,7 @@ def test_none_where_the_neighbourhood_holds_no_target(
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_for_a_factual_rule_is_plausible(
+def test_every_row_asked_for_a_factual_rule_is_feasible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -192,12 +192,12 @@ def test_every_row_asked_for_a_factual_rule_is_plausible(
     options = {"constraints": True, "respect_steps": respect_steps, "training": fold(mixed)}
     problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 60, **options)
     Lore(population_size=200, rule="factual").search(problem, rng())
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert problem.is_feasible(np.concatenate(asked)).all()
     assert len(asked[-1]) == 16
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_plausible(
+def test_every_row_asked_is_feasible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -213,7 +213,7 @@ def test_every_row_asked_is_plausible(
         training=fold(mixed),
     )
     z = Lore(population_size=200).search(problem, rng())
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert problem.is_feasible(np.concatenate(asked)).all()
     assert z is not None
     assert z[0] > 60
     assert z[1:].tolist() == mixed_x[1:].tolist()

@@ -44,7 +44,7 @@ def test_an_objective_decides_what_is_closest(problem_of_cases: Callable[..., Pr
     assert search(problem_of_cases(CASES, term=shy_of_the_middle)) == [0.7, 0.0]
 
 
-def test_implausible_cases_are_not_asked(problem_of_cases: Callable[..., Problem], asked: list[FloatArray]) -> None:
+def test_infeasible_cases_are_not_asked(problem_of_cases: Callable[..., Problem], asked: list[FloatArray]) -> None:
     assert search(problem_of_cases([[0.6, 1.5], [0.9, 0.9]])) == [0.9, 0.9]
     assert np.concatenate(asked).tolist() == [[0.9, 0.9]]
 

@@ -48,7 +48,7 @@ def test_is_scipys_method_for_so_many_iterations(
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_plausible(
+def test_every_row_asked_is_feasible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -59,9 +59,9 @@ def test_every_row_asked_is_plausible(
     z = search(problem)
     assert all(len(Z) == 1 for Z in asked)
     rows = np.concatenate(asked)
-    assert problem.is_plausible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
+    assert problem.is_feasible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
     assert z is not None
-    assert problem.is_plausible(z[np.newaxis]).all()
+    assert problem.is_feasible(z[np.newaxis]).all()
     assert z[0] > 41
 
 

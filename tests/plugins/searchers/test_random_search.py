@@ -33,7 +33,7 @@ def test_asks_what_it_was_told_and_returns_the_best(
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_candidate_is_plausible(
+def test_every_candidate_is_feasible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -42,7 +42,7 @@ def test_every_candidate_is_plausible(
 ) -> None:
     problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] < 0, constraints=True, respect_steps=respect_steps)
     assert RandomSearch(n_rows=5000).search(problem, np.random.default_rng(0)) is None
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert problem.is_feasible(np.concatenate(asked)).all()
 
 
 @pytest.mark.parametrize("budget", [1, 5, 1500])

@@ -92,7 +92,7 @@ def test_any_rule_on_a_small_space_of_steps_and_categories(make_problem: MakePro
         if classify(x[np.newaxis])[0]:
             continue
         problem = make_problem(space, x, classify, constraints=constraints, respect_steps=True)
-        answers = every[classify(every) & problem.is_plausible(every)]
+        answers = every[classify(every) & problem.is_feasible(every)]
         z = SparseSweep(n_rows=5_000).search(problem, rng(seed))
         if len(answers) == 0:
             assert z is None
@@ -142,14 +142,14 @@ def test_little_forests(make_problem: MakeProblem, numbers: Numbers, seed: int) 
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_constraints_and_steps_leave_only_plausible_rows(
+def test_constraints_and_steps_leave_only_feasible_rows(
     make_problem: MakeProblem, mixed: FeatureSpace, mixed_x: FloatArray, asked: list[FloatArray], respect_steps: bool
 ) -> None:
     problem = make_problem(
         mixed, mixed_x, lambda Z: (Z[:, 0] > 60) & (Z[:, 4] == 2), constraints=True, respect_steps=respect_steps
     )
     z = SparseSweep().search(problem, rng())
-    assert problem.is_plausible(np.concatenate(asked)).all()
+    assert problem.is_feasible(np.concatenate(asked)).all()
     assert z is not None
     assert z[0] == (61 if respect_steps else pytest.approx(60, abs=1e-4))
     assert (z != mixed_x).tolist() == [True, False, False, False, True, False, False, False]

@@ -96,7 +96,7 @@ def test_an_allowance_of_its_own_ends_a_search_as_a_budget_does(make_problem: Ma
     assert inquiry.ask(np.array([[0.7]])) == pytest.approx([0.85])
 
 
-def test_implausible_rows_are_not_asked(make_problem: MakeProblem, numbers: Numbers, asked: list[FloatArray]) -> None:
+def test_infeasible_rows_are_not_asked(make_problem: MakeProblem, numbers: Numbers, asked: list[FloatArray]) -> None:
     inquiry = inquiry_of(make_problem(numbers((0, 1)), [0.0], beyond_half))
     assert inquiry.ask(np.array([[2.0], [0.75], [-1.0]])).tolist() == [np.inf, 0.875, np.inf]
     assert np.concatenate(asked).tolist() == [[0.75]]
@@ -263,14 +263,14 @@ def test_chosen_candidates_are_the_cheapest_and_some_that_lie_deeper(
     assert len(rows) < 60
 
 
-def test_moves_and_retreats_are_plausible_and_others(make_problem: MakeProblem, mixed: FeatureSpace) -> None:
+def test_moves_and_retreats_are_feasible_and_others(make_problem: MakeProblem, mixed: FeatureSpace) -> None:
     x = np.array([40.0, 20_000.0, 5e-4, 1.75, 0.0, 1.0, 2.0, 0.0])
     problem = make_problem(mixed, x, beyond_half, constraints=True, respect_steps=True)
     inquiry = inquiry_of(problem)
     z = x.copy()
     z[[0, 2, 4]] = [60.0, 2e-4, 3.0]
     for rows in (moves(inquiry, z, 0.15, everything=True), retreats(inquiry, z)):
-        assert problem.is_plausible(rows).all()
+        assert problem.is_feasible(rows).all()
         assert (rows != z).any(axis=1).all()
     near = retreats(inquiry, z)
     assert (problem.distance(near) < problem.distance(z[np.newaxis])).all()

@@ -11,7 +11,7 @@ import pytest
 from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem
 from cfbench_searchers import cogs as variation
 from cfbench_searchers.cogs import Cogs
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 SPACE = FeatureSpace(
     (
@@ -50,7 +50,7 @@ def test_crossover_and_mutation(
 ) -> None:
     assert variation._compiled() is not None
     problem = make_problem(SPACE, X, lambda Z: np.zeros(len(Z)), constraints=constraints, respect_steps=respect_steps)
-    box = PlausibleBox(problem)
+    box = FeasibleBox(problem)
     steps = np.maximum(0.4 * SPACE.ranges, box.spacing)
     made = []
     for take in (with_it, without):

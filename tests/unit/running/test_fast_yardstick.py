@@ -38,7 +38,7 @@ def space_of(d: int, rng: np.random.Generator) -> FeatureSpace:
 
 
 def rows_of(space: FeatureSpace, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """Draw rows that keep much of `x`, most of them plausible, some on steps, some anywhere."""
+    """Draw rows that keep much of `x`, most of them feasible, some on steps, some anywhere."""
     drawn = space.lower + rng.random((n, space.d)) * (space.upper - space.lower)
     whole = np.where(space.is_categorical | (rng.random((n, space.d)) < 0.3), np.round(drawn), drawn)
     tenth = np.where(rng.random((n, space.d)) < 0.2, np.round(whole, 1), whole)
@@ -61,10 +61,10 @@ def test_every_bit_is_that_of_the_plain_form(d: int) -> None:
         with np.errstate(invalid="ignore"):  # of infinities
             wanted = plain.measure(Z)
         with np.errstate(invalid="ignore"):
-            given = [fast.measure(Z), (fast.cost(Z), fast.is_plausible(Z))]
-        for cost, plausible in given:
+            given = [fast.measure(Z), (fast.cost(Z), fast.is_feasible(Z))]
+        for cost, feasible in given:
             np.testing.assert_array_equal(cost, wanted[0])
-            np.testing.assert_array_equal(plausible, wanted[1])
+            np.testing.assert_array_equal(feasible, wanted[1])
         assert 0 < wanted[1].sum() < len(Z)
 
 
@@ -79,13 +79,13 @@ def test_rows_in_any_form_are_measured(form: Any) -> None:
     Z = form(np.round(space.lower + rng.random((8, 6)) * (space.upper - space.lower)))
     plain, fast = (kind(space, x, constraints=True, respect_steps=False) for kind in (Yardstick, FastYardstick))
     np.testing.assert_array_equal(fast.cost(Z), plain.cost(Z))
-    np.testing.assert_array_equal(fast.is_plausible(np.asarray(Z)), plain.is_plausible(np.asarray(Z)))
+    np.testing.assert_array_equal(fast.is_feasible(np.asarray(Z)), plain.is_feasible(np.asarray(Z)))
 
 
 def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> None:
     space = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0, 1), FeatureSpec("b", Kind.NUMERICAL, 0, 1)))
     fast = FastYardstick(space, np.zeros(2), constraints=False, respect_steps=False)
-    for ask in (fast.cost, fast.is_plausible, fast.measure):
+    for ask in (fast.cost, fast.is_feasible, fast.measure):
         with pytest.raises(ValueError, match="broadcast"):
             ask(np.zeros((4, 3)))
 
@@ -107,6 +107,6 @@ def test_the_rehearsal_calls_every_kernel_as_searches_do() -> None:
     before = [len(kernel.signatures) for kernel in (fast._ask.costs, fast._ask.are_within, fast._ask.measures)]
     fast.measure(np.zeros((3, 5)))
     fast.cost(np.zeros((3, 5)))
-    fast.is_plausible(np.zeros((3, 5)))
+    fast.is_feasible(np.zeros((3, 5)))
     after = [len(kernel.signatures) for kernel in (fast._ask.costs, fast._ask.are_within, fast._ask.measures)]
     assert before == after

@@ -46,7 +46,7 @@ def test_the_known_answer_is_a_counterfactual_and_x_is_none(case: Case) -> None:
     assert verdict.loss == pytest.approx(cost_of(np.array(case.answer, dtype=np.float64), case), rel=1e-12)
     x = np.array([case.x], dtype=np.float64)
     assert case.rule.predict(x)[0] != case.target
-    assert case.space.is_plausible(x, x[0], constraints=True, respect_steps=True)[0]
+    assert case.space.is_feasible(x, x[0], constraints=True, respect_steps=True)[0]
 
 
 @each
@@ -62,7 +62,7 @@ def test_chance_finds_an_answer_where_no_constraint_holds(case: Case) -> None:
 def test_no_answer_is_left_where_none_is_meant_to_be(case: Case) -> None:
     assert case.answer is None
     lower, upper = (
-        case.space.plausible_bounds(np.array(case.x)) if case.constraints else (case.space.lower, case.space.upper)
+        case.space.feasible_bounds(np.array(case.x)) if case.constraints else (case.space.lower, case.space.upper)
     )
     corners = np.array(np.meshgrid(*zip(lower, upper, strict=True))).reshape(case.space.d, -1).T
     assert not np.any(case.rule.predict(corners) == case.target)
@@ -79,7 +79,7 @@ def test_the_data_speak_of_a_target_that_the_model_never_says(case: Case) -> Non
 def test_training_rows_lie_in_the_space_and_carry_the_rules_labels(case: Case) -> None:
     training = case.training()
     assert not training.X.flags.writeable
-    inside = case.space.is_plausible(training.X, training.X[0], constraints=False, respect_steps=True)
+    inside = case.space.is_feasible(training.X, training.X[0], constraints=False, respect_steps=True)
     assert inside.all()
     assert training.y.tolist() == case.rule.predict(training.X).tolist()
     for i, value in case.constant.items():

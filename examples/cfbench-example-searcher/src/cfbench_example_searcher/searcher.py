@@ -73,7 +73,7 @@ class ExampleSearcher(Searcher):
 
 
 def allowed(rows: FloatArray, problem: Problem) -> FloatArray:
-    """Move rows to the nearest plausible values: inside the bounds, categories as whole codes.
+    """Move rows to the nearest feasible values: inside the bounds, categories as whole codes.
 
     Where the study asks for it, numbers are multiples of their feature's step. Do this before rows
     are evaluated: what is returned has to be exactly what the model was asked.

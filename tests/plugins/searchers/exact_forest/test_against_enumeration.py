@@ -45,9 +45,9 @@ def everything(drawn: Any, *, on_grid: bool) -> FloatArray:
 
 
 def cheapest(drawn: Any, term: SeparableTerm | None, *, constraints: bool, respect_steps: bool) -> float:
-    """Return the smallest value of a plausible point of the target class; infinite where there is none."""
+    """Return the smallest value of a feasible point of the target class; infinite where there is none."""
     Z = everything(drawn, on_grid=respect_steps)
-    Z = Z[drawn.space.is_plausible(Z, drawn.x, constraints=constraints, respect_steps=respect_steps)]
+    Z = Z[drawn.space.is_feasible(Z, drawn.x, constraints=constraints, respect_steps=respect_steps)]
     Z = Z[drawn.model.predict(Z) == drawn.target] if len(Z) else Z
     values = drawn.space.cost(Z, drawn.x)
     if term is not None:
@@ -100,7 +100,7 @@ def test_the_optimum_is_that_of_full_enumeration(
         value = float(problem.loss(z[np.newaxis])[0])
         assert task.best is not None
         assert task.best.cost == pytest.approx(value, abs=1e-12), seed
-        assert problem.is_plausible(z[np.newaxis])[0], seed
+        assert problem.is_feasible(z[np.newaxis])[0], seed
         assert drawn.model.predict(z[np.newaxis])[0] == drawn.target, seed
         assert enumerated - A_STEP <= value <= enumerated + 1e-12, seed
         assert figures["lower_bound"] == pytest.approx(value, abs=1e-12), seed

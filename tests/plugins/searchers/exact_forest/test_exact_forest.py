@@ -101,7 +101,7 @@ def test_a_factual_value_off_the_grid_that_no_multiple_can_replace() -> None:
     z, figures = search(problem)
     assert z is None
     assert figures["proven"] == 1
-    assert trace_of(problem).reason == "proven: there is no counterfactual: a feature has no plausible value"
+    assert trace_of(problem).reason == "proven: there is no counterfactual: a feature has no feasible value"
 
 
 def test_a_model_that_is_no_forest_is_a_clear_error() -> None:

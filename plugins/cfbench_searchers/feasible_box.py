@@ -1,4 +1,4 @@
-"""The plausible answers of a problem as a box, gridded where values are discrete: candidates come from it."""
+"""The feasible answers of a problem as a box, gridded where values are discrete: candidates come from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BoxArrays(NamedTuple):
     Parameters
     ----------
     lower, upper, spacing : ndarray of float64
-        As in `PlausibleBox`.
+        As in `FeasibleBox`.
     divisor : ndarray of float64
         The spacing; 1 in a continuum.
     counts : ndarray of float64
@@ -33,8 +33,8 @@ class BoxArrays(NamedTuple):
     is_categorical: NDArray[np.bool_]
 
 
-class PlausibleBox:
-    """All plausible answers of one problem.
+class FeasibleBox:
+    """All feasible answers of one problem.
 
     Categories are whole numbers. Where the study asks for it, numerical values are multiples of their feature's step.
 
@@ -67,7 +67,7 @@ class PlausibleBox:
         self.arrays = BoxArrays(self.lower, self.upper, self.spacing, self._divisor, self._counts, self.is_categorical)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw `n` plausible points, every feature uniformly on its own; shape (n, d)."""
+        """Draw `n` feasible points, every feature uniformly on its own; shape (n, d)."""
         share = rng.random((n, len(self.lower)))
         on_grid = self.lower + np.floor(share * self._counts) * self.spacing
         continuous = self.lower + share * (self.upper - self.lower)
@@ -81,7 +81,7 @@ class PlausibleBox:
         return np.where(self.is_categorical, clipped, self.nearest(values))
 
     def nearest(self, values: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
-        """Return the plausible values nearest to `values`.
+        """Return the feasible values nearest to `values`.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class PlausibleBox:
         Returns
         -------
         ndarray of float64, shape (k,)
-            The same code where its feature has one plausible category only.
+            The same code where its feature has one feasible category only.
         """
         lower, counts = self.lower[features], self._counts[features]
         # A turn by 1 to count - 1 places meets every other category once; with one category it ends where it began.
@@ -119,11 +119,11 @@ class PlausibleBox:
 
 
 def rounded(problem: Problem, z: FloatArray) -> FloatArray | None:
-    """Turn a point whose categories were moved as numbers into an answer: the nearest plausible point, shape (d,).
+    """Turn a point whose categories were moved as numbers into an answer: the nearest feasible point, shape (d,).
 
     Asks the model once more where rounding moved the point; None where the class is lost.
     """
-    answer = PlausibleBox(problem).nearest(z)
+    answer = FeasibleBox(problem).nearest(z)
     if not np.array_equal(answer, z) and problem.predict(answer[np.newaxis])[0] != problem.target:
         return None
     return answer

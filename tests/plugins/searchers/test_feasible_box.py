@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem
-from cfbench_searchers.plausible_box import PlausibleBox
+from cfbench_searchers.feasible_box import FeasibleBox
 
 
 def nowhere(Z: FloatArray) -> FloatArray:
@@ -15,7 +15,7 @@ def nowhere(Z: FloatArray) -> FloatArray:
 
 @pytest.mark.parametrize("constraints", [False, True])
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_samples_are_plausible(
+def test_samples_are_feasible(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,
     mixed_x: FloatArray,
@@ -23,8 +23,8 @@ def test_samples_are_plausible(
     respect_steps: bool,
 ) -> None:
     problem = make_problem(mixed, mixed_x, nowhere, constraints=constraints, respect_steps=respect_steps)
-    Z = PlausibleBox(problem).sample(5000, np.random.default_rng(0))
-    assert problem.is_plausible(Z).all()
+    Z = FeasibleBox(problem).sample(5000, np.random.default_rng(0))
+    assert problem.is_feasible(Z).all()
     assert set(np.unique(Z[:, 4])) == {0, 1, 2, 3}
     assert set(np.unique(Z[:, 5])) == ({1} if constraints else {0, 1})
     if respect_steps:
@@ -32,17 +32,17 @@ def test_samples_are_plausible(
 
 
 def test_samples_are_uniform(make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray) -> None:
-    Z = PlausibleBox(make_problem(mixed, mixed_x, nowhere)).sample(40_000, np.random.default_rng(0))
+    Z = FeasibleBox(make_problem(mixed, mixed_x, nowhere)).sample(40_000, np.random.default_rng(0))
     # Income is uniform on [-500, 20000]: mean 9750, deviation of a mean of 40,000 draws 20500 / sqrt(12) / 200 = 29.6.
     assert abs(Z[:, 1].mean() - 9750) < 4 * 29.6
     # A category of four has probability 1/4: deviation of its count sqrt(40000 * 3/16) = 86.6.
     assert np.all(np.abs(np.bincount(Z[:, 4].astype(int)) - 10_000) < 4 * 86.6)
 
 
-def test_nearest_clips_rounds_categories_and_leaves_plausible_points_alone(
+def test_nearest_clips_rounds_categories_and_leaves_feasible_points_alone(
     make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray
 ) -> None:
-    box = PlausibleBox(make_problem(mixed, mixed_x, nowhere, constraints=True))
+    box = FeasibleBox(make_problem(mixed, mixed_x, nowhere, constraints=True))
     far = np.array([33.3, 20_001.0, 1.0, 2.0, 2.6, 0.0, -4.0, 0.4])
     assert box.nearest(far).tolist() == [40.0, 20_000.0, 5e-4, 1.75, 3.0, 1.0, 0.0, 0.0]
     assert box.nearest(mixed_x).tolist() == mixed_x.tolist()
@@ -52,8 +52,8 @@ def test_nearest_clips_rounds_categories_and_leaves_plausible_points_alone(
 
 def test_nearest_keeps_steps_where_they_hold(make_problem: Callable[..., Problem]) -> None:
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, -0.7, 7.9, step=2.0),))
-    free = PlausibleBox(make_problem(space, [2.0], nowhere))
-    held = PlausibleBox(make_problem(space, [2.0], nowhere, respect_steps=True))
+    free = FeasibleBox(make_problem(space, [2.0], nowhere))
+    held = FeasibleBox(make_problem(space, [2.0], nowhere, respect_steps=True))
     Z = np.array([[-0.7], [0.9], [1.1], [7.9]])
     assert free.nearest(Z).ravel().tolist() == [-0.7, 0.9, 1.1, 7.9]
     assert held.nearest(Z).ravel().tolist() == [0.0, 0.0, 2.0, 6.0]
@@ -62,17 +62,17 @@ def test_nearest_keeps_steps_where_they_hold(make_problem: Callable[..., Problem
 def test_another_meets_every_other_category_equally_often(
     make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray
 ) -> None:
-    box = PlausibleBox(make_problem(mixed, mixed_x, nowhere))
+    box = FeasibleBox(make_problem(mixed, mixed_x, nowhere))
     shares = (np.arange(300) + 0.5) / 300
     for code, others in enumerate(([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2])):
         drawn = box.another(np.full(300, float(code)), np.full(300, 4), shares)
         assert np.bincount(drawn.astype(int), minlength=4)[others].tolist() == [100, 100, 100]
 
 
-def test_another_leaves_the_only_plausible_category(
+def test_another_leaves_the_only_feasible_category(
     make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray
 ) -> None:
-    box = PlausibleBox(make_problem(mixed, mixed_x, nowhere, constraints=True))
+    box = FeasibleBox(make_problem(mixed, mixed_x, nowhere, constraints=True))
     shares = np.linspace(0, 1, 50, endpoint=False)
     assert set(box.another(np.full(50, 1.0), np.full(50, 5), shares)) == {1.0}
     assert set(box.another(np.full(50, 0.0), np.full(50, 7), shares)) == {0.0}
@@ -84,4 +84,4 @@ def test_a_factual_value_off_the_grid_that_may_not_change_raises_nothing(
     off_grid = mixed_x.copy()
     off_grid[0] = 89.5
     problem = make_problem(mixed, off_grid, nowhere, constraints=True, respect_steps=True)
-    assert set(PlausibleBox(problem).sample(10, np.random.default_rng(0))[:, 0]) == {90.0}
+    assert set(FeasibleBox(problem).sample(10, np.random.default_rng(0))[:, 0]) == {90.0}
