@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from cfbench.analysis.comparison import Relatives, Yardstick, resolve_reference
-from cfbench.analysis.contest import Contest, make_contest
 from cfbench.analysis.groups import Group, GroupBy, Selection, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements, measured_in_part
 from cfbench.analysis.notes import Kind, Note, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
+from cfbench.analysis.result_matrix import ResultMatrix, make_result_matrix
 from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
@@ -39,7 +39,7 @@ class Board:
         ranked among themselves, their table follows that of the black boxes (`Standings.white` tells which it is).
     group_by : GroupBy
         By what it is divided.
-    contest : Contest
+    matrix : ResultMatrix
         The cells behind them: every task with everybody who was asked, in the order of `standings.tasks`.
     relatives : Relatives
         Comparisons with the reference searcher.
@@ -66,7 +66,7 @@ class Board:
     standings: Standings
     parts: tuple[Standings, ...]
     group_by: GroupBy
-    contest: Contest
+    matrix: ResultMatrix
     relatives: Relatives
     white_boxes: frozenset[str]
     reference: str
@@ -103,8 +103,8 @@ class Board:
     def rows(self) -> tuple[Row, ...]:
         """Every searcher on every task, task by task."""
         tasks: dict[Task, list[Group]] = defaultdict(list)
-        for arena in self.contest.arenas:
-            tasks[arena.task] += arena.groups.values()
+        for task in self.matrix.tasks:
+            tasks[task.key] += task.groups.values()
         return tuple(
             row
             for groups in tasks.values()
@@ -196,21 +196,21 @@ def make_board(
     white_boxes = frozenset(name for name, found in registry.searchers.items() if found.entry.is_white_box)
     relatives = Relatives(yardstick, groups)
 
-    def tables_of(members: Iterable[Group], title: str = "") -> tuple[Contest, list[Standings]]:
-        contest = make_contest(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
-        white = contest.of_white_boxes()
+    def tables_of(members: Iterable[Group], title: str = "") -> tuple[ResultMatrix, list[Standings]]:
+        matrix = make_result_matrix(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
+        white = matrix.of_white_boxes()
         table = partial(
             make_standings, relatives=relatives, measurements=measurements, basis=basis, tolerance=tolerance
         )
         if white is None:
-            return contest, [table(contest, title=title)]
+            return matrix, [table(matrix, title=title)]
         prefix = f"{title}, " if title else ""
         apart = table(white, title=f"{prefix}white boxes", apart=True)
-        if not contest.candidates:
-            return contest, [apart]
-        return contest, [table(contest, title=f"{prefix}black boxes", apart=True), apart]
+        if not matrix.candidates:
+            return matrix, [apart]
+        return matrix, [table(matrix, title=f"{prefix}black boxes", apart=True), apart]
 
-    contest, parts = tables_of(groups)
+    matrix, parts = tables_of(groups)
     whole = parts[0]
     if group_by is not GroupBy.NOTHING:
         members: dict[str, list[Group]] = defaultdict(list)
@@ -223,7 +223,7 @@ def make_board(
         group_by=group_by,
         relatives=relatives,
         white_boxes=white_boxes,
-        contest=contest,
+        matrix=matrix,
         reference=label,
         cells=len(cells),
         failed=sum(bool(cell.failure) for cell in cells),
@@ -234,7 +234,7 @@ def make_board(
         said=(
             *notes_as(Kind.REFERENCE, notes),
             *cautions(groups),
-            *compared_by_loss(contest),
+            *compared_by_loss(matrix),
             *notes_as(Kind.UNFOUND, remarks),
             *notes_as(Kind.METRICS, measurements.complaints),
             *notes_as(Kind.METRICS, measured_in_part(measurements, cells)),

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, auto
 
-from cfbench.analysis.contest import Contest
 from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.analysis.result_matrix import ResultMatrix
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
@@ -140,19 +140,19 @@ def cautions(groups: Sequence[Group]) -> list[Note]:
     ]
 
 
-def compared_by_loss(contest: Contest) -> list[Note]:
+def compared_by_loss(matrix: ResultMatrix) -> list[Note]:
     """Say which tasks are ranked by the loss, since cells have no objective values, and which cells these are."""
-    cells = [cell for arena in contest.arenas for cell in arena.without_values]
+    cells = [cell for task in matrix.tasks for cell in task.without_values]
     if not cells:
         return []
-    tasks = sum(bool(arena.without_values) for arena in contest.arenas)
+    n_tasks = sum(bool(task.without_values) for task in matrix.tasks)
     folds: dict[str, list[int]] = defaultdict(list)
     for cell in cells:
         info = cell.info
-        task = Task(info.dataset, info.model, info.objective, info.constraints)
-        folds[f"{info.searcher} on {task}, fold"].append(cell.info.fold)
+        of_cell = Task(info.dataset, info.model, info.objective, info.constraints)
+        folds[f"{info.searcher} on {of_cell}, fold"].append(cell.info.fold)
     cases = [f"{name} {spans(numbers)}" for name, numbers in folds.items()]
-    start = f"ranked by the loss in {plural(tasks, 'task')}, as objective values are missing: "
+    start = f"ranked by the loss in {plural(n_tasks, 'task')}, as objective values are missing: "
     return [Note(Kind.OTHER_VALUES, start + "; ".join(cases))]  # all: a terminal cuts it
 
 

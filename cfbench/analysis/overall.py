@@ -1,4 +1,4 @@
-"""From a contest to its standings."""
+"""From a result matrix to its standings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
-from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
 from cfbench.analysis.notes import Kind, Note, listing
@@ -17,17 +16,18 @@ from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
     FEWEST,
     Tolerance,
-    duels,
     equal_means,
     fewest_units,
     group_letters,
     pair_advantages,
     positions,
     rank_intervals,
+    searcher_pairs,
     task_ranks,
     task_wins,
     unit_means,
 )
+from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.analysis.scores import Losses, limits, metric_scores, unequal
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
 from cfbench.record.cells import CellSummary
@@ -37,7 +37,7 @@ ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SK
 
 
 def make_standings(
-    contest: Contest,
+    matrix: ResultMatrix,
     relatives: Relatives,
     measurements: Measurements,
     *,
@@ -50,7 +50,7 @@ def make_standings(
 
     Parameters
     ----------
-    contest : Contest
+    matrix : ResultMatrix
     relatives : Relatives
         The comparisons with the reference searcher.
     measurements : Measurements
@@ -61,29 +61,29 @@ def make_standings(
     apart : bool
         Whether only searchers of the kind that is ranked have rows, since the others have a table of their own.
     """
-    desk = _Desk(contest, basis, tolerance or DEFAULT_TOLERANCE)
+    desk = _Desk(matrix, basis, tolerance or DEFAULT_TOLERANCE)
     metrics = {
-        column.label: metric_scores(contest, desk.losses, basis, measurements.of(column))
+        column.label: metric_scores(matrix, desk.losses, basis, measurements.of(column))
         for column in measurements.columns
     }
     rows = [
-        desk.row(entrant, relatives, {label: scores.get(entrant) for label, scores in metrics.items()})
-        for entrant in (contest.candidates if apart else contest.entrants)
-        if any(entrant in arena.groups for arena in contest.arenas)
+        desk.row(searcher, relatives, {label: scores.get(searcher) for label, scores in metrics.items()})
+        for searcher in (matrix.candidates if apart else matrix.searchers)
+        if any(searcher in task.groups for task in matrix.tasks)
     ]
     rows.sort(key=desk.order)
-    counted = contest.candidates if contest.white else contest.entrants
-    cells = [cell for arena in contest.arenas for one in counted for cell in arena.cells_of(one)]
+    counted = matrix.candidates if matrix.white else matrix.searchers
+    cells = [cell for task in matrix.tasks for one in counted for cell in task.cells_of(one)]
     stored = _stored(cells)
     return Standings(
         title=title,
         rows=tuple(rows),
-        tasks=tuple(desk.view(arena) for arena in contest.arenas),
+        tasks=tuple(desk.view(task) for task in matrix.tasks),
         basis=basis,
         unit=desk.unit,
         units=desk.unit_ranks.shape[1],
         verdict=desk.verdict(),
-        duels=() if desk.unranked else tuple(duels(desk.advantages, desk.units, tested=desk.tested)),
+        pairs=() if desk.unranked else tuple(searcher_pairs(desk.advantages, desk.units, tested=desk.tested)),
         repetitions=desk.repetitions(),
         metrics=measurements.columns,
         cells=len(stored),
@@ -92,8 +92,8 @@ def make_standings(
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in stored),
         limits=limits(cells),
         tolerance=desk.tolerance,
-        white=contest.white,
-        notes=(*desk.inseparable(), *unequal(contest, rows, desk.losses)),
+        white=matrix.white,
+        notes=(*desk.inseparable(), *unequal(matrix, rows, desk.losses)),
     )
 
 
@@ -108,21 +108,21 @@ def _stored(cells: Sequence[CellSummary]) -> list[CellSummary]:
 class _Desk:
     """What the rows of one table share."""
 
-    def __init__(self, contest: Contest, basis: Basis, tolerance: Tolerance) -> None:
-        self.contest = contest
+    def __init__(self, matrix: ResultMatrix, basis: Basis, tolerance: Tolerance) -> None:
+        self.matrix = matrix
         self.tolerance = tolerance
-        self.losses = Losses(contest, basis)
-        arenas, ranked = contest.in_play, contest.ranked
-        values = [_values(arena, ranked) for arena in arenas]
+        self.losses = Losses(matrix, basis)
+        tasks, ranked = matrix.in_play, matrix.ranked
+        values = [_values(task, ranked) for task in tasks]
         ranks = (
-            np.array([task_ranks(of_task, tolerance) for of_task in values]) if ranked else np.zeros((len(arenas), 0))
+            np.array([task_ranks(of_task, tolerance) for of_task in values]) if ranked else np.zeros((len(tasks), 0))
         )
-        pairs = [(arena.task.dataset, arena.task.model) for arena in arenas]
+        pairs = [(task.key.dataset, task.key.model) for task in tasks]
         self.unit = "task" if len(set(pairs)) == len(pairs) else "pair"
         self.units = [sorted(set(pairs)).index(pair) for pair in pairs]
         means = equal_means(ranks.mean(axis=0)) if ranked else np.zeros(0)
         by_mean = sorted(range(len(ranked)), key=lambda i: (means[i], ranked[i]))
-        self.ranked: list[Entrant] = [ranked[i] for i in by_mean]
+        self.ranked: list[ComparedSearcher] = [ranked[i] for i in by_mean]
         """In the order of the table: by mean rank, equal ones by name."""
         self.ranks: FloatArray = ranks.T[by_mean]
         """Shape (ranked, tasks in play), in the order of the table."""
@@ -130,8 +130,8 @@ class _Desk:
         self.unit_ranks = unit_means(self.ranks, self.units) if self.ranked else np.zeros((0, len(set(pairs))))
         self.found: BoolArray = np.zeros(self.ranks.shape, dtype=np.bool_)
         """Whether they found anything, of the same shape."""
-        for task, of_task in enumerate(values):
-            self.found[:, task] = np.isfinite(of_task[by_mean]).any(axis=1)
+        for number, of_task in enumerate(values):
+            self.found[:, number] = np.isfinite(of_task[by_mean]).any(axis=1)
         self.separating: BoolArray = np.logical_or.reduce(self.found)
         """In which tasks in play any ranked searcher found something."""
         self.unranked = len(self.ranked) < 2 or not self.found.any()
@@ -154,20 +154,20 @@ class _Desk:
         return np.array([pair_advantages(of_task, self.tolerance) for of_task in self._values])
 
     def order(self, row: Standing) -> tuple[int, int, str]:
-        """Return what sorts the rows: ranked ones as `ranked` has them, which `positions` and duels go by."""
-        place = self.ranked.index(row.entrant) if row.state is State.RANKED else 0
+        """Return what sorts the rows: ranked ones as `ranked` has them, which `positions` and pairs go by."""
+        place = self.ranked.index(row.searcher) if row.state is State.RANKED else 0
         return ORDER.index(row.state), place, row.label
 
     def verdict(self) -> str:
         """Say why no searcher is ranked, or why there is no test."""
-        contest = self.contest
-        with_results = [one for one in contest.entrants if any(one in arena.losses for arena in contest.arenas)]
-        able = [one for one in with_results if one.white_box is contest.white]
+        matrix = self.matrix
+        with_results = [one for one in matrix.searchers if any(one in task.losses for task in matrix.tasks)]
+        able = [one for one in with_results if one.white_box is matrix.white]
         if not with_results:
             return "no cell has results"
         if len(able) < 2:
             return "one searcher: nothing to rank it against" if able else "white boxes only: nothing to rank"
-        if not contest.in_play:
+        if not matrix.in_play:
             return "no point was searched by more than half of the searchers: no searcher is ranked"
         if self.unranked:
             few, idle = (
@@ -185,28 +185,28 @@ class _Desk:
         """Say in which tasks no ranked searcher found anything."""
         if self.unranked or self.separating.all():
             return []
-        found = zip(self.contest.in_play, self.separating, strict=True)
-        labels = [arena.label for arena, anybody in found if not anybody]
+        found = zip(self.matrix.in_play, self.separating, strict=True)
+        labels = [task.label for task, anybody in found if not anybody]
         return [Note(Kind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
-        compared = self.ranked or self.contest.entrants
-        groups = [arena.groups[one] for arena in self.contest.arenas for one in compared if one in arena.groups]
+        compared = self.ranked or self.matrix.searchers
+        groups = [task.groups[one] for task in self.matrix.tasks for one in compared if one in task.groups]
         return tuple(sorted({tries for group in groups for cell in group.ran for tries in cell.tries}))
 
-    def row(self, entrant: Entrant, relatives: Relatives, metrics: Mapping[str, Score | None]) -> Standing:
-        """Return an entrant's row."""
-        contest = self.contest
-        groups = [arena.groups[entrant] for arena in contest.arenas if entrant in arena.groups]
+    def row(self, searcher: ComparedSearcher, relatives: Relatives, metrics: Mapping[str, Score | None]) -> Standing:
+        """Return a searcher's row."""
+        matrix = self.matrix
+        groups = [task.groups[searcher] for task in matrix.tasks if searcher in task.groups]
         cells = [cell for group in groups for cell in group.cells]
         ran = [cell for cell in cells if cell.has_results]
-        state, why = self._state(entrant, cells)
-        at = self.ranked.index(entrant) if state is State.RANKED else None
+        state, why = self._state(searcher, cells)
+        at = self.ranked.index(searcher) if state is State.RANKED else None
         interval = None if at is None or self.intervals is None else self.intervals[at]
-        compared = ran if at is None else [cell for arena in contest.in_play for cell in arena.groups[entrant].ran]
+        compared = ran if at is None else [cell for task in matrix.in_play for cell in task.groups[searcher].ran]
         return Standing(
-            entrant=entrant,
+            searcher=searcher,
             state=state,
             why=why,
             position=None if at is None else self.positions[at],
@@ -214,78 +214,78 @@ class _Desk:
             rank=None if at is None else float(self.means[at]),
             interval=None if interval is None else (float(interval[0]), float(interval[1])),
             wins=None if at is None else self.wins[at],
-            found=self._found(entrant, counted=at is not None),
-            loss=self.losses.score(entrant),
-            mean_loss=self.losses.mean_score(entrant),
-            objective=self.losses.value_score(entrant),
-            mean_objective=self.losses.mean_value_score(entrant),
+            found=self._found(searcher, counted=at is not None),
+            loss=self.losses.score(searcher),
+            mean_loss=self.losses.mean_score(searcher),
+            objective=self.losses.value_score(searcher),
+            mean_objective=self.losses.mean_value_score(searcher),
             comparison=partial(relatives.over_tasks, groups),
             spending=spending(compared),
             statuses=statuses(ran),
             metrics={label: score for label, score in metrics.items() if score is not None},
-            complete=contest.complete_in(entrant),
+            complete=matrix.complete_in(searcher),
             cells=len(cells),
             failed=sum(bool(cell.failure) for cell in cells),
             skipped=sum(bool(cell.skipped) for cell in cells),
-            missing=sum(len(_missing(arena, entrant)) for arena in contest.in_play),
-            results=tuple(self._result(arena, entrant) for arena in contest.arenas),
+            missing=sum(len(_missing(task, searcher)) for task in matrix.in_play),
+            results=tuple(self._result(task, searcher) for task in matrix.tasks),
         )
 
-    def _state(self, entrant: Entrant, cells: Sequence[CellSummary]) -> tuple[State, str]:
+    def _state(self, searcher: ComparedSearcher, cells: Sequence[CellSummary]) -> tuple[State, str]:
         if not any(cell.has_results for cell in cells):
             failure = next((cell.failure for cell in cells if cell.failure), "")
             skipped = next((cell.skipped for cell in cells if cell.skipped), "")
             return (State.FAILED, failure) if failure else (State.SKIPPED, skipped)
-        if entrant.white_box and not self.contest.white:
+        if searcher.white_box and not self.matrix.white:
             return State.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
         if self.unranked:
             return State.NOT_RANKED, self.verdict()
-        if entrant in self.ranked:
+        if searcher in self.ranked:
             return State.RANKED, ""
-        complete, tasks = self.contest.complete_in(entrant), len(self.contest.in_play)
+        complete, tasks = self.matrix.complete_in(searcher), len(self.matrix.in_play)
         waiting = next((f"; {cell.skipped}" for cell in cells if isinstance(cell, JudgedCell) and cell.skipped), "")
         return State.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks{waiting}"
 
-    def _found(self, entrant: Entrant, *, counted: bool) -> Count:
+    def _found(self, searcher: ComparedSearcher, *, counted: bool) -> Count:
         """Count searches: of the points that count, or all."""
         found = asked = 0
-        for arena in self.contest.in_play if counted else self.contest.arenas:
-            if entrant not in arena.losses:
+        for task in self.matrix.in_play if counted else self.matrix.tasks:
+            if searcher not in task.losses:
                 continue
-            count = _searches(arena, entrant, counted=counted)
+            count = _searches(task, searcher, counted=counted)
             found, asked = found + count.k, asked + count.n
         return Count(found, asked)
 
-    def _result(self, arena: Arena, entrant: Entrant) -> TaskResult | None:
-        group = arena.groups.get(entrant)
+    def _result(self, task: ComparedTask, searcher: ComparedSearcher) -> TaskResult | None:
+        group = task.groups.get(searcher)
         if group is None:
             return None
         if not group.ran:
             state = "failed" if any(cell.failure for cell in group.cells) else "skipped"
             return TaskResult(state, None, Count(0, 0), None, None, None, None)
-        if not arena.counted.any():
-            found = _searches(arena, entrant, counted=False)
+        if not task.counted.any():
+            found = _searches(task, searcher, counted=False)
             return TaskResult("ran", None, found, None, None, None, None, group.loss_alone)
-        ranked = entrant in self.ranked and not self.unranked
-        at = self.contest.in_play.index(arena)
+        ranked = searcher in self.ranked and not self.unranked
+        at = self.matrix.in_play.index(task)
         return TaskResult(
-            state="ran" if arena.asked_all_of(entrant) else "partly",
-            rank=float(self.ranks[self.ranked.index(entrant), at]) if ranked else None,
-            found=_searches(arena, entrant, counted=True),
-            loss=self.losses.mean(arena, entrant),
-            against_best=self.losses.against_best(arena, entrant),
-            objective=self.losses.mean_value(arena, entrant),
-            objective_against_best=self.losses.value_against_best(arena, entrant),
+            state="ran" if task.asked_all_of(searcher) else "partly",
+            rank=float(self.ranks[self.ranked.index(searcher), at]) if ranked else None,
+            found=_searches(task, searcher, counted=True),
+            loss=self.losses.mean(task, searcher),
+            against_best=self.losses.against_best(task, searcher),
+            objective=self.losses.mean_value(task, searcher),
+            objective_against_best=self.losses.value_against_best(task, searcher),
             loss_alone=group.loss_alone,
         )
 
-    def view(self, arena: Arena) -> TaskView:
+    def view(self, task: ComparedTask) -> TaskView:
         """Return what a reader sees of a task."""
-        points = int(arena.counted.sum())
-        shared = int(self.losses.shared[arena].sum()) if points else 0
-        asked = {_searches(arena, one, counted=True).n for one in self.ranked} if points else {0}
+        points = int(task.counted.sum())
+        shared = int(self.losses.shared[task].sum()) if points else 0
+        asked = {_searches(task, one, counted=True).n for one in self.ranked} if points else {0}
         searches = asked.pop() if len(asked) == 1 else None
-        return TaskView(arena.task, arena.setup, points, shared, searches, by_loss=bool(arena.without_values))
+        return TaskView(task.key, task.setup, points, shared, searches, by_loss=bool(task.without_values))
 
 
 def counted_units(number: int, unit: str) -> str:
@@ -300,22 +300,22 @@ def counted_units(number: int, unit: str) -> str:
     return f"{number} task{plural}" if unit == "task" else f"{number} pair{plural} of data set and model"
 
 
-def _values(arena: Arena, ranked: Sequence[Entrant]) -> FloatArray:
+def _values(task: ComparedTask, ranked: Sequence[ComparedSearcher]) -> FloatArray:
     """Return what is compared at the points that count, shape (ranked, points)."""
-    values = np.empty((len(ranked), int(arena.counted.sum())))
+    values = np.empty((len(ranked), int(task.counted.sum())))
     for at, one in enumerate(ranked):
-        values[at] = arena.values[one][arena.counted]
+        values[at] = task.values[one][task.counted]
     return values
 
 
-def _searches(arena: Arena, entrant: Entrant, *, counted: bool) -> Count:
-    counts = arena.searches[entrant]
-    successes, tries = (counts[:, arena.counted] if counted else counts).sum(axis=1).tolist()
+def _searches(task: ComparedTask, searcher: ComparedSearcher, *, counted: bool) -> Count:
+    counts = task.searches[searcher]
+    successes, tries = (counts[:, task.counted] if counted else counts).sum(axis=1).tolist()
     return Count(successes, tries)
 
 
-def _missing(arena: Arena, entrant: Entrant) -> set[int]:
-    """Return the folds with points that count of which an entrant has no cell."""
-    folds = {fold for (fold, _), counts in zip(arena.places, arena.counted, strict=True) if counts}
-    group = arena.groups.get(entrant)
+def _missing(task: ComparedTask, searcher: ComparedSearcher) -> set[int]:
+    """Return the folds with points that count of which a searcher has no cell."""
+    folds = {fold for (fold, _), counts in zip(task.places, task.counted, strict=True) if counts}
+    group = task.groups.get(searcher)
     return folds - (set() if group is None else {cell.info.fold for cell in group.cells})

@@ -32,7 +32,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True)
-class Bout:
+class PairedPoint:
     """One point that both sides ran on.
 
     Parameters
@@ -62,18 +62,18 @@ class Bout:
 
 
 @dataclass(frozen=True, eq=False)
-class Encounter:
+class PairedTask:
     """All points of one task.
 
     Parameters
     ----------
-    task : Task
+    key : Task
     first, second : Group
     tolerance : Tolerance
         For ties.
     """
 
-    task: Task
+    key: Task
     first: Group
     second: Group
     tolerance: Tolerance = DEFAULT_TOLERANCE
@@ -82,31 +82,29 @@ class Encounter:
     def by_loss(self) -> bool:
         """Whether losses are compared although the task has another objective: results lack objective values."""
         groups = (self.first, self.second)
-        return bare_name(self.task.objective) != "none" and any(
-            lacks_values(cell) for one in groups for cell in one.ran
-        )
+        return bare_name(self.key.objective) != "none" and any(lacks_values(cell) for one in groups for cell in one.ran)
 
     @property
     def label(self) -> str:
         """The task, with the searcher where both sides have the same, and the first's setup where it has several."""
         if self.first.searcher == self.second.searcher:
-            return f"{self.task}, {self.first.label}"
-        return f"{self.task} ({self.first.setup})" if self.first.setup else str(self.task)
+            return f"{self.key}, {self.first.label}"
+        return f"{self.key} ({self.first.setup})" if self.first.setup else str(self.key)
 
     @cached_property
-    def bouts(self) -> tuple[Bout, ...]:
+    def points(self) -> tuple[PairedPoint, ...]:
         """The points that both sides ran on, in the order of folds and points."""
         first, second = self.first.points, self.second.points
         places = [place for place in first if place in second]
         losses = [(first[place].loss, second[place].loss) for place in places]
         values = losses
-        if bare_name(self.task.objective) != "none" and not self.by_loss:
+        if bare_name(self.key.objective) != "none" and not self.by_loss:
             values = [(first[place].objective_value, second[place].objective_value) for place in places]
         compared = np.array([[np.inf if value is None else value for value in pair] for pair in values]).reshape(-1, 2)
         limits = self.tolerance.limit(compared)
         outcomes = (compared[:, 1] > limits[:, 0]).astype(int) - (compared[:, 0] > limits[:, 1])
         rows = zip(places, values, losses, outcomes.tolist(), strict=True)
-        return tuple(Bout(*place, *value, *loss, outcome) for place, value, loss, outcome in rows)
+        return tuple(PairedPoint(*place, *value, *loss, outcome) for place, value, loss, outcome in rows)
 
     @property
     def asked(self) -> int:
@@ -116,7 +114,7 @@ class Encounter:
 
 @dataclass(frozen=True)
 class Score:
-    """What encounters come to.
+    """What the comparisons of tasks come to.
 
     Parameters
     ----------
@@ -149,7 +147,7 @@ class Score:
 
 def meet(
     first: Sequence[Group], second: Sequence[Group], opponent: str = "", tolerance: Tolerance | None = None
-) -> list[Encounter]:
+) -> list[PairedTask]:
     """Pair the groups of two sides that were given the same: data, model, objective, constraints.
 
     Of several (seeds or budgets, say), those that are most alike meet. A group without its like, or without a point
@@ -163,62 +161,62 @@ def meet(
     tolerance : Tolerance, optional
         For ties; the default one where it is left out.
     """
-    encounters = []
+    tasks = []
     for group in first:
         other = reference_of(group, opponent or group.searcher, second)
         if other is not None and any(place in other.points for place in group.points):
-            encounters.append(Encounter(group.task, group, other, tolerance or DEFAULT_TOLERANCE))
-    return encounters
+            tasks.append(PairedTask(group.task, group, other, tolerance or DEFAULT_TOLERANCE))
+    return tasks
 
 
-def score(encounters: Sequence[Encounter]) -> Score:
+def score(tasks: Sequence[PairedTask]) -> Score:
     """Count wins, ties and losses, and estimate the median difference."""
-    bouts = [bout for encounter in encounters for bout in encounter.bouts]
-    apart = [_differences(encounter) for encounter in encounters]
+    points = [point for task in tasks for point in task.points]
+    apart = [_differences(task) for task in tasks]
     all_apart = np.concatenate(apart) if apart else np.empty(0)
-    outcomes = [bout.outcome for bout in bouts]
+    outcomes = [point.outcome for point in points]
     return Score(
-        points=len(bouts),
-        asked=sum(encounter.asked for encounter in encounters),
+        points=len(points),
+        asked=sum(task.asked for task in tasks),
         wins=outcomes.count(1),
         ties=outcomes.count(0),
         losses=outcomes.count(-1),
-        only_first=sum(bout.first is not None and bout.second is None for bout in bouts),
-        only_second=sum(bout.first is None and bout.second is not None for bout in bouts),
-        neither=sum(bout.first is None and bout.second is None for bout in bouts),
+        only_first=sum(point.first is not None and point.second is None for point in points),
+        only_second=sum(point.first is None and point.second is not None for point in points),
+        neither=sum(point.first is None and point.second is None for point in points),
         solved=len(all_apart),
         median=float(np.median(all_apart)) if len(all_apart) else None,
         interval=_interval(apart) if len(all_apart) >= FEWEST else None,
     )
 
 
-def farthest(encounters: Iterable[Encounter], count: int) -> list[tuple[Encounter, Bout]]:
+def farthest(tasks: Iterable[PairedTask], count: int) -> list[tuple[PairedTask, PairedPoint]]:
     """Return the points that both solved and where they differ most, the greatest difference first."""
     found = [
-        (encounter, bout)
-        for encounter in encounters
-        for bout in encounter.bouts
-        if bout.difference is not None and bout.difference != 0
+        (task, point)
+        for task in tasks
+        for point in task.points
+        if point.difference is not None and point.difference != 0
     ]
     return sorted(found, key=lambda pair: -abs(pair[1].difference or 0.0))[:count]
 
 
-def one_sided(encounters: Iterable[Encounter], outcome: int) -> list[tuple[Encounter, Bout]]:
+def one_sided(tasks: Iterable[PairedTask], outcome: int) -> list[tuple[PairedTask, PairedPoint]]:
     """Return the points that one side alone solved: the first (outcome 1) or the second (-1)."""
     return [
-        (encounter, bout)
-        for encounter in encounters
-        for bout in encounter.bouts
-        if bout.difference is None and bout.outcome == outcome
+        (task, point)
+        for task in tasks
+        for point in task.points
+        if point.difference is None and point.outcome == outcome
     ]
 
 
-def reservations(encounters: Iterable[Encounter]) -> list[str]:
+def reservations(tasks: Iterable[PairedTask]) -> list[str]:
     """Return what was not the same for both sides, a sentence each, with the tasks where it was not."""
     found: dict[str, list[str]] = defaultdict(list)
-    for encounter in encounters:
-        for what in _unlike(encounter):
-            found[what].append(encounter.label)
+    for task in tasks:
+        for what in _unlike(task):
+            found[what].append(task.label)
     sentences = []
     for what, labels in found.items():
         more = f"; and {len(labels) - 1} more" if len(labels) > 1 else ""
@@ -226,8 +224,8 @@ def reservations(encounters: Iterable[Encounter]) -> list[str]:
     return sentences
 
 
-def _unlike(encounter: Encounter) -> Iterator[str]:
-    one, other = encounter.first, encounter.second
+def _unlike(task: PairedTask) -> Iterator[str]:
+    one, other = task.first, task.second
     marks = [{cell.info.fold: set(cell.fingerprints) for cell in group.ran} for group in (one, other)]
     folds = sorted(fold for fold in marks[0] if fold in marks[1] and marks[0][fold] != marks[1][fold])
     if folds:
@@ -238,7 +236,7 @@ def _unlike(encounter: Encounter) -> Iterator[str]:
     first, second = differences(contents)
     if first != second:
         yield f"{first} against {second}"
-    if encounter.by_loss:
+    if task.by_loss:
         yield "objective values, which results of one side lack, so that losses are compared"
     tries = [max((point.tries for point in group.points.values()), default=0) for group in (one, other)]
     if tries[0] != tries[1]:
@@ -265,8 +263,8 @@ def side_of(groups: Iterable[Group], wanted: str) -> list[Group]:
     return [group for group in groups if group.searcher == label]
 
 
-def _differences(encounter: Encounter) -> FloatArray:
-    return np.array([bout.difference for bout in encounter.bouts if bout.difference is not None], dtype=np.float64)
+def _differences(task: PairedTask) -> FloatArray:
+    return np.array([point.difference for point in task.points if point.difference is not None], dtype=np.float64)
 
 
 def _interval(apart: Sequence[FloatArray]) -> tuple[float, float]:

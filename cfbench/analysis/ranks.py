@@ -269,7 +269,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Duel:
+class SearcherPair:
     """Two ranked searchers, task by task, by their own two values alone.
 
     Parameters
@@ -360,7 +360,7 @@ def fewest_units(searchers: int) -> int:
     return next(units for units in count(FEWEST) if (searchers - 1) * 2.0 ** (1 - units) < ALPHA)
 
 
-def duels(advantages: FloatArray, units: Sequence[int] | IntArray, *, tested: bool) -> list[Duel]:
+def searcher_pairs(advantages: FloatArray, units: Sequence[int] | IntArray, *, tested: bool) -> list[SearcherPair]:
     """Compare every two searchers.
 
     Parameters
@@ -382,5 +382,5 @@ def duels(advantages: FloatArray, units: Sequence[int] | IntArray, *, tested: bo
     for (i, j), p in zip(pairs, corrected, strict=True):
         advantage = advantages[:, i, j]
         wins, losses = int((advantage > EQUAL).sum()), int((advantage < -EQUAL).sum())
-        found.append(Duel(i, j, wins, losses, len(advantage) - wins - losses, p))
+        found.append(SearcherPair(i, j, wins, losses, len(advantage) - wins - losses, p))
     return found

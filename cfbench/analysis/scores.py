@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.analysis.contest import Arena, BoolArray, Contest, Entrant
 from cfbench.analysis.notes import Kind, Note, listing
+from cfbench.analysis.result_matrix import BoolArray, ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.analysis.standings import Basis, Score, Standing, State
 from cfbench.record.cells import CellSummary
 from cfbench.space.space import FloatArray
@@ -24,140 +24,146 @@ class Losses:
 
     Parameters
     ----------
-    contest : Contest
+    matrix : ResultMatrix
     basis : Basis
     """
 
-    def __init__(self, contest: Contest, basis: Basis) -> None:
-        self._contest = contest
+    def __init__(self, matrix: ResultMatrix, basis: Basis) -> None:
+        self._matrix = matrix
         self.basis = basis
-        self._best_loss = {arena: _best_known(arena.losses) for arena in contest.in_play}
+        self._best_loss = {task: _best_known(task.losses) for task in matrix.in_play}
         self._best_value = {
-            arena: self._best_loss[arena] if arena.values is arena.losses else _best_known(arena.values)
-            for arena in contest.in_play
+            task: self._best_loss[task] if task.values is task.losses else _best_known(task.values)
+            for task in matrix.in_play
         }
-        self.compared = [one for one in contest.ranked if _share_found(contest, one) >= LEAST_FOUND]
-        """The ranked searchers that are compared, in the contest's order."""
-        self.shared = {arena: _solved_by_all(arena, self.compared) for arena in contest.in_play}
+        self.compared = [one for one in matrix.ranked if _share_found(matrix, one) >= LEAST_FOUND]
+        """The ranked searchers that are compared, in the matrix's order."""
+        self.shared = {task: _solved_by_all(task, self.compared) for task in matrix.in_play}
         """By task: which places count and were solved by every searcher compared."""
-        self._places: dict[tuple[Arena, Entrant], BoolArray] = {}
-        self._means: dict[tuple[bool, Arena, Entrant], float | None] = {}
+        self._places: dict[tuple[ComparedTask, ComparedSearcher], BoolArray] = {}
+        self._means: dict[tuple[bool, ComparedTask, ComparedSearcher], float | None] = {}
 
-    def places(self, arena: Arena, entrant: Entrant) -> BoolArray:
-        """Return the places of a task over which an entrant's results are averaged."""
-        if (arena, entrant) not in self._places:
-            left_out = entrant in self._contest.ranked and entrant not in self.compared
+    def places(self, task: ComparedTask, searcher: ComparedSearcher) -> BoolArray:
+        """Return the places of a task over which a searcher's results are averaged."""
+        if (task, searcher) not in self._places:
+            left_out = searcher in self._matrix.ranked and searcher not in self.compared
             if left_out and self.basis is not Basis.OWN_SUCCESSES:
-                found = np.zeros_like(arena.counted)
+                found = np.zeros_like(task.counted)
             else:
-                found = _places(arena, entrant, self.shared[arena], self.basis)
-            self._places[arena, entrant] = found
-        return self._places[arena, entrant]
+                found = _places(task, searcher, self.shared[task], self.basis)
+            self._places[task, searcher] = found
+        return self._places[task, searcher]
 
-    def mean(self, arena: Arena, entrant: Entrant) -> float | None:
+    def mean(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
         """Return the mean loss over these places; None where there are none."""
-        return self._mean(arena.losses, arena, entrant)
+        return self._mean(task.losses, task, searcher)
 
-    def mean_value(self, arena: Arena, entrant: Entrant) -> float | None:
+    def mean_value(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
         """Return the mean objective value over these places; None where there are none."""
-        if arena.values is arena.losses:
-            return self.mean(arena, entrant)
-        return self._mean(arena.values, arena, entrant)
+        if task.values is task.losses:
+            return self.mean(task, searcher)
+        return self._mean(task.values, task, searcher)
 
-    def against_best(self, arena: Arena, entrant: Entrant) -> float | None:
+    def against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
         """Return the mean loss by the mean of the best known losses of the same places, less 1."""
-        return self._against(self._best_loss[arena], arena.losses, arena, entrant)
+        return self._against(self._best_loss[task], task.losses, task, searcher)
 
-    def value_against_best(self, arena: Arena, entrant: Entrant) -> float | None:
+    def value_against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
         """Return the mean objective value by the mean of the best known ones of the same places, less 1."""
-        if arena.values is arena.losses:
-            return self.against_best(arena, entrant)
-        return self._against(self._best_value[arena], arena.values, arena, entrant)
+        if task.values is task.losses:
+            return self.against_best(task, searcher)
+        return self._against(self._best_value[task], task.values, task, searcher)
 
-    def score(self, entrant: Entrant) -> Score:
+    def score(self, searcher: ComparedSearcher) -> Score:
         """Return the median over tasks of the loss against the best known one."""
-        return self._over_tasks(entrant, self.against_best, median)
+        return self._over_tasks(searcher, self.against_best, median)
 
-    def value_score(self, entrant: Entrant) -> Score:
+    def value_score(self, searcher: ComparedSearcher) -> Score:
         """Return the median over tasks of the objective value against the best known one."""
-        return self._over_tasks(entrant, self.value_against_best, median)
+        return self._over_tasks(searcher, self.value_against_best, median)
 
-    def mean_score(self, entrant: Entrant) -> Score:
+    def mean_score(self, searcher: ComparedSearcher) -> Score:
         """Return the mean over tasks of the mean loss."""
-        return self._over_tasks(entrant, self.mean, fmean)
+        return self._over_tasks(searcher, self.mean, fmean)
 
-    def mean_value_score(self, entrant: Entrant) -> Score:
+    def mean_value_score(self, searcher: ComparedSearcher) -> Score:
         """Return the mean over tasks of the mean objective value."""
-        return self._over_tasks(entrant, self.mean_value, fmean)
+        return self._over_tasks(searcher, self.mean_value, fmean)
 
-    def _mean(self, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant) -> float | None:
-        at = results is arena.losses, arena, entrant
+    def _mean(
+        self, results: Mapping[ComparedSearcher, FloatArray], task: ComparedTask, searcher: ComparedSearcher
+    ) -> float | None:
+        at = results is task.losses, task, searcher
         if at not in self._means:
-            places = self.places(arena, entrant)
-            self._means[at] = float(results[entrant][places].mean()) if places.any() else None
+            places = self.places(task, searcher)
+            self._means[at] = float(results[searcher][places].mean()) if places.any() else None
         return self._means[at]
 
     def _against(
-        self, best: FloatArray, results: Mapping[Entrant, FloatArray], arena: Arena, entrant: Entrant
+        self,
+        best: FloatArray,
+        results: Mapping[ComparedSearcher, FloatArray],
+        task: ComparedTask,
+        searcher: ComparedSearcher,
     ) -> float | None:
-        mean = self._mean(results, arena, entrant)
-        least = 0.0 if mean is None else float(best[self.places(arena, entrant)].mean())
+        mean = self._mean(results, task, searcher)
+        least = 0.0 if mean is None else float(best[self.places(task, searcher)].mean())
         return None if mean is None or least <= 0 else mean / least - 1
 
     def _over_tasks(
         self,
-        entrant: Entrant,
-        of_task: Callable[[Arena, Entrant], float | None],
+        searcher: ComparedSearcher,
+        of_task: Callable[[ComparedTask, ComparedSearcher], float | None],
         join: Callable[[list[float]], float],
     ) -> Score:
-        arenas = [arena for arena in self._contest.in_play if entrant in arena.losses]
-        values = [value for arena in arenas if (value := of_task(arena, entrant)) is not None]
-        k = sum(int(self.places(arena, entrant).sum()) for arena in arenas)
-        return Score(join(values) if values else None, k, _counted(self._contest), len(values))
+        tasks = [task for task in self._matrix.in_play if searcher in task.losses]
+        values = [value for task in tasks if (value := of_task(task, searcher)) is not None]
+        k = sum(int(self.places(task, searcher).sum()) for task in tasks)
+        return Score(join(values) if values else None, k, _counted(self._matrix), len(values))
 
 
 def metric_scores(
-    contest: Contest, losses: Losses, basis: Basis, by_cell: Mapping[str, FloatArray]
-) -> dict[Entrant, Score]:
-    """Return a metric's score for every entrant with values: the mean over tasks of its mean over the task's points.
+    matrix: ResultMatrix, losses: Losses, basis: Basis, by_cell: Mapping[str, FloatArray]
+) -> dict[ComparedSearcher, Score]:
+    """Return a metric's score for every searcher with values: the mean over tasks of its mean over the task's points.
 
     On the basis of what all solved, only points with a value of everybody compared who has any count for all.
 
     Parameters
     ----------
-    contest : Contest
+    matrix : ResultMatrix
     losses : Losses
         On the same basis.
     basis : Basis
     by_cell : mapping of str to ndarray of float64
         The metric's value of each point's result, by cell key.
     """
-    values = {(arena, entrant): arena.spread(entrant, by_cell) for arena in contest.in_play for entrant in arena.losses}
+    values = {(task, searcher): task.spread(searcher, by_cell) for task in matrix.in_play for searcher in task.losses}
     measured = [
         one
         for one in losses.compared
-        if any(np.isfinite(values[arena, one][arena.counted]).any() for arena in contest.in_play)
+        if any(np.isfinite(values[task, one][task.counted]).any() for task in matrix.in_play)
     ]
-    total = _counted(contest)
+    total = _counted(matrix)
     scores = {}
-    for entrant in contest.entrants:
+    for searcher in matrix.searchers:
         means, k = [], 0
-        for arena in contest.in_play:
-            if (arena, entrant) not in values:
+        for task in matrix.in_play:
+            if (task, searcher) not in values:
                 continue
-            places = losses.places(arena, entrant) & np.isfinite(values[arena, entrant])
+            places = losses.places(task, searcher) & np.isfinite(values[task, searcher])
             if basis is not Basis.OWN_SUCCESSES:
                 for other in measured:
-                    places &= np.isfinite(values[arena, other])
+                    places &= np.isfinite(values[task, other])
             if places.any():
-                means.append(float(values[arena, entrant][places].mean()))
+                means.append(float(values[task, searcher][places].mean()))
                 k += int(places.sum())
         if means:
-            scores[entrant] = Score(fmean(means), k, total, len(means))
+            scores[searcher] = Score(fmean(means), k, total, len(means))
     return scores
 
 
-def _best_known(results: Mapping[Entrant, FloatArray]) -> FloatArray:
+def _best_known(results: Mapping[ComparedSearcher, FloatArray]) -> FloatArray:
     """Return the smallest value of each place that any searcher found, white boxes included.
 
     White boxes count under every objective: what they found is judged like any other result. That it is proven to be
@@ -168,26 +174,26 @@ def _best_known(results: Mapping[Entrant, FloatArray]) -> FloatArray:
     return best
 
 
-def _share_found(contest: Contest, entrant: Entrant) -> float:
-    solved = sum(int(np.isfinite(arena.losses[entrant][arena.counted]).sum()) for arena in contest.in_play)
-    return solved / _counted(contest)
+def _share_found(matrix: ResultMatrix, searcher: ComparedSearcher) -> float:
+    solved = sum(int(np.isfinite(task.losses[searcher][task.counted]).sum()) for task in matrix.in_play)
+    return solved / _counted(matrix)
 
 
-def _solved_by_all(arena: Arena, ranked: Sequence[Entrant]) -> BoolArray:
-    solved = arena.counted.copy()
-    for entrant in ranked:
-        solved &= np.isfinite(arena.losses[entrant])
+def _solved_by_all(task: ComparedTask, ranked: Sequence[ComparedSearcher]) -> BoolArray:
+    solved = task.counted.copy()
+    for searcher in ranked:
+        solved &= np.isfinite(task.losses[searcher])
     return solved if ranked else np.zeros_like(solved)
 
 
-def _places(arena: Arena, entrant: Entrant, shared: BoolArray, basis: Basis) -> BoolArray:
-    own = np.isfinite(arena.losses[entrant])
-    places: BoolArray = own & (shared if basis is not Basis.OWN_SUCCESSES else arena.counted)
+def _places(task: ComparedTask, searcher: ComparedSearcher, shared: BoolArray, basis: Basis) -> BoolArray:
+    own = np.isfinite(task.losses[searcher])
+    places: BoolArray = own & (shared if basis is not Basis.OWN_SUCCESSES else task.counted)
     return places
 
 
-def _counted(contest: Contest) -> int:
-    return sum(int(arena.counted.sum()) for arena in contest.in_play)
+def _counted(matrix: ResultMatrix) -> int:
+    return sum(int(task.counted.sum()) for task in matrix.in_play)
 
 
 def limits(cells: Iterable[CellSummary]) -> str:
@@ -198,20 +204,20 @@ def limits(cells: Iterable[CellSummary]) -> str:
     return ", ".join(filter(None, [rows, clock]))
 
 
-def unequal(contest: Contest, rows: Sequence[Standing], losses: Losses) -> list[Note]:
+def unequal(matrix: ResultMatrix, rows: Sequence[Standing], losses: Losses) -> list[Note]:
     """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
     found = []
-    asked = [arena for arena in contest.arenas if arena.places]
-    out = [arena.label for arena in asked if not arena.counted.any()]
+    asked = [task for task in matrix.tasks if task.places]
+    out = [task.label for task in asked if not task.counted.any()]
     if out:
         found.append(Note(Kind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
-    points = sum(int((~arena.counted).sum()) for arena in contest.in_play)
+    points = sum(int((~task.counted).sum()) for task in matrix.in_play)
     if points:
         found.append(
             Note(Kind.POINTS_LEFT_OUT, f"points in no rank, as few searchers have results for them: {points:,}")
         )
     found += _left_out(rows, losses)
-    total = len(contest.in_play)
+    total = len(matrix.in_play)
     short = [f"{row.label} {row.complete}" for row in rows if row.state is State.NOT_RANKED]
     if short and any(row.state is State.RANKED for row in rows):
         start = f"not ranked, as points are missing (complete tasks of {total:,}): "
@@ -228,7 +234,7 @@ def _left_out(rows: Sequence[Standing], losses: Losses) -> list[Note]:
     weak = [
         f"{row.label} ({row.found.k:,} of {row.found.n:,})"
         for row in rows
-        if row.state is State.RANKED and row.entrant not in losses.compared
+        if row.state is State.RANKED and row.searcher not in losses.compared
     ]
     if not weak or losses.basis is Basis.OWN_SUCCESSES:
         return []

@@ -1,7 +1,6 @@
 """The numbers of the overall table: every searcher over all tasks, and over each task alone.
 
-How they are computed is in :mod:`~cfbench.analysis.contest` (who is compared on what), :mod:`~cfbench.analysis.ranks`,
-:mod:`~cfbench.analysis.ranks` and :mod:`~cfbench.analysis.scores`.
+`result_matrix` says which searchers are compared on what; `ranks` and `scores` compute the numbers.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from enum import StrEnum
 from functools import cached_property
 
 from cfbench.analysis.aggregate import Median, Spending
-from cfbench.analysis.contest import Entrant
 from cfbench.analysis.groups import Task, bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.notes import Note
-from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Duel, Position, Tolerance
+from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Position, SearcherPair, Tolerance
+from cfbench.analysis.result_matrix import ComparedSearcher
 
 
 class Basis(StrEnum):
@@ -114,7 +113,7 @@ class Standing:
 
     Parameters
     ----------
-    entrant : Entrant
+    searcher : ComparedSearcher
     state : State
     why : str
         Why it is not ranked, in words; empty where it is.
@@ -155,7 +154,7 @@ class Standing:
         One for each of the board's tasks, in order; None where it was not run.
     """
 
-    entrant: Entrant
+    searcher: ComparedSearcher
     state: State
     why: str
     position: Position | None
@@ -182,7 +181,7 @@ class Standing:
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
-        return self.entrant.label
+        return self.searcher.label
 
     @property
     def loss_alone(self) -> int:
@@ -251,7 +250,7 @@ class Standings:
         How many of them are in play.
     verdict : str
         Why no searcher is ranked, or why there is no test; empty where there is nothing to say.
-    duels : tuple of Duel
+    pairs : tuple of SearcherPair
         Every two ranked rows; `first` and `second` are places in `rows`.
     repetitions : tuple of int
         The numbers of searches that points have: (1,) is one search a point, (5,) the best of five.
@@ -262,7 +261,7 @@ class Standings:
     limits : str
         Query budgets and time limits in words; empty where the record does not say.
     tolerance : Tolerance
-        How far apart values may be that count as equal in ranks, wins and `duels`.
+        How far apart values may be that count as equal in ranks, wins and `pairs`.
     white : bool
         Whether this is the table of the white boxes.
     notes : tuple of Note
@@ -276,7 +275,7 @@ class Standings:
     unit: str
     units: int
     verdict: str
-    duels: tuple[Duel, ...]
+    pairs: tuple[SearcherPair, ...]
     repetitions: tuple[int, ...]
     metrics: tuple[MetricColumn, ...] = ()
     cells: int = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfbench.analysis.contest import Arena, Entrant
+from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask
 from cfbench.analysis.standings import State
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
@@ -49,22 +49,22 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     have commands. A searcher has none if a cell of it was skipped, since it cannot do that task; if the points were
     taken by another version of cfbench; and if no searcher is ranked, since then it is not clear what is missing.
     """
-    standings, contest = shown.board.standings, shown.board.contest
+    standings, matrix = shown.board.standings, shown.board.matrix
     if not standings.ranked:
         return []
     record = Path(shown.record)
     packed = (record / PACKED_NAME).is_file()
     target = "more" if packed else shown.record
-    alike: dict[str, list[tuple[Entrant, _Gap]]] = defaultdict(list)
+    alike: dict[str, list[tuple[ComparedSearcher, _Gap]]] = defaultdict(list)
     for row in standings.rows:
-        if row.state is not State.NOT_RANKED or (shown.with_published and not row.entrant.yours):
+        if row.state is not State.NOT_RANKED or (shown.with_published and not row.searcher.yours):
             continue
-        gap = _gap(row.entrant, contest.in_play)
+        gap = _gap(row.searcher, matrix.in_play)
         if gap is not None:
-            alike[gap.written([""], target, shown)].append((row.entrant, gap))
+            alike[gap.written([""], target, shown)].append((row.searcher, gap))
     made = []
     for members in alike.values():
-        commands = [members[0][1].written([one.searcher for one, _ in members], target, shown)]
+        commands = [members[0][1].written([one.name for one, _ in members], target, shown)]
         if packed:
             commands.append(shlex.join([shown.command, "merge", shown.record, target, "--results", "merged"]))
         made.append(GapCommand(tuple(one.label for one, _ in members), tuple(commands)))
@@ -108,32 +108,32 @@ def _coordinates(info: CellInfo) -> dict[str, Any]:
     return {name: getattr(info, name) for name in names}
 
 
-def _gap(entrant: Entrant, arenas: tuple[Arena, ...]) -> _Gap | None:
+def _gap(searcher: ComparedSearcher, tasks: tuple[ComparedTask, ...]) -> _Gap | None:
     """Return what a searcher lacks of the points that count; None if nothing can fill it, and if nothing is missing."""
     cells: list[CellInfo] = []
     points = 0
-    own = [cell for arena in arenas for cell in arena.cells_of(entrant)]
+    own = [cell for task in tasks for cell in task.cells_of(searcher)]
     contents: dict[str, dict[str, Any]] = {}
-    for arena in arenas:
-        others = [cell for one, group in arena.groups.items() if one != entrant for cell in group.ran]
+    for task in tasks:
+        others = [cell for one, group in task.groups.items() if one != searcher for cell in group.ran]
         alike = bool(own and others) and own[0].content.get("seed") == others[0].content.get("seed")
-        has = np.zeros(len(arena.places), dtype=np.bool_)
-        if alike and entrant in arena.losses:  # another seed is another row, which has nothing yet
-            has = ~np.isnan(arena.losses[entrant])
-        folds = {fold for (fold, _), lacks in zip(arena.places, arena.counted & ~has, strict=True) if lacks}
+        has = np.zeros(len(task.places), dtype=np.bool_)
+        if alike and searcher in task.losses:  # another seed is another row, which has nothing yet
+            has = ~np.isnan(task.losses[searcher])
+        folds = {fold for (fold, _), lacks in zip(task.places, task.counted & ~has, strict=True) if lacks}
         if not folds:
             continue
-        if not others or any(cell.skipped and not cell.has_results for cell in arena.cells_of(entrant)):
+        if not others or any(cell.skipped and not cell.has_results for cell in task.cells_of(searcher)):
             return None
         content = _content(own, others)
         if content["points"] != DRAWN:
             return None
         contents[digest_of(content)] = content
-        counted = {place for place, counts in zip(arena.places, arena.counted, strict=True) if counts}
+        counted = {place for place, counts in zip(task.places, task.counted, strict=True) if counts}
         points = max([points, *(_points(cell, counted) for cell in others if cell.info.fold in folds)])
-        task = arena.task
-        place = (task.dataset, task.model, entrant.searcher, task.objective)
-        cells += [CellInfo("", *place, constraints=task.constraints, fold=fold) for fold in sorted(folds)]
+        key = task.key
+        place = (key.dataset, key.model, searcher.name, key.objective)
+        cells += [CellInfo("", *place, constraints=key.constraints, fold=fold) for fold in sorted(folds)]
     if not cells or len(contents) != 1:
         return None
     (content,) = contents.values()

@@ -16,8 +16,8 @@ from cfbench.analysis.groups import bare_name
 from cfbench.analysis.pairwise import (
     FEWEST,
     RESAMPLES,
-    Bout,
-    Encounter,
+    PairedPoint,
+    PairedTask,
     Score,
     farthest,
     one_sided,
@@ -45,7 +45,7 @@ class Comparison:
         How the two sides are called.
     record : str
         Where both come from; empty where the sides are records themselves.
-    encounters : sequence of Encounter
+    tasks : sequence of PairedTask
     unmet : sequence of str
         What of either side met nothing, a sentence each.
     shown : int
@@ -57,7 +57,7 @@ class Comparison:
     first: str
     second: str
     record: str
-    encounters: Sequence[Encounter]
+    tasks: Sequence[PairedTask]
     unmet: Sequence[str]
     shown: int
     program: str = "cfbench"
@@ -65,7 +65,7 @@ class Comparison:
     @property
     def tolerance(self) -> Tolerance:
         """How far apart values may be that count as ties."""
-        return self.encounters[0].tolerance
+        return self.tasks[0].tolerance
 
 
 def render_table(comparison: Comparison, width: int) -> str:
@@ -105,7 +105,7 @@ def render_csv(comparison: Comparison) -> str:
     """Return every point that both were asked in a line; an absent number is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    points = [_point(encounter, bout) for encounter in comparison.encounters for bout in encounter.bouts]
+    points = [_point(task, point) for task in comparison.tasks for point in task.points]
     writer.writerow(points[0])
     writer.writerows([spreadsheet_cell(value) for value in point.values()] for point in points)
     return text.getvalue()
@@ -113,24 +113,24 @@ def render_csv(comparison: Comparison) -> str:
 
 def render_json(comparison: Comparison) -> str:
     """Return everything as one JSON object, numbers unrounded."""
-    encounters = comparison.encounters
+    tasks = comparison.tasks
     content = {
         "first": comparison.first,
         "second": comparison.second,
         "record": comparison.record or None,
         "tie": {"relative": comparison.tolerance.relative, "absolute": comparison.tolerance.absolute},
         "interval": f"bootstrap of the median, {RESAMPLES} resamples of the points within each task, 95 %",
-        "all": asdict(score(encounters)),
+        "all": asdict(score(tasks)),
         "tasks": [
             {
-                **asdict(encounter.task),
-                "first": encounter.first.label,
-                "second": encounter.second.label,
-                **asdict(score([encounter])),
+                **asdict(task.key),
+                "first": task.first.label,
+                "second": task.second.label,
+                **asdict(score([task])),
             }
-            for encounter in encounters
+            for task in tasks
         ],
-        "points": [_point(encounter, bout) for encounter in encounters for bout in encounter.bouts],
+        "points": [_point(task, point) for task in tasks for point in task.points],
         "notes": _notes(comparison),
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -144,37 +144,37 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _coordinates(comparison: Comparison) -> dict[str, list[str]]:
-    """Return what each encounter is about, part by part: what is the same for all is said once, above the table."""
-    encounters = comparison.encounters
+    """Return what each task is about, part by part: what is the same for all is said once, above the table."""
+    tasks = comparison.tasks
     return {
-        "dataset": [encounter.task.dataset for encounter in encounters],
-        "model": [encounter.task.model for encounter in encounters],
-        "objective": [f"objective {encounter.task.objective}" for encounter in encounters],
-        "constraints": [f"constraints {'on' if encounter.task.constraints else 'off'}" for encounter in encounters],
-        "searcher": ["" if comparison.record else encounter.first.searcher for encounter in encounters],
-        "setup": [encounter.first.setup for encounter in encounters],
+        "dataset": [task.key.dataset for task in tasks],
+        "model": [task.key.model for task in tasks],
+        "objective": [f"objective {task.key.objective}" for task in tasks],
+        "constraints": [f"constraints {'on' if task.key.constraints else 'off'}" for task in tasks],
+        "searcher": ["" if comparison.record else task.first.searcher for task in tasks],
+        "setup": [task.first.setup for task in tasks],
     }
 
 
 def _titles(comparison: Comparison) -> dict[int, str]:
-    """Return each encounter's title, by its identity: the parts in which they differ, or else data and model."""
+    """Return each task's title, by its identity: the parts in which they differ, or else data and model."""
     coordinates = _coordinates(comparison)
     telling = [coordinates[part] for part in _telling(comparison)]
     words = [[text for text in texts if text] for texts in zip(*telling, strict=True)]
-    return {id(one): ", ".join(texts) for one, texts in zip(comparison.encounters, words, strict=True)}
+    return {id(one): ", ".join(texts) for one, texts in zip(comparison.tasks, words, strict=True)}
 
 
 def _telling(comparison: Comparison) -> list[str]:
-    """Return the parts in which the encounters differ, or else data set and model."""
+    """Return the parts in which the tasks differ, or else data set and model."""
     differing = [part for part, values in _coordinates(comparison).items() if len(set(values)) > 1]
     return differing or ["dataset", "model"]
 
 
 def _rows(comparison: Comparison) -> list[list[str]]:
     titles = _titles(comparison)
-    rows = [_row(titles[id(encounter)], score([encounter])) for encounter in comparison.encounters]
+    rows = [_row(titles[id(task)], score([task])) for task in comparison.tasks]
     if len(rows) > 1:
-        rows.append(_row("all", score(comparison.encounters)))
+        rows.append(_row("all", score(comparison.tasks)))
     return rows
 
 
@@ -194,7 +194,7 @@ def _row(title: str, found: Score) -> list[str]:
 
 def _compared(comparison: Comparison) -> str:
     """Name what is compared at each point."""
-    robust = [bare_name(one.task.objective) != "none" and not one.by_loss for one in comparison.encounters]
+    robust = [bare_name(one.key.objective) != "none" and not one.by_loss for one in comparison.tasks]
     if not any(robust):
         return "loss"
     return "objective value" if all(robust) else "objective value (the loss under objective none)"
@@ -202,9 +202,9 @@ def _compared(comparison: Comparison) -> str:
 
 def _legend(comparison: Comparison) -> list[str]:
     first, second = comparison.first, comparison.second
-    total = score(comparison.encounters)
+    total = score(comparison.tasks)
     value = _compared(comparison)
-    few = f"; none under {FEWEST} points" if any(score([one]).solved < FEWEST for one in comparison.encounters) else ""
+    few = f"; none under {FEWEST} points" if any(score([one]).solved < FEWEST for one in comparison.tasks) else ""
     return [
         "points: that both ran on, of those that either ran on; a point counts with the "
         f"{value} of its best repetition.",
@@ -220,14 +220,14 @@ def _apart(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     titles = _titles(comparison)
     rows = [
         [
-            titles[id(encounter)],
-            str(bout.fold),
-            str(bout.row),
-            _decimal(bout.first),
-            _decimal(bout.second),
-            _signed(bout.difference),
+            titles[id(task)],
+            str(point.fold),
+            str(point.row),
+            _decimal(point.first),
+            _decimal(point.second),
+            _signed(point.difference),
         ]
-        for encounter, bout in farthest(comparison.encounters, comparison.shown)
+        for task, point in farthest(comparison.tasks, comparison.shown)
     ]
     return ["task", "fold", "row", comparison.first, comparison.second, "difference"], rows
 
@@ -236,9 +236,9 @@ def _alone(comparison: Comparison) -> list[str]:
     titles = _titles(comparison)
     sentences = []
     for outcome, side in ((1, comparison.first), (-1, comparison.second)):
-        found = one_sided(comparison.encounters, outcome)
+        found = one_sided(comparison.tasks, outcome)
         if found:
-            places = [f"{titles[id(encounter)]}, fold {bout.fold}, row {bout.row}" for encounter, bout in found]
+            places = [f"{titles[id(task)]}, fold {point.fold}, row {point.row}" for task, point in found]
             rest = len(places) - comparison.shown
             more = f"; and {rest:,} more" if rest > 0 else ""
             listed = f": {'; '.join(places[: comparison.shown])}{more}" if comparison.shown else ""
@@ -249,41 +249,41 @@ def _alone(comparison: Comparison) -> list[str]:
 def _hint(comparison: Comparison) -> str:
     """Return the command that explains the first of the points where they differ."""
     listed = [
-        *farthest(comparison.encounters, 1),
-        *one_sided(comparison.encounters, 1),
-        *one_sided(comparison.encounters, -1),
+        *farthest(comparison.tasks, 1),
+        *one_sided(comparison.tasks, 1),
+        *one_sided(comparison.tasks, -1),
     ]
     if not listed or not comparison.record:
         return ""
-    encounter, bout = listed[0]
-    task = encounter.task
-    words = [comparison.program, "explain", "--dataset", task.dataset, "--model", task.model, "--fold", str(bout.fold)]
-    words += ["--row", str(bout.row), "--searcher", encounter.first.searcher, "--objective", task.objective]
-    words += ["--constraints", "on" if task.constraints else "off", "--results", comparison.record]
+    task, point = listed[0]
+    key = task.key
+    words = [comparison.program, "explain", "--dataset", key.dataset, "--model", key.model, "--fold", str(point.fold)]
+    words += ["--row", str(point.row), "--searcher", task.first.searcher, "--objective", key.objective]
+    words += ["--constraints", "on" if key.constraints else "off", "--results", comparison.record]
     return visible(shlex.join(words))
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    return [*reservations(comparison.encounters), *comparison.unmet]
+    return [*reservations(comparison.tasks), *comparison.unmet]
 
 
-def _point(encounter: Encounter, bout: Bout) -> dict[str, Any]:
-    task = encounter.task
+def _point(task: PairedTask, point: PairedPoint) -> dict[str, Any]:
+    key = task.key
     return {
-        "dataset": task.dataset,
-        "model": task.model,
-        "objective": task.objective,
-        "constraints": task.constraints,
-        "fold": bout.fold,
-        "row": bout.row,
-        "first": encounter.first.label,
-        "second": encounter.second.label,
-        "first_value": bout.first,
-        "second_value": bout.second,
-        "first_loss": bout.first_loss,
-        "second_loss": bout.second_loss,
-        "difference": bout.difference,
-        "outcome": OUTCOMES[bout.outcome],
+        "dataset": key.dataset,
+        "model": key.model,
+        "objective": key.objective,
+        "constraints": key.constraints,
+        "fold": point.fold,
+        "row": point.row,
+        "first": task.first.label,
+        "second": task.second.label,
+        "first_value": point.first,
+        "second_value": point.second,
+        "first_loss": point.first_loss,
+        "second_loss": point.second_loss,
+        "difference": point.difference,
+        "outcome": OUTCOMES[point.outcome],
     }
 
 

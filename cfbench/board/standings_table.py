@@ -345,7 +345,7 @@ def _legend(
 
 def _owners(standings: Standings) -> str:
     """Say which searchers decide what counts: the user's own, or all black boxes."""
-    labels = [visible(row.label) for row in standings.rows if row.entrant.yours]
+    labels = [visible(row.label) for row in standings.rows if row.searcher.yours]
     verb = "have" if len(labels) > 1 else "has"
     return f"{' and '.join(labels) or 'every black box'} {verb} results for"
 

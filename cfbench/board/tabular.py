@@ -210,10 +210,10 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "position": row.position.number if row.position else None,
         "position_shared": row.position.shared if row.position else None,
         "group": row.group,
-        "searcher": row.entrant.searcher,
-        "setup": row.entrant.setup,
-        "white_box": row.entrant.white_box,
-        "yours": row.entrant.yours,
+        "searcher": row.searcher.name,
+        "setup": row.searcher.setup,
+        "white_box": row.searcher.white_box,
+        "yours": row.searcher.yours,
         "state": row.state.value,
         "why": row.why,
         "searches": row.found.n,
@@ -371,13 +371,13 @@ def _table(part: Standings) -> dict[str, Any]:
         "rows": [flat_standing(row, part) for row in part.rows],
         "duels": [
             {
-                "first": part.rows[duel.first].label,
-                "second": part.rows[duel.second].label,
-                "wins": duel.wins,
-                "losses": duel.losses,
-                "ties": duel.ties,
-                "p": duel.p,
+                "first": part.rows[pair.first].label,
+                "second": part.rows[pair.second].label,
+                "wins": pair.wins,
+                "losses": pair.losses,
+                "ties": pair.ties,
+                "p": pair.p,
             }
-            for duel in part.duels
+            for pair in part.pairs
         ],
     }

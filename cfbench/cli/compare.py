@@ -126,14 +126,14 @@ def _searchers(
     labels = [side[0].searcher for side in (one, other)]
     if labels[0] == labels[1]:
         raise StudyError(f"both are {labels[0]}: name two searchers, or the directories of two records")
-    encounters = meet(one, other, labels[1], tolerance)
-    if not encounters:
+    tasks = meet(one, other, labels[1], tolerance)
+    if not tasks:
         raise RecordError(
             f"{labels[0]} and {labels[1]} have no point in common in {results}: {_each(one, other, labels)}"
         )
-    met = {encounter.task for encounter in encounters}
+    met = {task.key for task in tasks}
     unmet = _unmet(one, other, met, labels)
-    return Comparison(labels[0], labels[1], str(results), encounters, unmet, shown, command_name())
+    return Comparison(labels[0], labels[1], str(results), tasks, unmet, shown, command_name())
 
 
 def _records(
@@ -149,11 +149,11 @@ def _records(
         one, other = ([group for name in searchers for group in side_of(side, name)] for side in (one, other))
     names = [str(first), str(second)]
     _refuse_protocols(one, other, names)
-    encounters = meet(one, other, tolerance=tolerance)
-    if not encounters:
+    tasks = meet(one, other, tolerance=tolerance)
+    if not tasks:
         raise RecordError(f"{first} and {second} have no search in common: {_each(one, other, names)}")
-    met = {encounter.task for encounter in encounters}
-    return Comparison(names[0], names[1], "", encounters, _unmet(one, other, met, names), shown)
+    met = {task.key for task in tasks}
+    return Comparison(names[0], names[1], "", tasks, _unmet(one, other, met, names), shown)
 
 
 def _groups(results: Path, selection: Selection) -> list[Group]:

@@ -114,7 +114,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     with Record.open(RECORD) as record:
         cells = list(record.summaries().values())
         rows = make_board(cells, registry, need_reference=False).standings.rows
-        compared = {row.entrant.searcher for row in rows if row.state in (State.RANKED, State.WHITE_BOX)}
+        compared = {row.searcher.name for row in rows if row.state in (State.RANKED, State.WHITE_BOX)}
         selection = Selection(searchers=compared)
         shown = leaderboard_of(record, registry, selection=selection, columns=PAGE_COLUMNS)
         text = render_page(shown, record, {}, "published.csv")

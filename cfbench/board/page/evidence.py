@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfbench.analysis.contest import Arena, Contest, Entrant
 from cfbench.analysis.groups import Point
 from cfbench.analysis.loss_alone import record_key, rows_of
+from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
@@ -53,14 +53,14 @@ class Example:
     fold, row_id : int
     x : ndarray of float64, shape (d,)
         Empty where the record holds no rows of this data set.
-    found : mapping of Entrant to (z, value)
+    found : mapping of ComparedSearcher to (z, value)
         The value is the one that the task asks searchers to minimise.
     """
 
     fold: int
     row_id: int
     x: FloatArray
-    found: Mapping[Entrant, tuple[FloatArray, float]]
+    found: Mapping[ComparedSearcher, tuple[FloatArray, float]]
 
 
 @dataclass
@@ -88,73 +88,73 @@ class Evidence:
 
     Parameters
     ----------
-    progress : dict of Entrant to Progress
+    progress : dict of ComparedSearcher to Progress
     examples : list of Example or None
-        One for each task of the contest.
+        One for each task of the matrix.
     failures : list of Failures
         The most frequent first.
     """
 
-    progress: dict[Entrant, Progress] = field(default_factory=dict)
+    progress: dict[ComparedSearcher, Progress] = field(default_factory=dict)
     examples: list[Example | None] = field(default_factory=list)
     failures: list[Failures] = field(default_factory=list)
 
 
-def gather(contest: Contest, record: RecordReading) -> Evidence:
-    """Read the searches of every cell of a contest once."""
-    reached: dict[Entrant, list[float]] = {entrant: [] for entrant in contest.entrants}
-    pairs = dict.fromkeys(contest.entrants, 0)
+def gather(matrix: ResultMatrix, record: RecordReading) -> Evidence:
+    """Read the searches of every cell of a matrix once."""
+    reached: dict[ComparedSearcher, list[float]] = {searcher: [] for searcher in matrix.searchers}
+    pairs = dict.fromkeys(matrix.searchers, 0)
     failures: dict[tuple[str, str, str], Failures] = {}
     evidence = Evidence()
     counted: set[str] = set()  # one search may belong to several tasks: judged under several objectives
-    for arena in contest.arenas:
-        best = dict(zip(arena.places, _best(arena), strict=True))
-        numbers = {place: number for number, place in enumerate(arena.places)}
-        by_loss = arena.values is arena.losses
-        telling = _telling(arena)
+    for task in matrix.tasks:
+        best = dict(zip(task.places, _best(task), strict=True))
+        numbers = {place: number for number, place in enumerate(task.places)}
+        by_loss = task.values is task.losses
+        telling = _telling(task)
         x, found = np.empty(0), {}
-        for entrant, group in arena.groups.items():
+        for searcher, group in task.groups.items():
             for cell in group.cells:
                 if cell.skipped or cell.failure:
                     reason, status = cell.skipped or cell.failure, "skipped" if cell.skipped else "failed"
-                    _note(failures, entrant.label, status, reason, cell, 0)
+                    _note(failures, searcher.label, status, reason, cell, 0)
                 if not cell.searches:
                     continue
                 for row in rows_of(record, cell):
                     place = cell.info.fold, row["row_id"]
                     steps = row["anytime"] if by_loss else _end(row, row["objective_value"])
-                    reached[entrant] += _reached(steps, best[place])
-                    pairs[entrant] += len(TARGETS)
+                    reached[searcher] += _reached(steps, best[place])
+                    pairs[searcher] += len(TARGETS)
                     if row["status"] != Status.FOUND and record_key(cell) not in counted:
-                        _note(failures, entrant.label, row["status"], row["reason"], cell, row["point"])
+                        _note(failures, searcher.label, row["status"], row["reason"], cell, row["point"])
                     if place == telling and _is_result(row, cell):
-                        value = arena.values[entrant][numbers[place]]
-                        x, found[entrant] = np.array(row["x"]), (np.array(row["z"]), float(value))
+                        value = task.values[searcher][numbers[place]]
+                        x, found[searcher] = np.array(row["x"]), (np.array(row["z"]), float(value))
                 counted.add(record_key(cell))
         example = None if telling is None else Example(*telling, x, found)
         evidence.examples.append(example if found else None)
     evidence.progress = {
-        entrant: Progress(np.sort(np.array(queries)), pairs[entrant])
-        for entrant, queries in reached.items()
-        if pairs[entrant]
+        searcher: Progress(np.sort(np.array(queries)), pairs[searcher])
+        for searcher, queries in reached.items()
+        if pairs[searcher]
     }
     evidence.failures = sorted(failures.values(), key=lambda one: (-one.count, one.searcher, one.status, one.reason))
     return evidence
 
 
-def _best(arena: Arena) -> FloatArray:
+def _best(task: ComparedTask) -> FloatArray:
     """Return the best known value of each place of a task, infinity where no searcher found anything."""
-    values = [np.where(np.isnan(own), np.inf, own) for own in arena.values.values()]
-    best: FloatArray = np.min(values, axis=0) if values else np.full(len(arena.places), np.inf)
+    values = [np.where(np.isnan(own), np.inf, own) for own in task.values.values()]
+    best: FloatArray = np.min(values, axis=0) if values else np.full(len(task.places), np.inf)
     return best
 
 
-def _telling(arena: Arena) -> Point | None:
+def _telling(task: ComparedTask) -> Point | None:
     """Choose the point of a task that the most searchers solved, the first of those."""
-    if not arena.losses:
+    if not task.losses:
         return None
-    solved = np.sum([np.isfinite(own) for own in arena.losses.values()], axis=0)
-    return arena.places[int(np.argmax(solved))]
+    solved = np.sum([np.isfinite(own) for own in task.losses.values()], axis=0)
+    return task.places[int(np.argmax(solved))]
 
 
 def _end(row: Row, value: float | None) -> list[tuple[int, float]]:

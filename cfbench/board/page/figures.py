@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from cfbench.analysis.contest import Entrant
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing, Standings, State
 from cfbench.board.page import svg
 from cfbench.board.page.evidence import TARGETS, Progress
@@ -197,20 +197,20 @@ class Figures:
             tuple((visible(row.label), whole_change(loss), score(value)) for row, loss, value in rows),
         )
 
-    def solved_over_queries(self, progress: dict[Entrant, Progress]) -> Figure | None:
+    def solved_over_queries(self, progress: dict[ComparedSearcher, Progress]) -> Figure | None:
         """Draw the share of (search, target) pairs reached against queries."""
         compared = self._compared() if self._standings.ranked else self._rows
-        rows = [row for row in compared if row.entrant in progress and len(progress[row.entrant].queries)]
+        rows = [row for row in compared if row.searcher in progress and len(progress[row.searcher].queries)]
         if not rows:
             return None
-        last = max(10.0, *(float(progress[row.entrant].queries[-1]) for row in rows))
+        last = max(10.0, *(float(progress[row.searcher].queries[-1]) for row in rows))
         height = svg.height_for(len(rows))
         x = svg.Axis(1, last, svg.LEFT, svg.WIDTH - svg.RIGHT, log=True)
         y = svg.Axis(0, 1, height - svg.BOTTOM, svg.TOP + 6)
         grid = np.unique(np.round(np.logspace(0, np.log10(last), 61)))
         lines, ends, table = [], [], []
         for row in rows:
-            own = progress[row.entrant]
+            own = progress[row.searcher]
             shares = np.searchsorted(own.queries, grid, side="right") / own.pairs
             points = [(x(g), y(s)) for g, s in zip(grid, shares, strict=True)]
             lines.append(svg.steps(points, self._series[row.label], len(self._series)))
@@ -294,11 +294,11 @@ def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int
     return found
 
 
-def rank_bar(row: Standing, entrants: int) -> str:
+def rank_bar(row: Standing, searchers: int) -> str:
     """Draw a mean rank with its interval, from 1 to the number of ranked searchers, as a picture of one row."""
     if row.rank is None:
         return ""
-    span = max(entrants - 1, 1)
+    span = max(searchers - 1, 1)
 
     def at(rank: float) -> float:
         return 4 + 92 * (rank - 1) / span

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfbench.analysis.board import Board
-from cfbench.analysis.contest import Entrant
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing, Standings, State, TaskView
 from cfbench.board.columns import StandingColumn, cell_text, columns_of, state_text
 from cfbench.board.page.columns import FURTHER_COLUMNS, PAGE_COLUMNS
@@ -232,10 +232,10 @@ def _line(
             if row.interval is not None:
                 detail = f"({row.interval[0]:.1f} - {row.interval[1]:.1f})"
         cells.append(Cell(text, value, picture, detail))
-    own = _cells(board, row.entrant)
+    own = _cells(board, row.searcher)
     position = str(row.position).strip() if row.position else ABSENT
-    known = registry.searchers.get(bare_name(row.entrant.searcher))
-    groups = [arena.groups[row.entrant] for arena in board.contest.arenas if row.entrant in arena.groups]
+    known = registry.searchers.get(bare_name(row.searcher.name))
+    groups = [task.groups[row.searcher] for task in board.matrix.tasks if row.searcher in task.groups]
     alone = sum(group.loss_alone for group in groups)
     state = [state_text(row, standings), f"{MARK} on {plural(alone, 'task')}" if alone else ""]
     return Line(
@@ -247,12 +247,12 @@ def _line(
         cells=tuple(cells),
         facts=tuple(_facts(row, own, alone)),
         command=_command(own),
-        record=tuple(_record_lines(board, row.entrant)),
+        record=tuple(_record_lines(board, row.searcher)),
     )
 
 
-def _cells(board: Board, entrant: Entrant) -> list[CellSummary]:
-    groups = (arena.groups.get(entrant) for arena in board.contest.arenas)
+def _cells(board: Board, searcher: ComparedSearcher) -> list[CellSummary]:
+    groups = (task.groups.get(searcher) for task in board.matrix.tasks)
     return [cell for group in groups if group is not None for cell in group.cells]
 
 
@@ -293,12 +293,12 @@ def _command(own: list[CellSummary]) -> str:
     return visible(command)
 
 
-def _record_lines(board: Board, entrant: Entrant) -> list[CellLine]:
+def _record_lines(board: Board, searcher: ComparedSearcher) -> list[CellLine]:
     found = []
-    for arena in board.contest.arenas:
-        group = arena.groups.get(entrant)
+    for task in board.matrix.tasks:
+        group = task.groups.get(searcher)
         for cell in group.cells if group is not None else ():
             note = f"failed: {cell.failure}" if cell.failure else f"skipped: {cell.skipped}" if cell.skipped else ""
             count = f"{sum(cell.successes):,} of {cell.searches:,}" if cell.searches else ABSENT
-            found.append(CellLine(visible(arena.label), cell.info.fold, count, record_key(cell), visible(note)))
+            found.append(CellLine(visible(task.label), cell.info.fold, count, record_key(cell), visible(note)))
     return found

@@ -46,7 +46,7 @@ def render_page(
         Name of a CSV file beside the page that holds every number; empty where there is none.
     """
     board, standings = shown.board, shown.board.standings
-    evidence = gather(board.contest, record)
+    evidence = gather(board.matrix, record)
     tables = ranked_tables(board, shown.columns, shown.registry)
     white = board.white_standings
     drawing = Figures(standings, () if white is None or white is standings else white.rows)
@@ -80,7 +80,7 @@ def render_page(
         figures=[figure for figure in drawn if figure is not None],
         filters=_filters(standings),
         heat=heat_table(board),
-        duels=_duels(standings),
+        pairs=_pairs(standings),
         cards=cards(board, evidence.examples, spaces),
         failures=evidence.failures,
         anything=bool(standings.ranked),
@@ -183,14 +183,14 @@ def _filters(standings: Standings) -> list[tuple[str, str, list[str]]]:
     return [(name, words[name], chosen) for name, chosen in values.items() if len(chosen) > 1]
 
 
-def _duels(standings: Standings) -> list[tuple[str, str, str, str]]:
+def _pairs(standings: Standings) -> list[tuple[str, str, str, str]]:
     rows = standings.rows
     found = []
-    for duel in standings.duels:
-        total = duel.wins + duel.losses + duel.ties
-        p = "too few tasks" if duel.p is None else f"p = {duel.p:.3g}" if duel.p >= 0.001 else "p < 0.001"
-        count = f"{duel.wins}-{duel.losses}-{duel.ties} of {total}"
-        found.append((visible(rows[duel.first].label), visible(rows[duel.second].label), count, p))
+    for pair in standings.pairs:
+        total = pair.wins + pair.losses + pair.ties
+        p = "too few tasks" if pair.p is None else f"p = {pair.p:.3g}" if pair.p >= 0.001 else "p < 0.001"
+        count = f"{pair.wins}-{pair.losses}-{pair.ties} of {total}"
+        found.append((visible(rows[pair.first].label), visible(rows[pair.second].label), count, p))
     return found
 
 

@@ -119,15 +119,15 @@ def heat_table(board: Board) -> HeatTable:
     """Return the heat table of a board, white boxes with a table of their own included."""
     rows, results = _results(board)
     groups: dict[str, list[HeatRow]] = {}
-    for number, (view, arena) in enumerate(zip(board.standings.tasks, board.contest.arenas, strict=True)):
+    for number, (view, task) in enumerate(zip(board.standings.tasks, board.matrix.tasks, strict=True)):
         of_task = results[view.label]
-        alone = [row.entrant in arena.groups and arena.groups[row.entrant].loss_alone for row in rows]
+        alone = [row.searcher in task.groups and task.groups[row.searcher].loss_alone for row in rows]
         leaders = _leaders(view, of_task[: len(board.standings.rows)])
         cells = tuple(heat_of(result, best=at in leaders, alone=alone[at]) for at, result in enumerate(of_task))
-        task = view.task
-        name = f"{task.model}, {task.objective}, constraints {'on' if task.constraints else 'off'}"
+        key = view.task
+        name = f"{key.model}, {key.objective}, constraints {'on' if key.constraints else 'off'}"
         name = f"{name} ({view.setup})" if view.setup else name
-        groups.setdefault(task.dataset, []).append(HeatRow(number, visible(name), cells))
+        groups.setdefault(key.dataset, []).append(HeatRow(number, visible(name), cells))
     return HeatTable(
         tuple(visible(row.label) for row in rows),
         tuple((visible(name), tuple(members)) for name, members in groups.items()),
@@ -137,23 +137,23 @@ def heat_table(board: Board) -> HeatTable:
 def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str, FeatureSpace]) -> list[Card]:
     """Return a card for each task: its searchers by their mean ranks, and what they found for one point."""
     rows, results = _results(board)
-    white = {row.entrant for row in rows[len(board.standings.rows) :]}
+    white = {row.searcher for row in rows[len(board.standings.rows) :]}
     made = []
-    for view, arena, example in zip(board.standings.tasks, board.contest.arenas, examples, strict=True):
+    for view, task, example in zip(board.standings.tasks, board.matrix.tasks, examples, strict=True):
         of_task = [(row, result) for row, result in zip(rows, results[view.label], strict=True) if result is not None]
-        of_task.sort(key=lambda pair: (pair[1].rank is None, pair[0].entrant in white, pair[1].rank or 0.0))
+        of_task.sort(key=lambda pair: (pair[1].rank is None, pair[0].searcher in white, pair[1].rank or 0.0))
         by_loss = view.task.objective == "none"
         header = ("searcher", "rank", "found", *(() if by_loss else ("objective vs best",)), "loss vs best")
         lines = []
         for row, result in of_task:
             value = () if by_loss else (whole_change(result.objective_against_best),)
-            spent = spending(arena.groups[row.entrant].ran)
+            spent = spending(task.groups[row.searcher].ran)
             rank = ABSENT if result.rank is None else f"{result.rank:.1f}"
-            mark = f" ({MARK})" if arena.groups[row.entrant].loss_alone else ""
+            mark = f" ({MARK})" if task.groups[row.searcher].loss_alone else ""
             lines.append(
                 (
                     visible(row.label) + mark,
-                    f"{rank} of the white boxes" if row.entrant in white and rank != ABSENT else rank,
+                    f"{rank} of the white boxes" if row.searcher in white and rank != ABSENT else rank,
                     _count(result),
                     *value,
                     whole_change(result.against_best),
@@ -227,8 +227,8 @@ def _found(
         return ()
     found = []
     for row in rows:
-        if row.entrant in example.found:
-            z, value = example.found[row.entrant]
+        if row.searcher in example.found:
+            z, value = example.found[row.searcher]
             found.append(Found(visible(row.label), f"{what} {decimal(value)}", tuple(_changes(example.x, z, space))))
     return tuple(found)
 

@@ -55,7 +55,7 @@ class NeighbourBox:
         units = len(network.hidden)
         self._highest_of_codes: Reals = np.array(highest, dtype=network.hidden.dtype).reshape(-1, units).T
         self._lowest_of_codes: Reals = np.array(lowest, dtype=network.hidden.dtype).reshape(-1, units).T
-        self._contests, self._contest_biases = _contests(network)
+        self._matrices, self._contest_biases = _matrices(network)
 
         # What one of some categories adds is at most what all of them together do.
         of_codes = np.array([network.rounding[indicators].sum() for indicators in self._indicators])
@@ -86,13 +86,13 @@ class NeighbourBox:
         high = sums + half + self._highest_of_codes @ drawn
 
         middle = np.maximum((low + high) / 2, 0)
-        winners = (self._contests @ middle + self._contest_biases[:, :, np.newaxis]).min(axis=1).argmax(axis=0)
+        winners = (self._matrices @ middle + self._contest_biases[:, :, np.newaxis]).min(axis=1).argmax(axis=0)
         low, high = np.minimum(low, 0), np.maximum(high, 0)
         rise = high / (high - low + np.finfo(high.dtype).tiny)
         is_mostly_on = high > -low
         lead = np.full(len(Z), np.inf, dtype=sums.dtype)
-        for other in range(self._contests.shape[1]):
-            weights = self._contests[winners, other].T
+        for other in range(self._matrices.shape[1]):
+            weights = self._matrices[winners, other].T
             # A unit is at least itself or nothing, and at most the line between its values at the interval's ends.
             from_above = np.minimum(weights, 0) * rise
             slopes = np.maximum(weights, 0) * is_mostly_on + from_above
@@ -141,7 +141,7 @@ def _sums_by_code(network: ForwardPass, feature: int, codes: IntArray) -> Reals:
     return sums
 
 
-def _contests(network: ForwardPass) -> tuple[Reals, Reals]:
+def _matrices(network: ForwardPass) -> tuple[Reals, Reals]:
     """Return by how much each class leads each other one, as weights on the units and as biases.
 
     Returns

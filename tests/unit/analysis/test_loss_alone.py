@@ -142,10 +142,10 @@ def test_own_results_next_to_others_are_judged_on_their_tasks(drifting: Drifting
     with Record.open(drifting.results) as own, Record.open(others) as published:
         shown = leaderboard_of(CombinedRecord(own, published), drifting.registry)
     assert shown.problems == ()
-    rows = {row.entrant.searcher: row for row in shown.board.standings.rows}
+    rows = {row.searcher.name: row for row in shown.board.standings.rows}
     assert [view.task.objective for view in shown.board.standings.tasks] == ["k"]
     assert rows["alone-near"].rank == rows["able-near"].rank == 2.5
-    assert {name for name, row in rows.items() if row.entrant.yours} == {"alone-near"}
+    assert {name for name, row in rows.items() if row.searcher.yours} == {"alone-near"}
 
 
 def test_the_command_judges_what_a_study_or_an_option_names(

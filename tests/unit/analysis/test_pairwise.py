@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cfbench.analysis.groups import Group, group_cells
-from cfbench.analysis.pairwise import Encounter, farthest, meet, one_sided, reservations, score, side_of
+from cfbench.analysis.pairwise import PairedTask, farthest, meet, one_sided, reservations, score, side_of
 from cfbench.analysis.ranks import Tolerance
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
@@ -26,7 +26,7 @@ def sides(cells: Sequence[CellSummary]) -> tuple[list[Group], list[Group]]:
     return side_of(groups, "cogs"), side_of(groups, "lore")
 
 
-def met(cells: Sequence[CellSummary]) -> list[Encounter]:
+def met(cells: Sequence[CellSummary]) -> list[PairedTask]:
     first, second = sides(cells)
     return meet(first, second, "lore")
 
@@ -48,14 +48,14 @@ def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) 
         cell([0.1, 0.2, None], objective_value=(0.5, 0.6, None), **robust),
         cell([0.3, 0.1, 0.2], objective_value=(0.4, 0.9, 0.7), searcher="lore", **robust),
     ]
-    (encounter,) = encounters = met(cells)
-    assert [bout.outcome for bout in encounter.bouts] == [-1, 1, -1]
-    assert [bout.difference for bout in encounter.bouts] == [pytest.approx(0.1), pytest.approx(-0.3), None]
-    assert [(bout.first_loss, bout.second_loss) for bout in encounter.bouts] == [(0.1, 0.3), (0.2, 0.1), (None, 0.2)]
-    assert score(encounters).median == pytest.approx(-0.1)
-    assert not encounter.by_loss
+    (task,) = tasks = met(cells)
+    assert [point.outcome for point in task.points] == [-1, 1, -1]
+    assert [point.difference for point in task.points] == [pytest.approx(0.1), pytest.approx(-0.3), None]
+    assert [(point.first_loss, point.second_loss) for point in task.points] == [(0.1, 0.3), (0.2, 0.1), (None, 0.2)]
+    assert score(tasks).median == pytest.approx(-0.1)
+    assert not task.by_loss
     lacking = met([cells[0], cell([0.3, 0.1, 0.2], objective_value=(None,) * 3, searcher="lore", **robust)])
-    assert [bout.outcome for bout in lacking[0].bouts] == [1, -1, -1]
+    assert [point.outcome for point in lacking[0].points] == [1, -1, -1]
     assert reservations(lacking) == [
         "not given alike: objective values, which results of one side lack, so that losses are compared "
         "(credit, random-forest, objective ck, constraints off)"
@@ -65,15 +65,15 @@ def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) 
 def test_values_within_the_tolerance_of_the_better_one_tie(cell: MakeCell) -> None:
     cells = [cell([0.1, 0.1, 2.0]), cell([0.10009, 0.10011, 2.0019], searcher="lore")]
     (usual,) = met(cells)
-    assert [bout.outcome for bout in usual.bouts] == [0, 1, 0]
+    assert [point.outcome for point in usual.points] == [0, 1, 0]
     (exact,) = meet(*sides(cells), "lore", Tolerance(0))
-    assert [bout.outcome for bout in exact.bouts] == [1, 1, 1]
+    assert [point.outcome for point in exact.points] == [1, 1, 1]
 
 
 def test_only_points_that_both_were_asked_are_compared(cell: MakeCell) -> None:
-    encounters = met([cell([0.1, 0.2, 0.3], rows=[1, 2, 3]), cell([0.4, 0.1], rows=[3, 9], searcher="lore")])
-    assert [(bout.row, bout.first, bout.second) for bout in encounters[0].bouts] == [(3, 0.3, 0.4)]
-    assert (score(encounters).points, score(encounters).asked) == (1, 4)
+    tasks = met([cell([0.1, 0.2, 0.3], rows=[1, 2, 3]), cell([0.4, 0.1], rows=[3, 9], searcher="lore")])
+    assert [(point.row, point.first, point.second) for point in tasks[0].points] == [(3, 0.3, 0.4)]
+    assert (score(tasks).points, score(tasks).asked) == (1, 4)
     assert met([cell([0.1], rows=[1]), cell([0.1], rows=[2], searcher="lore")]) == []
 
 
@@ -84,12 +84,12 @@ def test_folds_are_told_apart_and_tasks_added_up(cell: MakeCell) -> None:
         cell([0.5], dataset="wine"),
         cell([0.3], dataset="wine", searcher="lore"),
     ]
-    encounters = met(cells)
-    assert [(one.label.partition(",")[0], score([one]).wins, score([one]).losses) for one in encounters] == [
+    tasks = met(cells)
+    assert [(one.label.partition(",")[0], score([one]).wins, score([one]).losses) for one in tasks] == [
         ("credit", 2, 0),
         ("wine", 0, 1),
     ]
-    total = score(encounters)
+    total = score(tasks)
     assert (total.wins, total.losses, total.solved) == (2, 1, 3)
     assert total.median == pytest.approx(-0.1)
 
@@ -97,8 +97,8 @@ def test_folds_are_told_apart_and_tasks_added_up(cell: MakeCell) -> None:
 def test_the_interval_is_the_bootstraps(cell: MakeCell) -> None:
     rng = np.random.default_rng(3)
     first = rng.uniform(0.1, 0.5, 40)
-    encounters = met([cell(first.tolist()), cell((first + 0.25).tolist(), searcher="lore")])
-    assert score(encounters).interval == pytest.approx((-0.25, -0.25))  # whatever is drawn, the median is the same
+    tasks = met([cell(first.tolist()), cell((first + 0.25).tolist(), searcher="lore")])
+    assert score(tasks).interval == pytest.approx((-0.25, -0.25))  # whatever is drawn, the median is the same
     apart = rng.normal(0.1, 0.05, 40)
     found = score(met([cell((first + apart).tolist()), cell(first.tolist(), searcher="lore")]))
     # Independently: the order statistics between which the median lies with 95 % (binomial, n = 40: 14th and 27th).
@@ -116,20 +116,20 @@ def test_a_bootstrap_in_pieces_is_one_bootstrap(cell: MakeCell, monkeypatch: pyt
 
 
 def test_where_they_differ_most(cell: MakeCell) -> None:
-    encounters = met([cell(FIRST), cell(SECOND, searcher="lore")])
-    assert [(bout.row, round(bout.difference or 0, 3)) for _, bout in farthest(encounters, 5)] == [(0, -0.1), (1, 0.05)]
-    assert len(farthest(encounters, 1)) == 1
-    assert [bout.row for _, bout in one_sided(encounters, 1)] == [5]
-    assert [bout.row for _, bout in one_sided(encounters, -1)] == [2]
+    tasks = met([cell(FIRST), cell(SECOND, searcher="lore")])
+    assert [(point.row, round(point.difference or 0, 3)) for _, point in farthest(tasks, 5)] == [(0, -0.1), (1, 0.05)]
+    assert len(farthest(tasks, 1)) == 1
+    assert [point.row for _, point in one_sided(tasks, 1)] == [5]
+    assert [point.row for _, point in one_sided(tasks, -1)] == [2]
 
 
 def test_two_records_meet_by_label(cell: MakeCell) -> None:
     first = group_cells([cell([0.1, 0.2]), cell([0.3], searcher="lore"), cell([0.3], searcher="dice-a")])
     second = group_cells([cell([0.1, 0.4], tries=3), cell([0.2], searcher="lore")])
-    encounters = meet(first, second)
-    assert [encounter.first.searcher for encounter in encounters] == ["cogs", "lore"]
-    assert encounters[0].label.endswith(", cogs")
-    assert reservations(encounters) == [
+    tasks = meet(first, second)
+    assert [task.first.searcher for task in tasks] == ["cogs", "lore"]
+    assert tasks[0].label.endswith(", cogs")
+    assert reservations(tasks) == [
         "not given alike: the best of 1 against the best of 3 repetitions "
         "(credit, random-forest, objective none, constraints off, cogs)"
     ]
@@ -142,7 +142,7 @@ def test_the_most_alike_of_several_meet(cell: MakeCell) -> None:
         cell([0.5], content={"seed": 2}, searcher="lore"),
         cell([0.4], content={"seed": 1}, searcher="lore"),
     ]
-    found = {one.first.setup: one.bouts[0].second for one in met(cells)}
+    found = {one.first.setup: one.points[0].second for one in met(cells)}
     assert found == {"seed=1": 0.4, "seed=2": 0.5}
 
 

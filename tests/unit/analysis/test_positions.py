@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench.analysis.ranks import FEWEST, Duel, duels, fewest_units, group_letters, positions
+from cfbench.analysis.ranks import FEWEST, SearcherPair, fewest_units, group_letters, positions, searcher_pairs
 
 
 def letters(ranks: list[list[float]], finders: int | None = None) -> str:
@@ -58,23 +58,25 @@ def advantages(*tasks: list[list[float]]) -> np.ndarray:
     return np.array([[[(np.sign(other - own)).mean() for other in task] for own in task] for task in ranks])
 
 
-def test_duels_count_tasks_and_correct_over_all_pairs() -> None:
+def test_pairs_count_tasks_and_correct_over_all_pairs() -> None:
     usual, last = [[1.0], [2.0], [3.0]], [[1.0], [1.0], [3.0]]
-    found = duels(advantages(*[usual] * 5, last), range(6), tested=True)
-    assert [(duel.first, duel.second, duel.wins, duel.losses, duel.ties) for duel in found] == [
+    found = searcher_pairs(advantages(*[usual] * 5, last), range(6), tested=True)
+    assert [(pair.first, pair.second, pair.wins, pair.losses, pair.ties) for pair in found] == [
         *((0, 1, 5, 0, 1), (0, 2, 6, 0, 0), (1, 2, 6, 0, 0)),
     ]
     # Alone: 2 / 32, 2 / 64, 2 / 64; times 3 for the smallest, 2 for the next, never below the one before.
-    assert [duel.p for duel in found] == pytest.approx([6 / 64, 6 / 64, 6 / 64])
+    assert [pair.p for pair in found] == pytest.approx([6 / 64, 6 / 64, 6 / 64])
 
 
 def test_tasks_of_one_unit_are_one_observation() -> None:
     # Twelve tasks in six units: 2 / 2**6, not 2 / 2**12.
-    (duel,) = duels(advantages(*[[[1.0], [2.0]]] * 12), [unit for unit in range(6) for _ in range(2)], tested=True)
-    assert duel.wins == 12
-    assert duel.p == pytest.approx(2 / 64)
+    (pair,) = searcher_pairs(
+        advantages(*[[[1.0], [2.0]]] * 12), [unit for unit in range(6) for _ in range(2)], tested=True
+    )
+    assert pair.wins == 12
+    assert pair.p == pytest.approx(2 / 64)
 
 
-def test_duels_over_too_few_units_have_no_p() -> None:
+def test_pairs_over_too_few_units_have_no_p() -> None:
     tasks = advantages([[1.0, 1.0], [2.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]])
-    assert duels(tasks, [0, 0], tested=False) == [Duel(0, 1, 1, 0, 1, None)]
+    assert searcher_pairs(tasks, [0, 0], tested=False) == [SearcherPair(0, 1, 1, 0, 1, None)]

@@ -117,12 +117,12 @@ def test_tasks_of_one_data_set_and_model_are_one_unit(cell: MakeCell, registry: 
     ]
     standings = make_board(cells, registry).standings
     assert (len(standings.in_play), standings.unit, standings.units) == (12, "pair", 6)
-    assert standings.duels[0].p == pytest.approx(2 / 64)
-    assert standings.duels[0].wins == 12
+    assert standings.pairs[0].p == pytest.approx(2 / 64)
+    assert standings.pairs[0].wins == 12
     few = make_board(cells, registry, selection=Selection(datasets=DATASETS[:5])).standings
     assert few.verdict == "too few tasks for a test: 5 pairs of data set and model; 2 searchers need 6"
     assert few.rows[0].interval is None
-    assert few.duels[0].p is None
+    assert few.pairs[0].p is None
     assert [(str(row.position), row.group) for row in few.rows] == [("1 ", ""), ("2 ", "")]
 
 
@@ -149,7 +149,7 @@ def test_too_few_tasks_for_a_test_of_so_many_is_one_sentence_and_positions_go_by
     # 2 / 2**6 for each of two comparisons is 0.0625, so that no result could be significant.
     assert standings.verdict == "too few tasks for a test: 6 tasks; 3 searchers need 7"
     assert standings.notes == ()
-    assert [duel.p for duel in standings.duels] == [None] * 3
+    assert [pair.p for pair in standings.pairs] == [None] * 3
     assert standings.rows[0].interval == (1.0, 1.0)  # six tasks are enough for an interval
     enough = make_board(eight, registry).standings
     assert (enough.verdict, enough.notes) == ("", ())
@@ -179,7 +179,7 @@ def test_mean_ranks_that_are_equal_but_for_the_last_bit_share_a_position_in_the_
         assert [(str(row.position), row.label) for row in standings.rows] == [("1=", "a"), ("1=", "c"), ("3 ", "b")]
         assert [row.rank for row in standings.rows] == pytest.approx([5 / 3, 5 / 3, 8 / 3])
         assert standings.rows[0].rank == standings.rows[1].rank
-        first, second = standings.duels[0].first, standings.duels[0].second
+        first, second = standings.pairs[0].first, standings.pairs[0].second
         assert (standings.rows[first].label, standings.rows[second].label) == ("a", "c")
 
 
@@ -238,7 +238,7 @@ def test_ranks_and_wins_go_by_the_objective_value_and_the_loss_stays_the_loss(
     assert result.loss == pytest.approx(0.15)
     assert result.objective == pytest.approx(0.55)
     assert result.objective_against_best == pytest.approx(1.1 / 0.8 - 1)
-    assert [(duel.wins, duel.losses) for duel in standings.duels] == [(1, 0)]
+    assert [(pair.wins, pair.losses) for pair in standings.pairs] == [(1, 0)]
 
 
 def test_the_objective_of_objective_none_is_the_loss(eight: list[CellSummary], registry: Registry) -> None:
@@ -268,7 +268,7 @@ def test_a_difference_that_matters_to_no_one_is_a_tie(cell: MakeCell, registry: 
         ("1=", "lore", 1.5, 8),
         ("3 ", "grow", 3.0, 0),
     ]
-    assert [(duel.wins, duel.losses, duel.ties) for duel in standings.duels] == [(0, 0, 8), (8, 0, 0), (8, 0, 0)]
+    assert [(pair.wins, pair.losses, pair.ties) for pair in standings.pairs] == [(0, 0, 8), (8, 0, 0), (8, 0, 0)]
     exact = make_board(cells, registry, tolerance=Tolerance(0)).standings
     assert [(row.label, row.rank, row.wins) for row in exact.rows] == [
         *(("cogs", 1.0, 8), ("lore", 2.0, 0), ("grow", 3.0, 0)),
@@ -369,7 +369,7 @@ def test_one_black_box_beside_a_white_box_is_not_ranked(cell: MakeCell, registry
         ("cogs", State.NOT_RANKED),
     ]
     assert standings.verdict == "one searcher: nothing to rank it against"
-    assert standings.duels == ()
+    assert standings.pairs == ()
 
 
 def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: MakeCell, registry: Registry) -> None:
@@ -393,7 +393,7 @@ def test_one_searcher_has_values_and_no_rank(cell: MakeCell, registry: Registry)
     assert (row.state, row.rank, row.position, row.wins) == (State.NOT_RANKED, None, None, None)
     assert_score(row.mean_loss, 0.2, 2, 3, 2)
     assert standings.verdict == row.why == "one searcher: nothing to rank it against"
-    assert standings.duels == ()
+    assert standings.pairs == ()
 
 
 def test_one_task_has_ranks_without_an_interval(cell: MakeCell, registry: Registry) -> None:
@@ -412,7 +412,7 @@ def test_where_nobody_found_anything_nobody_is_ranked(cell: MakeCell, registry: 
         (State.NOT_RANKED, None, None, None)
     ] * 2
     assert [row.found for row in standings.rows] == [Count(0, 16)] * 2
-    assert standings.duels == ()
+    assert standings.pairs == ()
 
 
 def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, registry: Registry) -> None:

@@ -96,12 +96,12 @@ def test_the_table(standings: Standings) -> None:
 def test_pairs(standings: Standings) -> None:
     computed = [
         {
-            "first": standings.rows[duel.first].label,
-            "second": standings.rows[duel.second].label,
-            "tasks won": str(duel.wins),
-            "tasks lost": str(duel.losses),
-            "ties": str(duel.ties),
+            "first": standings.rows[pair.first].label,
+            "second": standings.rows[pair.second].label,
+            "tasks won": str(pair.wins),
+            "tasks lost": str(pair.losses),
+            "ties": str(pair.ties),
         }
-        for duel in standings.duels
+        for pair in standings.pairs
     ]
     assert computed == PAIRS

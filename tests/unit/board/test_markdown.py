@@ -3,14 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cfbench.analysis.contest import Entrant
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.board.board import Leaderboard
 from cfbench.board.tabular import render_latex, render_markdown
 
 
 def named(shown: Leaderboard, name: str) -> Leaderboard:
     """The board with one row, of a searcher of that name."""
-    row = replace(shown.board.standings.rows[0], entrant=Entrant(name))
+    row = replace(shown.board.standings.rows[0], searcher=ComparedSearcher(name))
     return replace(shown, board=replace(shown.board, parts=(replace(shown.board.standings, rows=(row,)),)))
 
 

@@ -45,7 +45,7 @@ def test_the_frames_hold_every_number_of_the_csv(shown: Leaderboard, tasks: Lead
 
 def test_the_html_shows_every_row_with_its_denominator_and_escapes_names(shown: Leaderboard) -> None:
     first, *others = shown.board.standings.rows
-    mean = replace(first, entrant=replace(first.entrant, searcher="<script>alert(1)</script>"))
+    mean = replace(first, searcher=replace(first.searcher, name="<script>alert(1)</script>"))
     part = replace(shown.board.standings, rows=(mean, *others))
     page = Leaderboard(replace(shown.board, parts=(part, part)), "a & b")._repr_html_()
     assert "<script>" not in page

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 
 import cfbench
 from cfbench.analysis.board import Board, make_board
-from cfbench.analysis.contest import Entrant
 from cfbench.analysis.loss_alone import MARK, JudgedCell
 from cfbench.analysis.ranks import Position
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing
 from cfbench.board.board import Leaderboard, leaderboard_of
 from cfbench.board.page import svg
@@ -180,13 +180,13 @@ def test_targets_are_reached_when_the_anytime_losses_say_so(results: Path) -> No
     registry = build_registry(RegistryOptions(plugins=(str(TOY),)))
     with Record.open(results) as record:
         board = leaderboard_of(record, registry).board
-        evidence = gather(board.contest, record)
-        dice = next(one for one in board.contest.entrants if one.searcher == "toy-dice")
+        evidence = gather(board.matrix, record)
+        dice = next(one for one in board.matrix.searchers if one.name == "toy-dice")
         expected = []
-        for arena in board.contest.arenas:
-            for cell in arena.groups[dice].cells:
+        for task in board.matrix.tasks:
+            for cell in task.groups[dice].cells:
                 for row in record.rows(cell.info.key):
-                    losses = [own[arena.places.index((cell.info.fold, row["row_id"]))] for own in arena.losses.values()]
+                    losses = [own[task.places.index((cell.info.fold, row["row_id"]))] for own in task.losses.values()]
                     best = min(loss for loss in losses if not np.isnan(loss))
                     for target in TARGETS:
                         hits = [asked for asked, loss in row["anytime"] if loss <= best * (1 + target)]
@@ -264,8 +264,8 @@ def test_under_a_robust_objective_a_search_counts_with_its_judged_end_alone(tmp_
         },
     )
     board = make_board(cells, build_registry(), need_reference=False)
-    evidence = gather(board.contest, cast("RecordReading", record))
-    queries = {one.searcher: progress.queries.tolist() for one, progress in evidence.progress.items()}
+    evidence = gather(board.matrix, cast("RecordReading", record))
+    queries = {one.name: progress.queries.tolist() for one, progress in evidence.progress.items()}
     # ck: .3 is 50 % above the best (.2): within 50 %, 100 % and any. none: .1 is the best of both points.
     assert queries["fast"] == [5] * 16 + [100] * (3 + 8)
     # ck: the best of one point. none: .2 is within 100 % of .1; .4 is any counterfactual, .1 the best.
@@ -274,8 +274,8 @@ def test_under_a_robust_objective_a_search_counts_with_its_judged_end_alone(tmp_
     robust, plain = evidence.examples
     assert robust is not None
     assert plain is not None
-    assert {one.searcher: value for one, (_, value) in robust.found.items()} == {"fast": 0.3, "sound": 0.2}
-    assert {one.searcher: value for one, (_, value) in plain.found.items()} == {"fast": 0.1, "sound": 0.2}
+    assert {one.name: value for one, (_, value) in robust.found.items()} == {"fast": 0.3, "sound": 0.2}
+    assert {one.name: value for one, (_, value) in plain.found.items()} == {"fast": 0.1, "sound": 0.2}
 
 
 def test_cards_and_heat_table_compare_values_on_the_points_that_all_solved(tmp_path: Path) -> None:
@@ -364,7 +364,14 @@ def test_few_tasks_and_equal_groups_are_told_in_the_first_sentence(board: Board)
         return headline(replace(board.standings, rows=rows))
 
     first, second = (
-        replace(row, entrant=Entrant(name), position=Position(number, shared=False), rank=rank, group="a", wins=wins)
+        replace(
+            row,
+            searcher=ComparedSearcher(name),
+            position=Position(number, shared=False),
+            rank=rank,
+            group="a",
+            wins=wins,
+        )
         for name, number, rank, wins in (("p", 1, 1.25, 3), ("q", 2, 1.5, 1))
     )
     tasks = plural(len(board.standings.in_play), "task")

@@ -10,10 +10,10 @@ from rich.cells import cell_len
 
 from cfbench.analysis.aggregate import Spending
 from cfbench.analysis.board import Board, make_board
-from cfbench.analysis.contest import Entrant
 from cfbench.analysis.groups import GroupBy, Task
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import Position
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskView
 from cfbench.board.board import Leaderboard
 from cfbench.board.columns import column_named, column_of_metric, columns_of, expanded
@@ -37,7 +37,7 @@ TASKS = [
 def standing(name: str, number: int, rank: float, found: int, loss: float, score: float, **changes: object) -> Standing:
     """A ranked row; the interval is a third of a rank to both sides."""
     row = Standing(
-        entrant=Entrant(name),
+        searcher=ComparedSearcher(name),
         state=State.RANKED,
         why="",
         position=Position(number, shared=False),
@@ -84,7 +84,7 @@ def sample(board: Board) -> Leaderboard:
         unit="task",
         units=20,
         verdict="",
-        duels=(),
+        pairs=(),
         repetitions=(1,),
         metrics=(ROBUST,),
         cells=577,

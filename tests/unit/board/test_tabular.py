@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cfbench.analysis.contest import Entrant
+from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.board.board import Leaderboard
 from cfbench.board.tabular import render_csv, render_json
 
@@ -60,8 +60,8 @@ def test_csv_and_json_say_the_same(shown: Leaderboard, tasks: Leaderboard) -> No
 
 
 def test_text_that_a_spreadsheet_would_run_is_quoted_and_numbers_are_not(shown: Leaderboard) -> None:
-    row = replace(shown.board.standings.rows[1], entrant=Entrant('=HYPERLINK("http://e")', "+1"))
-    part = replace(shown.board.standings, rows=(row,), duels=())
+    row = replace(shown.board.standings.rows[1], searcher=ComparedSearcher('=HYPERLINK("http://e")', "+1"))
+    part = replace(shown.board.standings, rows=(row,), pairs=())
     (line,) = csv.DictReader(io.StringIO(render_csv(Leaderboard(replace(shown.board, parts=(part,)), "results"))))
     assert line["searcher"] == '\'=HYPERLINK("http://e")'
     assert line["setup"] == "'+1"

@@ -35,12 +35,12 @@ BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, order=True)
-class Entrant:
+class ComparedSearcher:
     """A searcher across tasks.
 
     Parameters
     ----------
-    searcher : str
+    name : str
         Its label.
     setup : str
         What else (seed, budget, version) tells it from others of that label; mostly empty.
@@ -50,7 +50,7 @@ class Entrant:
         Whether its results are the user's own, shown next to the published ones.
     """
 
-    searcher: str
+    name: str
     setup: str = ""
     white_box: bool = False
     yours: bool = False
@@ -58,107 +58,107 @@ class Entrant:
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
-        label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
+        label = f"{self.name} ({self.setup})" if self.setup else self.name
         label = f"{label} [white-box]" if self.white_box else label
         return f"{label} [yours]" if self.yours else label
 
 
 @dataclass(eq=False)
-class Arena:
-    """One task with the results of everybody who was asked.
+class ComparedTask:
+    """One task with the results of all searchers.
 
     Parameters
     ----------
-    task : Task
+    key : Task
     setup : str
         What else (a version, a table) tells it from other tasks of that name; mostly empty.
-    groups : dict of Entrant to Group
+    groups : dict of ComparedSearcher to Group
         Their cells of this task, failed and skipped ones included.
     """
 
-    task: Task
+    key: Task
     setup: str = ""
-    groups: dict[Entrant, Group] = field(default_factory=dict)
+    groups: dict[ComparedSearcher, Group] = field(default_factory=dict)
     counted: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which of `places` count; set by the contest."""
+    """Which of `places` count; set by the matrix."""
 
     @property
     def label(self) -> str:
         """The task as readers see it."""
-        return f"{self.task} ({self.setup})" if self.setup else str(self.task)
+        return f"{self.key} ({self.setup})" if self.setup else str(self.key)
 
     @cached_property
     def places(self) -> list[Point]:
-        """Every point that anybody was asked, sorted."""
+        """Every point that a searcher ran on, sorted."""
         return sorted({place for group in self.groups.values() for place in group.places})
 
     @cached_property
-    def _at(self) -> dict[Entrant, IntArray]:
-        """Where each entrant's points are among the places."""
+    def _at(self) -> dict[ComparedSearcher, IntArray]:
+        """Where each searcher's points are among the places."""
         number = {place: i for i, place in enumerate(self.places)}
         return {
-            entrant: np.array([number[place] for place in group.places], dtype=np.int64)
-            for entrant, group in self.groups.items()
+            searcher: np.array([number[place] for place in group.places], dtype=np.int64)
+            for searcher, group in self.groups.items()
         }
 
-    def _laid_out(self, name: str) -> dict[Entrant, FloatArray]:
+    def _laid_out(self, name: str) -> dict[ComparedSearcher, FloatArray]:
         """Lay a field of the results out: infinity where nothing was found, NaN where nothing was searched."""
         found = {}
-        for entrant, group in self.groups.items():
+        for searcher, group in self.groups.items():
             if group.ran:
-                found[entrant] = np.full(len(self.places), np.nan)
+                found[searcher] = np.full(len(self.places), np.nan)
                 own = group.column(name)
-                found[entrant][self._at[entrant]] = np.where(np.isnan(own), np.inf, own)
+                found[searcher][self._at[searcher]] = np.where(np.isnan(own), np.inf, own)
         return found
 
     @cached_property
-    def losses(self) -> dict[Entrant, FloatArray]:
+    def losses(self) -> dict[ComparedSearcher, FloatArray]:
         """The loss of each place's result: infinity where nothing was found, NaN where nothing was searched."""
         return self._laid_out("loss")
 
     @cached_property
     def without_values(self) -> tuple[CellSummary, ...]:
         """The cells with results that lack an objective value; none of them if it is the loss anyway."""
-        if bare_name(self.task.objective) == "none":
+        if bare_name(self.key.objective) == "none":
             return ()
         return tuple(cell for group in self.groups.values() for cell in group.ran if lacks_values(cell))
 
     @cached_property
-    def values(self) -> dict[Entrant, FloatArray]:
+    def values(self) -> dict[ComparedSearcher, FloatArray]:
         """What is compared at each place: the objective value of its result.
 
         Infinity where nothing was found, NaN where nothing was searched. The losses where they are the objective, and
         where any cell of the task lacks objective values: values of two kinds are never compared.
         """
-        if bare_name(self.task.objective) == "none" or self.without_values:
+        if bare_name(self.key.objective) == "none" or self.without_values:
             return self.losses
         return self._laid_out("objective_value")
 
     @cached_property
-    def searches(self) -> dict[Entrant, IntArray]:
+    def searches(self) -> dict[ComparedSearcher, IntArray]:
         """Successful and all searches of each place, shape (2, places); 0 where nothing was asked."""
         counts = {}
-        for entrant, group in self.groups.items():
-            counts[entrant] = np.zeros((2, len(self.places)), dtype=np.int64)
-            counts[entrant][:, self._at[entrant]] = [group.column("successes"), group.column("tries")]
+        for searcher, group in self.groups.items():
+            counts[searcher] = np.zeros((2, len(self.places)), dtype=np.int64)
+            counts[searcher][:, self._at[searcher]] = [group.column("successes"), group.column("tries")]
         return counts
 
-    def cells_of(self, entrant: Entrant) -> tuple[CellSummary, ...]:
-        """Return an entrant's cells of this task, failed and skipped ones included."""
-        group = self.groups.get(entrant)
+    def cells_of(self, searcher: ComparedSearcher) -> tuple[CellSummary, ...]:
+        """Return a searcher's cells of this task, failed and skipped ones included."""
+        group = self.groups.get(searcher)
         return () if group is None else group.cells
 
-    def asked_all_of(self, entrant: Entrant) -> bool:
-        """Whether an entrant was asked every point that counts."""
-        losses = self.losses.get(entrant)
+    def asked_all_of(self, searcher: ComparedSearcher) -> bool:
+        """Whether a searcher was asked every point that counts."""
+        losses = self.losses.get(searcher)
         return losses is not None and not bool(np.isnan(losses[self.counted]).any())
 
-    def spread(self, entrant: Entrant, by_cell: Mapping[str, FloatArray]) -> FloatArray:
-        """Lay values of an entrant's cells, one a point of the cell, over the places; NaN where there are none."""
+    def spread(self, searcher: ComparedSearcher, by_cell: Mapping[str, FloatArray]) -> FloatArray:
+        """Lay values of a searcher's cells, one a point of the cell, over the places; NaN where there are none."""
         values = np.full(len(self.places), np.nan)
         start = 0
-        for cell in self.groups[entrant].ran:
-            at = self._at[entrant][start : start + len(cell.row_ids)]
+        for cell in self.groups[searcher].ran:
+            at = self._at[searcher][start : start + len(cell.row_ids)]
             start += len(cell.row_ids)
             given = by_cell.get(cell.info.key)
             if given is not None and len(given) == len(at):
@@ -167,14 +167,14 @@ class Arena:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class ResultMatrix:
     """All tasks and all searchers that ran on any of them.
 
     Parameters
     ----------
-    arenas : tuple of Arena
+    tasks : tuple of ComparedTask
         In the order of their tasks.
-    entrants : tuple of Entrant
+    searchers : tuple of ComparedSearcher
         Those without any result included.
     white : bool
         Whether the white boxes are ranked among themselves here, not the black boxes.
@@ -182,52 +182,52 @@ class Contest:
         Whether only the points of the user's own searchers count.
     """
 
-    arenas: tuple[Arena, ...]
-    entrants: tuple[Entrant, ...]
+    tasks: tuple[ComparedTask, ...]
+    searchers: tuple[ComparedSearcher, ...]
     white: bool = False
     own_points: bool = False
 
     @cached_property
-    def in_play(self) -> tuple[Arena, ...]:
+    def in_play(self) -> tuple[ComparedTask, ...]:
         """The tasks with points that count."""
-        return tuple(arena for arena in self.arenas if arena.counted.any())
+        return tuple(task for task in self.tasks if task.counted.any())
 
     @cached_property
-    def ranked(self) -> tuple[Entrant, ...]:
+    def ranked(self) -> tuple[ComparedSearcher, ...]:
         """The searchers of the kind that is ranked here that ran on every point that counts."""
         if not self.in_play:
             return ()
         return tuple(one for one in self.candidates if self.complete_in(one) == len(self.in_play))
 
     @property
-    def candidates(self) -> tuple[Entrant, ...]:
+    def candidates(self) -> tuple[ComparedSearcher, ...]:
         """The searchers of the kind that is ranked here, with or without results."""
-        return tuple(one for one in self.entrants if one.white_box is self.white)
+        return tuple(one for one in self.searchers if one.white_box is self.white)
 
-    def complete_in(self, entrant: Entrant) -> int:
-        """Return in how many of the tasks in play an entrant was asked every point that counts."""
-        return sum(arena.asked_all_of(entrant) for arena in self.in_play)
+    def complete_in(self, searcher: ComparedSearcher) -> int:
+        """Return in how many of the tasks in play a searcher was asked every point that counts."""
+        return sum(task.asked_all_of(searcher) for task in self.in_play)
 
-    def of_white_boxes(self) -> Contest | None:
-        """Return the white boxes' own contest, on the tasks that each of them can do.
+    def of_white_boxes(self) -> ResultMatrix | None:
+        """Return the white boxes' own matrix, on the tasks that each of them can do.
 
         A task is left out if the cells of one of them were skipped there, which says that it cannot do it. None if
         fewer than two white boxes have results on what is left: then there is nothing to rank.
         """
-        white = [one for one in self.entrants if one.white_box and any(one in arena.losses for arena in self.arenas)]
-        able = [arena for arena in self.arenas if not any(_cannot(arena.cells_of(one)) for one in white)]
-        arenas = tuple(copy(arena) for arena in able)
-        left = [one for one in white if any(one in arena.losses for arena in arenas)]
+        white = [one for one in self.searchers if one.white_box and any(one in task.losses for task in self.tasks)]
+        able = [task for task in self.tasks if not any(_cannot(task.cells_of(one)) for one in white)]
+        tasks = tuple(copy(task) for task in able)
+        left = [one for one in white if any(one in task.losses for task in tasks)]
         if len(left) < 2:
             return None
-        contest = Contest(arenas, self.entrants, white=True, own_points=self.own_points)
-        _count_places(contest)
-        return contest if contest.in_play else None
+        matrix = ResultMatrix(tasks, self.searchers, white=True, own_points=self.own_points)
+        _count_places(matrix)
+        return matrix if matrix.in_play else None
 
 
-def make_contest(
+def make_result_matrix(
     groups: Iterable[Group], white_boxes: Collection[str], *, yours: Collection[str] = (), own_points: bool = False
-) -> Contest:
+) -> ResultMatrix:
     """Lay out groups by task and searcher, and decide which points count.
 
     Parameters
@@ -241,7 +241,7 @@ def make_contest(
         Whether a point counts only if every searcher with a cell of `yours` has results for it; without `yours`, every
         black box.
     """
-    tasks: dict[tuple[Task, str], list[tuple[tuple[str, str], Group]]] = defaultdict(list)
+    by_task: dict[tuple[Task, str], list[tuple[tuple[str, str], Group]]] = defaultdict(list)
     contents: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     peeking: set[str] = set()
     own: set[tuple[str, str]] = set()
@@ -253,57 +253,57 @@ def make_contest(
         identity = group.searcher, digest_of(setting)
         contents[group.searcher][identity[1]] = setting
         own |= {identity} if any(record_key(cell) in yours for cell in group.cells) else set()
-        tasks[group.task, digest_of(given)].append((identity, group))
-    entrants = {}
-    for searcher, variants in sorted(contents.items()):
+        by_task[group.task, digest_of(given)].append((identity, group))
+    searchers = {}
+    for name, variants in sorted(contents.items()):
         for digest, setup in zip(variants, differences(list(variants.values())), strict=True):
-            entrants[searcher, digest] = Entrant(searcher, setup, searcher in peeking, (searcher, digest) in own)
-    arenas = []
-    for (task, _), members in sorted(tasks.items(), key=lambda item: item[0]):
-        arenas.append(Arena(task, groups={entrants[identity]: group for identity, group in members}))
-    for arena, setup in zip(arenas, _setups(arenas), strict=True):
-        arena.setup = setup
-    arenas.sort(key=lambda arena: (arena.task, arena.setup))
-    contest = Contest(tuple(arenas), tuple(sorted(entrants.values())), own_points=own_points)
-    _count_places(contest)
-    return contest
+            searchers[name, digest] = ComparedSearcher(name, setup, name in peeking, (name, digest) in own)
+    tasks = []
+    for (key, _), members in sorted(by_task.items(), key=lambda item: item[0]):
+        tasks.append(ComparedTask(key, groups={searchers[identity]: group for identity, group in members}))
+    for task, setup in zip(tasks, _setups(tasks), strict=True):
+        task.setup = setup
+    tasks.sort(key=lambda task: (task.key, task.setup))
+    matrix = ResultMatrix(tuple(tasks), tuple(sorted(searchers.values())), own_points=own_points)
+    _count_places(matrix)
+    return matrix
 
 
-def _setups(arenas: Sequence[Arena]) -> list[str]:
+def _setups(tasks: Sequence[ComparedTask]) -> list[str]:
     """Say of each task what tells it from others of its name."""
     setups = []
-    for arena in arenas:
-        alike = [other for other in arenas if other.task == arena.task]
+    for task in tasks:
+        alike = [other for other in tasks if other.key == task.key]
         contents = [_given(other) for other in alike]
-        setups.append(differences(contents)[alike.index(arena)])
+        setups.append(differences(contents)[alike.index(task)])
     return setups
 
 
-def _given(arena: Arena) -> dict[str, Any]:
-    content = next(iter(arena.groups.values())).cells[0].content
+def _given(task: ComparedTask) -> dict[str, Any]:
+    content = next(iter(task.groups.values())).cells[0].content
     return {key: value for key, value in content.items() if key not in OWN}
 
 
-def _count_places(contest: Contest) -> None:
-    ran = [one for one in contest.candidates if any(one in arena.losses for arena in contest.arenas)]
-    places = sum(len(arena.places) for arena in contest.arenas)
-    voters = [one for one in ran if 2 * _asked(one, contest) >= places]
+def _count_places(matrix: ResultMatrix) -> None:
+    ran = [one for one in matrix.candidates if any(one in task.losses for task in matrix.tasks)]
+    places = sum(len(task.places) for task in matrix.tasks)
+    voters = [one for one in ran if 2 * _asked(one, matrix) >= places]
     if len(voters) < 2:
         voters = ran
-    for arena in contest.arenas:
-        votes = [~np.isnan(arena.losses[one]) for one in voters if one in arena.losses]
-        askers = np.sum(votes, axis=0) if votes else np.zeros(len(arena.places))
-        arena.counted = askers > len(voters) / 2
-    if contest.own_points:
-        _count_own_places(contest)
+    for task in matrix.tasks:
+        votes = [~np.isnan(task.losses[one]) for one in voters if one in task.losses]
+        n_ran = np.sum(votes, axis=0) if votes else np.zeros(len(task.places))
+        task.counted = n_ran > len(voters) / 2
+    if matrix.own_points:
+        _count_own_places(matrix)
 
 
-def _count_own_places(contest: Contest) -> None:
+def _count_own_places(matrix: ResultMatrix) -> None:
     """Let only those points count that every searcher of the user's own has; without one, every one that is ranked."""
-    own = [one for one in contest.entrants if one.yours] or contest.candidates
-    for arena in contest.arenas:
+    own = [one for one in matrix.searchers if one.yours] or matrix.candidates
+    for task in matrix.tasks:
         for one in own:
-            arena.counted = arena.counted & (~np.isnan(arena.losses[one]) if one in arena.losses else np.False_)
+            task.counted = task.counted & (~np.isnan(task.losses[one]) if one in task.losses else np.False_)
 
 
 def _cannot(cells: Sequence[CellSummary]) -> bool:
@@ -311,6 +311,6 @@ def _cannot(cells: Sequence[CellSummary]) -> bool:
     return any(cell.skipped and not cell.has_results for cell in cells)
 
 
-def _asked(entrant: Entrant, contest: Contest) -> int:
-    """Return how many points an entrant was asked, of all tasks."""
-    return sum(len(arena.groups[entrant].places) for arena in contest.arenas if entrant in arena.losses)
+def _asked(searcher: ComparedSearcher, matrix: ResultMatrix) -> int:
+    """Return how many points a searcher was asked, of all tasks."""
+    return sum(len(task.groups[searcher].places) for task in matrix.tasks if searcher in task.losses)
