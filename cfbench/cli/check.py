@@ -132,7 +132,7 @@ def _imported(target: str) -> Entry:
     if not isinstance(found, (SearcherEntry, ModelEntry, ObjectiveEntry, MetricEntry)):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(
-            f"{target} is {what}, not an entry; put it into one, a searcher for instance: "
+            f"{target} is {what}, not an entry; put it into an entry, for example: "
             'SearcherEntry(name="...", searcher=...)'
         )
     return found
@@ -140,12 +140,12 @@ def _imported(target: str) -> Entry:
 
 def _hint(target: str, registry: Registry) -> str:
     if target in registry.datasets:
-        return "There is a data set of that name, and there are no checks for those."
-    return "An entry that is not registered is named by MODULE:OBJECT, a plugin that is not installed by --plugin."
+        return "There is a data set of that name, but there are no checks for data sets."
+    return "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
 
 
 def _print(report: Report) -> None:
-    """Print a paragraph a check: how it ended, what it found or guards, and how a failure is mended."""
+    """Print one paragraph per check: its result, what it found or guards, and how to fix a failure."""
     from rich.console import Console
     from rich.text import Text
 
@@ -156,8 +156,8 @@ def _print(report: Report) -> None:
         said = _paragraph(f"{finding.check}: {finding.why or finding.guards}", console.width)
         result = Text(f"{finding.result:<{MARGIN}}", style=STYLES[finding.result])
         console.print(result + Text(said[0], style="" if failed else "dim"))
-        mend = _paragraph(f"To mend: {finding.mend}", console.width) if failed and finding.mend else []
-        for line in (*said[1:], *mend):
+        fix = _paragraph(f"To fix: {finding.fix}", console.width) if failed and finding.fix else []
+        for line in (*said[1:], *fix):
             console.print(Text(" " * MARGIN + line, style="" if failed else "dim"))
     counts = [
         f"{sum(finding.result == result for finding in report.findings)} {result}"
@@ -168,7 +168,7 @@ def _print(report: Report) -> None:
 
 
 def _paragraph(text: str, width: int) -> list[str]:
-    """Break a text into the lines that stand beside a result."""
+    """Break a text into the lines next to a result."""
     from cfbench.text import visible
 
     return textwrap.wrap(visible(text), max(width - MARGIN, NARROWEST), break_on_hyphens=False)
@@ -185,7 +185,7 @@ def _content(kind: str, report: Report) -> dict[str, Any]:
                 "result": finding.result.value,
                 "why": finding.why,
                 "guards": finding.guards,
-                "mend": finding.mend,
+                "fix": finding.fix,
             }
             for finding in report.findings
         ],

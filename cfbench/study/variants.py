@@ -113,7 +113,7 @@ def faults_of(
     for number, details in enumerate(every):
         if len(merged) == MOST_FAULTS:
             left = len(every) - number
-            return [*merged.values(), Fault((), "further", f"and {left:,} more; mend these first", left)]
+            return [*merged.values(), Fault((), "further", f"and {left:,} more; fix these first", left)]
         fault = _fault(details, given, unknown)
         if details["type"] == "too_short" and _long_enough(fault.value, details):
             continue  # pydantic counts the good items alone; each bad one has a fault of its own

@@ -1,4 +1,4 @@
-"""A named check: a function whose docstring says what it guards and how to mend a failure."""
+"""A named check: a function whose docstring says what it guards and how to fix a failure."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Failed(AssertionError):
 
 
 class NotApplicable(Exception):
-    """A check has nothing to say here; the message says why."""
+    """A check does not apply; the message says why."""
 
 
 class Result(StrEnum):
-    """What a check came to."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
     NOT_APPLICABLE = "not applicable"
     KNOWN = "known failure"
-    """It failed, and the entry declares that, with the reason."""
+    """The check failed, and the entry declares this failure with its reason."""
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,30 @@ class Finding:
     check : str
     result : Result
     why : str
-        Why it failed or does not apply; empty where it passed.
+        Why the check failed or does not apply; empty if it passed.
     guards : str
         What the check guards.
-    mend : str
-        How to mend a failure.
+    fix : str
+        How to fix a failure.
     """
 
     check: str
     result: Result
     why: str
     guards: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """What all checks of an entry came to.
+    """The results of all checks of an entry.
 
     Parameters
     ----------
     entry : str
-        Its name.
+        The entry's name.
     findings : tuple of Finding
-        One a check, in the checks' order.
+        One per check, in the order of the checks.
     """
 
     entry: str
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed, declared failures aside."""
+        """Whether no check failed, except for declared failures."""
         return not self.failures
 
     @property
@@ -83,7 +83,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.entry}: {len(self.failures)} of {len(self.findings)} checks failed"]
-        lines += [f"  {finding.check}: {finding.why}\n    To mend: {finding.mend}" for finding in self.failures]
+        lines += [f"  {finding.check}: {finding.why}\n    To fix: {finding.fix}" for finding in self.failures]
         return "\n".join(lines)
 
 
@@ -94,9 +94,9 @@ class Check(Generic[E, B]):
     Parameters
     ----------
     function : callable
-        Receives what the checks of its kind work with; raises Failed or NotApplicable, or returns.
+        Receives the bench of its kind of entry. Returns if the check passes, raises Failed or NotApplicable if not.
     unless : callable
-        An entry in; out comes why the check does not apply to what the entry declares, or an empty string.
+        Receives an entry; returns why the check does not apply to what the entry declares, or an empty string.
     """
 
     function: Callable[[B], None]
@@ -109,12 +109,12 @@ class Check(Generic[E, B]):
 
     @property
     def guards(self) -> str:
-        """What the check guards: its docstring up to "To mend:"."""
+        """What the check guards: its docstring up to "To fix:"."""
         return _sentences(self.function)[0]
 
     @property
-    def mend(self) -> str:
-        """How to mend a failure: its docstring from "To mend:" on."""
+    def fix(self) -> str:
+        """How to fix a failure: its docstring after "To fix:"."""
         return _sentences(self.function)[1]
 
     def run(self, bench: B, entry: E, known: str = "") -> Finding:
@@ -123,10 +123,10 @@ class Check(Generic[E, B]):
         Parameters
         ----------
         bench : object
-            What the function receives.
+            The argument of the function.
         entry : Entry
         known : str
-            Why the entry declares that it fails; empty where it does not.
+            Why the entry declares this failure; empty if it does not.
         """
         reason = self.unless(entry)
         if reason:
@@ -145,13 +145,13 @@ class Check(Generic[E, B]):
         return self._finding(Result.PASSED, "")
 
     def _finding(self, result: Result, why: str) -> Finding:
-        return Finding(self.name, result, why, self.guards, self.mend)
+        return Finding(self.name, result, why, self.guards, self.fix)
 
 
 def _sentences(function: Callable[..., None]) -> tuple[str, str]:
     text = re.sub(r"\s+", " ", inspect.getdoc(function) or "")
-    guards, _, mend = text.partition(" To mend: ")
-    return guards, mend
+    guards, _, fix = text.partition(" To fix: ")
+    return guards, fix
 
 
 def always(entry: Entry) -> str:  # noqa: ARG001 - the form of `unless`

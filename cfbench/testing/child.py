@@ -1,4 +1,4 @@
-"""A process of its own for searches that nobody trusts: it may hang, die or be deaf, and only it is lost."""
+"""A process for searches that are not trusted: if it hangs, dies or ignores signals, only that process is lost."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _environment(fresh_interpreter: bool) -> Iterator[None]:
 
 
 def _serve(connection: Connection, luggage: Luggage) -> None:
-    """Be the child: unpack, say whether that went well, run searches until nobody asks any more."""
+    """Run in the child: unpack the entry, report the result, run searches until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     output = Output()
     threadpool_limits(1)

@@ -53,17 +53,17 @@ RESULTS: tuple[tuple[str, tuple[float, ...] | None, bool], ...] = (
     ("timed_out", None, False),
     ("crashed", None, False),
 )
-"""A search each: its status, what it returned, whether that is a counterfactual."""
+"""One search each: its status, what it returned, whether that is a counterfactual."""
 
 
 class MetricBench:
-    """A metric with its settings, and what it is asked about.
+    """A metric with its settings, and the cells that it measures.
 
     Parameters
     ----------
     entry : MetricEntry
     settings : mapping, optional
-        The others have their defaults.
+        Other settings have their defaults.
     """
 
     def __init__(self, entry: MetricEntry, settings: Mapping[str, Any] | None = None) -> None:
@@ -204,7 +204,7 @@ def _same(first: FloatArray, second: FloatArray) -> bool:
 def denominator_is_said(bench: MetricBench) -> None:
     """The entry says what its values are counted over, and what they are.
 
-    To mend: give the MetricEntry a `denominator` ("searches that found a counterfactual") and a `summary`.
+    To fix: give the MetricEntry a `denominator` ("searches that found a counterfactual") and a `summary`.
     """
     missing = [field for field in ("denominator", "summary") if not getattr(bench.entry, field).strip()]
     if missing:
@@ -215,30 +215,31 @@ def denominator_is_said(bench: MetricBench) -> None:
 
 
 def values_have_the_form(bench: MetricBench) -> None:
-    """It returns a Series with the index of the searches, of finite numbers or NaN; with constraints on and off.
+    """The metric returns a Series with the index of the searches, of finite numbers or NaN, with constraints on and
+    off.
 
-    To mend: build the Series with ``index=searches.index``; NaN where there is no value, never an infinity.
+    To fix: build the Series with ``index=searches.index``; use NaN for a missing value, never an infinity.
     """
     for constraints in (True, False):
         bench.measure(searches(), bench.context(constraints=constraints))
 
 
 def measures_cells_without_results(bench: MetricBench) -> None:
-    """A cell whose searches all failed is measured like any other, and so is one without searches.
+    """A cell whose searches all failed is measured like any other, and so is a cell without searches.
 
-    To mend: let a cell without results through: an empty selection is no error.
+    To fix: accept a cell without results: an empty selection is not an error.
     """
     bench.measure(searches(found=False), bench.context())
     bench.measure(searches().iloc[:0], bench.context())
 
 
 def failures_count_alike(bench: MetricBench) -> None:
-    """Searches that returned nothing all have a number, or none of them has.
+    """Either all searches that returned nothing have a number, or none of them has.
 
-    A metric about results is absent (NaN) where there is none; one about searches counts them all. A mixture has no
+    A metric about results is missing (NaN) for them; a metric about searches counts them all. A mixture has no
     denominator.
 
-    To mend: return NaN for every search without a result, or a number for each.
+    To fix: return NaN for every search without a result, or a number for each.
     """
     table = searches()
     values = bench.measure(table, bench.context())
@@ -247,14 +248,15 @@ def failures_count_alike(bench: MetricBench) -> None:
     if absent.any() and not absent.all():
         statuses = table.loc[without, "status"].to_numpy()
         raise Failed(
-            f"it has a number where a search was {statuses[~absent][0]}, none where one was {statuses[absent][0]}"
+            f"it has a number for a search that was {statuses[~absent][0]}, and no number for one that was "
+            f"{statuses[absent][0]}"
         )
 
 
 def every_search_by_itself(bench: MetricBench) -> None:
-    """A search's value does not hang on the other searches of its cell, nor on their order.
+    """A search's value does not depend on the other searches of its cell, nor on their order.
 
-    To mend: name random streams by the search (seed, data set, row), not by its place in the table.
+    To fix: name random streams by the search (seed, data set, row), not by its place in the table.
     """
     table, context = searches(), bench.context()
     whole = bench.measure(table, context)
@@ -267,9 +269,9 @@ def every_search_by_itself(bench: MetricBench) -> None:
 
 
 def seeded_by_the_study(bench: MetricBench) -> None:
-    """Its values are decided by the searches and the study's seed, not by global random generators.
+    """Values depend on the searches and on the study's seed, not on global random generators.
 
-    To mend: derive random draws from `context.seed` and the search, with ``cfbench.digest_of``.
+    To fix: derive random draws from `context.seed` and the search, with ``cfbench.digest_of``.
     """
     first = bench.measure(searches(), bench.context(), luck=1)
     if not _same(first, bench.measure(searches(), bench.context(), luck=2)):
@@ -277,9 +279,9 @@ def seeded_by_the_study(bench: MetricBench) -> None:
 
 
 def searches_not_mutated(bench: MetricBench) -> None:
-    """It changes nothing in the table that it is given.
+    """The metric does not change the table that it receives.
 
-    To mend: copy before you change.
+    To fix: copy before you change.
     """
     table = searches()
     bench.measure(table, bench.context(), as_it_is=True)
@@ -290,11 +292,11 @@ def searches_not_mutated(bench: MetricBench) -> None:
 
 
 def comparisons_have_the_form(bench: MetricBench) -> None:
-    """It returns a Series with the index of the points, NaN where either side found nothing.
+    """The metric returns a Series with the index of the points, NaN if either side found nothing.
 
-    What a reference reports of a point may be of use where it found nothing.
+    A ReferenceComparison may have a value if only the reference found nothing.
 
-    To mend: mask with ``points["found"] & reference["found"]``.
+    To fix: mask with ``points["found"] & reference["found"]``.
     """
     points, reference = bench.points(moved=0.25), bench.points()
     for mine, other, what in (
@@ -311,22 +313,22 @@ def comparisons_have_the_form(bench: MetricBench) -> None:
 
 
 def every_point_by_itself(bench: MetricBench) -> None:
-    """A point's value does not hang on the other points, nor on their order.
+    """A point's value does not depend on the other points, nor on their order.
 
-    To mend: compute row by row; say what is counted over in the entry's denominator.
+    To fix: compute row by row, and say in the entry's denominator what is counted over.
     """
     points, reference = bench.points(moved=0.25), bench.points()
     whole = bench.compare(points, reference)
     backwards = bench.compare(points.iloc[::-1], reference.iloc[::-1])[::-1]
     alone = np.concatenate([bench.compare(points.iloc[i : i + 1], reference.iloc[i : i + 1]) for i in range(3)])
     if not _same(whole, backwards) or not _same(whole, alone):
-        raise Failed("a point has another value in another company")
+        raise Failed("a point has another value when other points are next to it")
 
 
 def points_not_mutated(bench: MetricBench) -> None:
-    """It changes nothing in the tables that it is given.
+    """The metric does not change the tables that it receives.
 
-    To mend: copy before you change.
+    To fix: copy before you change.
     """
     points, reference = bench.points(moved=0.25), bench.points()
     bench.compare(points, reference, as_it_is=True)
@@ -337,7 +339,7 @@ def points_not_mutated(bench: MetricBench) -> None:
 def names_what_it_needs(bench: MetricBench) -> None:
     """What a comparison of objectives needs to be measured is written as ``NAME[setting=value]``.
 
-    To mend: return from `measures` the metric as a study would name it.
+    To fix: return from `measures` the metric as a study would name it.
     """
     if not isinstance(bench.metric, ObjectiveComparison):
         return

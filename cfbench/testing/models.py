@@ -1,4 +1,4 @@
-"""Conformance checks of models: fitting, answers, and the oracle."""
+"""Conformance checks of models: fitting, predictions, and the oracle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_ROWS = 200
 """Rows of a made-up table."""
 
 PLAIN = "mixed"
-"""The table that most checks look at; the others are there for what is special about them."""
+"""The table that most checks use; the others have special spaces."""
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class ModelBench:
     ----------
     entry : ModelEntry
     settings : mapping, optional
-        Settings of the family; the others have their defaults. Of what they leave open, the first choice is taken.
+        Settings of the family; the others have their defaults. Of an open setting, the grid's first choice is used.
     """
 
     def __init__(self, entry: ModelEntry, settings: Mapping[str, Any] | None = None) -> None:
@@ -58,7 +58,13 @@ class ModelBench:
         return self.fit(table)
 
     def oracle(self, table: str = PLAIN) -> Oracle:
-        """Return the oracle of the model fitted on a table; be done where the model has none of its own."""
+        """Return the oracle of the model fitted on a table.
+
+        Raises
+        ------
+        NotApplicable
+            If the model has no oracle of its own.
+        """
         model = self.fitted(table)
         try:
             oracle = guarded_call(model.oracle, "oracle")
@@ -84,7 +90,7 @@ def rows_of(rule: Rule, seed: int = 0) -> tuple[FloatArray, IntArray]:
 
 
 def guarded_call(call: Callable[[], T], what: str) -> T:
-    """Call what the entry brings; whatever it raises is a failed check, that there is none of it aside."""
+    """Call a function of the entry. Any exception except UnavailableError is a failed check."""
     try:
         return call()
     except UnavailableError:
@@ -94,9 +100,10 @@ def guarded_call(call: Callable[[], T], what: str) -> T:
 
 
 def fits_in_every_space(bench: ModelBench) -> None:
-    """It can be fitted and asked where features are numerical, categorical or both, for two classes and for three.
+    """The model can be fitted and queried if features are numerical, categorical or both, for two classes and for
+    three.
 
-    To mend: the message names the space. Categories come as codes, in one matrix of float64 with the numbers; encode
+    To fix: the message names the space. Categories are codes, in one float64 matrix together with the numbers; encode
     them inside the model.
     """
     for name, rule in SPACES.items():
@@ -110,8 +117,8 @@ def fits_in_every_space(bench: ModelBench) -> None:
 def answers_have_the_form(bench: ModelBench) -> None:
     """Classes are int64 codes of shape (n,), probabilities float64 of shape (n, classes) that add up to 1; n may be 0.
 
-    To mend: answer with `np.asarray(..., dtype=np.int64)`, and with a column for every class code, those that the
-    training rows lack included. Libraries that refuse a question without rows need a case of their own.
+    To fix: return `np.asarray(..., dtype=np.int64)`, and one column for every class code, including classes that are
+    missing in the training rows. If a library refuses a query without rows, treat it as a special case.
     """
     X, _ = rows_of(SPACES["mixed"], seed=1)
     for rows in (X, X[:1], X[:0]):
@@ -119,9 +126,10 @@ def answers_have_the_form(bench: ModelBench) -> None:
 
 
 def same_rows_same_model(bench: ModelBench) -> None:
-    """The same training rows give a model of the same answers and the same fingerprint, whatever was random before.
+    """The same training rows give a model with the same predictions and the same fingerprint, whatever the state of
+    global generators.
 
-    To mend: give the library's own seed a fixed value, and train on one thread: sums in another order are other sums.
+    To fix: give the library a fixed seed, and train on one thread: sums in another order differ.
     """
     X, _ = rows_of(SPACES["mixed"], seed=1)
     models = []
@@ -130,7 +138,7 @@ def same_rows_same_model(bench: ModelBench) -> None:
             models.append(bench.fit("mixed"))
     first, second = models
     if not np.array_equal(_probabilities(first, X), _probabilities(second, X)):
-        raise Failed("fitted twice on the same rows, it answers differently")
+        raise Failed("fitted twice on the same rows, it predicts differently")
     if first.fingerprint() != second.fingerprint():
         raise Failed(
             f"fitted twice on the same rows, its fingerprints are {first.fingerprint()}, {second.fingerprint()}"
@@ -138,34 +146,36 @@ def same_rows_same_model(bench: ModelBench) -> None:
 
 
 def fingerprint_tells_models_apart(bench: ModelBench) -> None:
-    """Models that answer differently have different fingerprints.
+    """Models with different predictions have different fingerprints.
 
-    To mend: digest all that was learned (trees, weights, the encoding, the class codes) with cfbench.digest_of_arrays.
+    To fix: digest everything that was learned (trees, weights, the encoding, the class codes) with
+    cfbench.digest_of_arrays.
     """
     X, _ = rows_of(SPACES["mixed"], seed=1)
     one, other = bench.fitted(), bench.fit("mixed", seed=7)
     differ = not np.array_equal(_probabilities(one, X), _probabilities(other, X))
     if differ and one.fingerprint() == other.fingerprint():
-        raise Failed(f"fitted on other rows it answers differently, and has the same fingerprint {one.fingerprint()}")
+        raise Failed(f"fitted on other rows it predicts differently, but has the same fingerprint {one.fingerprint()}")
 
 
 def pickles(bench: ModelBench) -> None:
-    """A fitted model can be pickled and unpickled, and answers as before: fitted models are kept between runs.
+    """A fitted model can be pickled and unpickled, and predicts the same afterwards: fitted models are kept between
+    runs.
 
-    To mend: define its classes at the top level of an importable module; leave out of the pickle, by `__getstate__`,
-    what can be made again.
+    To fix: define its classes at the top level of an importable module. Leave out of the pickle, with `__getstate__`,
+    what can be computed again.
     """
     model = bench.fitted()
     again = guarded_call(lambda: pickle.loads(pickle.dumps(model)), "pickling")  # noqa: S301 - its own pickle
     X, _ = rows_of(SPACES["mixed"], seed=1)
     if not isinstance(again, FittedModel) or not np.array_equal(_probabilities(model, X), _probabilities(again, X)):
-        raise Failed("after pickling it answers differently")
+        raise Failed("after pickling it predicts differently")
     if again.fingerprint() != model.fingerprint():
-        raise Failed("after pickling its fingerprint is another")
+        raise Failed("after pickling its fingerprint differs")
 
 
 def _look_at(model: FittedModel, rows: FloatArray, n_classes: int) -> None:
-    """Check the form of answers."""
+    """Check the form of predictions."""
     if not isinstance(model, FittedModel):
         raise Failed(f"fit returned a {type(model).__name__}, which lacks a method of cfbench.FittedModel")
     classes: object = guarded_call(lambda: model.predict(rows.copy()), f"predict for {len(rows)} rows")
@@ -175,7 +185,7 @@ def _look_at(model: FittedModel, rows: FloatArray, n_classes: int) -> None:
     assert isinstance(classes, np.ndarray)
     assert isinstance(shares, np.ndarray)
     if len(rows) and not (classes.min() >= 0 and classes.max() < n_classes):
-        raise Failed(f"it answers class {classes.max()}; codes run from 0 to {n_classes - 1}")
+        raise Failed(f"it predicts class {classes.max()}; codes go from 0 to {n_classes - 1}")
     if not (np.allclose(shares.sum(axis=1), 1) and (shares >= 0).all()):
         raise Failed("its probabilities are negative or do not add up to 1")
 
@@ -185,7 +195,7 @@ def _require(answer: object, dtype: str, shape: tuple[int, ...], what: str) -> N
         received = (
             f"{answer.dtype} of shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
         )
-        raise Failed(f"{what} answers {shape[0]} rows with a {received}, not {dtype} of shape {shape}")
+        raise Failed(f"{what} returns for {shape[0]} rows a {received}, not {dtype} of shape {shape}")
 
 
 def _probabilities(model: FittedModel, X: FloatArray) -> FloatArray:
@@ -196,10 +206,10 @@ Look = Callable[[Oracle, Oracle, FeatureSpace, FloatArray], str]
 
 
 def oracle_equals_predict(bench: ModelBench) -> None:
-    """The oracle puts training rows and random rows into the classes that the model's predict does, in every space.
+    """The oracle gives training rows and random rows the same classes as the model's predict, in every space.
 
-    To mend: the message names a row. Look at how categories are encoded, at ties, at the order in which votes are
-    added.
+    To fix: the message names a row. Check how categories are encoded, how ties are decided, and in which order votes
+    are added.
     """
     _compare(bench, oracle_check.rows_differ)
 
@@ -207,16 +217,16 @@ def oracle_equals_predict(bench: ModelBench) -> None:
 def oracle_equals_predict_on_boundaries(bench: ModelBench) -> None:
     """They agree on both sides of the model's boundaries, one unit in the last place apart.
 
-    To mend: compare as the model does, `<=` or `<`, and in its precision: many libraries cast rows to float32 first.
+    To fix: compare as the model does, `<=` or `<`, and in its precision: many libraries cast rows to float32 first.
     """
     _compare(bench, oracle_check.boundaries_differ)
 
 
 def oracle_equals_predict_for_single_rows(bench: ModelBench) -> None:
-    """They agree on questions of one row.
+    """They agree on queries of one row.
 
-    To mend: libraries add in another order for other numbers of rows. Answer single rows by the path of many, or settle
-    what lies within rounding of a boundary by the model itself.
+    To fix: libraries add in another order for other numbers of rows. Classify single rows in the same way as many, or
+    let the model decide rows that are within rounding of a boundary.
     """
     _compare(bench, oracle_check.single_rows_differ)
 
@@ -224,24 +234,24 @@ def oracle_equals_predict_for_single_rows(bench: ModelBench) -> None:
 def oracle_equals_predict_for_neighbours(bench: ModelBench) -> None:
     """The classes of K-neighbours are those of the rows that `KNeighbours.draw` returns.
 
-    To mend: an oracle without `predict_neighbours` is asked row by row. One that draws by itself keys its draws as
-    cfbench.KNeighbours does, with cfbench.descended_key and cfbench.uniform_share, and honours the distribution.
+    To fix: an oracle without `predict_neighbours` is queried row by row. One that draws itself must key its draws as
+    cfbench.KNeighbours does, with cfbench.descended_key and cfbench.uniform_share, and use the distribution.
     """
     _compare(bench, oracle_check.neighbours_differ)
 
 
 def oracle_equals_predict_proba(bench: ModelBench) -> None:
-    """Probabilities are the model's own, to the last bit.
+    """Probabilities equal the model's own, to the last bit.
 
-    To mend: hand questions about probabilities to the model where the fast way rounds differently.
+    To fix: pass queries for probabilities to the model if the fast method rounds differently.
     """
     _compare(bench, oracle_check.probabilities_differ)
 
 
 def questions_not_mutated(bench: ModelBench) -> None:
-    """Answering writes into no question, and read-only or strided questions are answered alike.
+    """A query does not change its rows, and read-only or strided rows give the same classes.
 
-    To mend: copy before you change, as `np.require(Z, np.float64, ["C", "W"])` does where it has to.
+    To fix: copy before you change rows, as `np.require(Z, np.float64, ["C", "W"])` does if necessary.
     """
     oracle = bench.oracle()
     X, _ = rows_of(SPACES["mixed"], seed=1)
@@ -250,13 +260,13 @@ def questions_not_mutated(bench: ModelBench) -> None:
     locked.setflags(write=False)
     neighbours = KNeighbours(space_of("mixed"), locked[0], 1, 5)
     for name, question in {"read-only": locked, "strided": strided}.items():
-        answers = guarded_call(partial(oracle.predict, question), f"predict for a {name} question")
+        answers = guarded_call(partial(oracle.predict, question), f"predict for {name} rows")
         if not np.array_equal(answers, wanted):
-            raise Failed(f"a {name} question is answered differently")
-        guarded_call(partial(predict_neighbours, oracle, question, neighbours), f"K-neighbours of a {name} question")
-        guarded_call(partial(oracle.predict_proba, question), f"predict_proba for a {name} question")
+            raise Failed(f"{name} rows get other classes")
+        guarded_call(partial(predict_neighbours, oracle, question, neighbours), f"K-neighbours of {name} rows")
+        guarded_call(partial(oracle.predict_proba, question), f"predict_proba for {name} rows")
         if not np.array_equal(question, X):
-            raise Failed(f"it wrote into a {name} question")
+            raise Failed(f"it changed {name} rows")
 
 
 def _compare(bench: ModelBench, look: Look) -> None:
@@ -291,8 +301,8 @@ def check_model(entry: ModelEntry, *, settings: Mapping[str, Any] | None = None)
     ----------
     entry : ModelEntry
     settings : mapping, optional
-        Settings of the family; the others have their defaults. Nothing is tuned: of what the settings leave open, the
-        first choice of the grid is taken.
+        Settings of the family; the others have their defaults. Nothing is tuned: for an open setting, the first choice
+        of the grid is used.
 
     Raises
     ------

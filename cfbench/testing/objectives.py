@@ -71,7 +71,7 @@ class ObjectiveBench:
         self._fitted: dict[int, FittedModel] = {}
 
     def context(self, rule: Rule = MIXED, *, stream: int = 7, judging: bool = False) -> ObjectiveContext:
-        """Return a search's context; its questions are kept."""
+        """Return a search's context; the bench keeps its queries."""
 
         def predict(Z: FloatArray) -> IntArray:
             self.questions.append(Z)
@@ -96,11 +96,11 @@ class ObjectiveBench:
         return self._fitted[id(rule)]
 
     def bind(self, context: ObjectiveContext) -> Term | None:
-        """Bind the objective; a failure of its own is a failed check."""
+        """Bind the objective; an exception is a failed check."""
         return guarded_call(lambda: self.objective.bind(context), "bind")
 
     def term(self, context: ObjectiveContext | None = None) -> Term:
-        """Return the term; be done where the objective adds none."""
+        """Return the term. Raise NotApplicable if the objective adds none."""
         term = self.bind(self.context() if context is None else context)
         if term is None:
             raise NotApplicable("it adds no term to the loss")
@@ -119,7 +119,7 @@ class ObjectiveBench:
         return found
 
     def values_in_parts(self, Z: FloatArray, sizes: Sequence[int], *, stream: int = 7) -> FloatArray:
-        """Return one search's values of candidates that are asked in several questions."""
+        """Return one search's values of candidates that are evaluated in several batches."""
         term = self.term(self.context(stream=stream))
         parts = np.split(Z, np.cumsum(sizes)[:-1])
         return np.concatenate([self.values(term, part) for part in parts])
@@ -142,7 +142,7 @@ def candidates(rule: Rule, *, seed: int = 2, n: int = N_CANDIDATES) -> FloatArra
 
 
 def guarded_call(call: Callable[[], T], what: str) -> T:
-    """Call what the entry brings; whatever it raises is a failed check."""
+    """Call a function of the entry. Any exception is a failed check."""
     try:
         return call()
     except Exception as error:
@@ -150,9 +150,9 @@ def guarded_call(call: Callable[[], T], what: str) -> T:
 
 
 def values_have_the_form(bench: ObjectiveBench) -> None:
-    """A term gives one finite float64 number a candidate, for many candidates, for one, and for none.
+    """A term returns one finite float64 number per candidate, for many candidates, for one, and for none.
 
-    To mend: return an array of shape (n,) and dtype float64, without NaN and infinities.
+    To fix: return an array of shape (n,) and dtype float64, without NaN and infinities.
     """
     term = bench.term()
     for n in (N_CANDIDATES, 1, 0):
@@ -160,9 +160,10 @@ def values_have_the_form(bench: ObjectiveBench) -> None:
 
 
 def works_in_every_space(bench: ObjectiveBench) -> None:
-    """It works where all features are numerical, all categorical, there is one alone, none is ever perturbed.
+    """The objective works if all features are numerical, all categorical, if there is only one, and if none is ever
+    perturbed.
 
-    To mend: the message names the space. Where there is nothing to be robust against, `bind` may return None.
+    To fix: the message names the space. If there are no perturbations, `bind` may return None.
     """
     for name, rule in SPACES.items():
         try:
@@ -174,10 +175,10 @@ def works_in_every_space(bench: ObjectiveBench) -> None:
 
 
 def vectorised_equals_row_by_row(bench: ObjectiveBench) -> None:
-    """Candidates have the values that they have when they are asked one by one, in the same order.
+    """Candidates have the same values in one batch as one by one, in the same order.
 
-    To mend: key random draws by the number of the evaluation (count the candidates that the term was asked about), not
-    by the question that a candidate was part of.
+    To fix: key random draws by the number of the evaluation (count the candidates that the term has evaluated), not by
+    the batch of the candidate.
     """
     Z = candidates(MIXED)
     whole = bench.values_in_parts(Z, [len(Z)])
@@ -185,13 +186,13 @@ def vectorised_equals_row_by_row(bench: ObjectiveBench) -> None:
         parts = bench.values_in_parts(Z, sizes)
         if not np.array_equal(whole, parts):
             i = int(np.flatnonzero(whole != parts)[0])
-            raise Failed(f"candidate {i} has {whole[i]!r} in one question, {parts[i]!r} in parts of {sizes[0]}")
+            raise Failed(f"candidate {i} has {whole[i]!r} in one batch, {parts[i]!r} in parts of {sizes[0]}")
 
 
 def same_stream_same_values(bench: ObjectiveBench) -> None:
-    """Its values are decided by the candidates and by the stream that it was given.
+    """Values depend only on the candidates and on the given stream.
 
-    To mend: derive all random draws from `context.stream`; keep nothing between two searches.
+    To fix: derive all random draws from `context.stream`; keep nothing between two searches.
     """
     Z = candidates(MIXED)
     first = bench.values_in_parts(Z, [len(Z)])
@@ -201,9 +202,9 @@ def same_stream_same_values(bench: ObjectiveBench) -> None:
 
 
 def own_stream_alone(bench: ObjectiveBench) -> None:
-    """It neither uses nor disturbs the global random generators of Python and numpy.
+    """The objective neither uses nor changes the global random generators of Python and numpy.
 
-    To mend: derive all random draws from `context.stream`, with cfbench.KNeighbours or a generator of its own.
+    To fix: derive all random draws from `context.stream`, with cfbench.KNeighbours or a generator of its own.
     """
     Z = candidates(MIXED)
     found = []
@@ -215,13 +216,13 @@ def own_stream_alone(bench: ObjectiveBench) -> None:
         if before != pickle.dumps((random.getstate(), np.random.get_state())):  # noqa: NPY002 - as above
             raise Failed("it draws from a global random generator")
     if not np.array_equal(found[0], found[1]):
-        raise Failed("its values hang on the state of a global random generator")
+        raise Failed("its values depend on the state of a global random generator")
 
 
 def asks_what_it_declares(bench: ObjectiveBench) -> None:
-    """A candidate costs as many rows as `rows_per_candidate` says, and all of them are sound questions.
+    """A candidate costs as many queries as `rows_per_candidate` says, and all of them are valid.
 
-    To mend: return from `rows_per_candidate` what the term asks of `context.predict` for each candidate.
+    To fix: return from `rows_per_candidate` how many rows per candidate the term passes to `context.predict`.
     """
     Z = candidates(MIXED)
     declared: object = guarded_call(bench.objective.rows_per_candidate, "rows_per_candidate")
@@ -230,17 +231,17 @@ def asks_what_it_declares(bench: ObjectiveBench) -> None:
     bench.values(term, Z)
     asked = sum(len(question) for question in bench.questions)
     if declared != asked / len(Z):
-        raise Failed(f"it asked {asked} rows for {len(Z)} candidates, and declares {declared!r} rows a candidate")
+        raise Failed(f"it queried {asked} rows for {len(Z)} candidates, and declares {declared!r} rows per candidate")
     for question in bench.questions:
         if question.dtype != np.float64 or question.shape[1:] != (MIXED.space.d,) or not np.isfinite(question).all():
-            raise Failed(f"it asked {question.dtype} of shape {question.shape}, or what is not finite")
+            raise Failed(f"it queried {question.dtype} of shape {question.shape}, or values that are not finite")
 
 
 def draws_as_declared(bench: ObjectiveBench) -> None:
-    """Equal candidates have equal values where `draws_per_candidate` says 0.
+    """Equal candidates have equal values if `draws_per_candidate` returns 0.
 
-    To mend: return from `draws_per_candidate` how many random draws one evaluation rests on, or None where that cannot
-    be said. Searchers re-evaluate what they return unless it is 0.
+    To fix: return from `draws_per_candidate` how many random draws one evaluation uses, or None if the number is
+    unknown. Unless it is 0, searchers re-evaluate what they return.
     """
     term = bench.term()
     declared: object = guarded_call(bench.objective.draws_per_candidate, "draws_per_candidate")
@@ -252,13 +253,13 @@ def draws_as_declared(bench: ObjectiveBench) -> None:
     first, second = bench.values(term, Z), bench.values(term, Z)
     if not np.array_equal(first, second):
         i = int(np.flatnonzero(first != second)[0])
-        raise Failed(f"it declares 0 draws, and candidate {i} has {first[i]!r}, then {second[i]!r} in one search")
+        raise Failed(f"it declares 0 draws, but candidate {i} has {first[i]!r}, then {second[i]!r} in one search")
 
 
 def candidates_not_mutated(bench: ObjectiveBench) -> None:
-    """It writes into neither the candidates, nor their classes, nor the factual point.
+    """The term changes neither the candidates, nor their classes, nor the factual point.
 
-    To mend: copy before you change.
+    To fix: copy before you change.
     """
     context = bench.context()
     x, Z = context.x.copy(), candidates(MIXED)
@@ -276,9 +277,9 @@ def candidates_not_mutated(bench: ObjectiveBench) -> None:
 
 
 def judges_every_candidate_alike(bench: ObjectiveBench) -> None:
-    """The judge's term gives a candidate one value, whatever else it is asked about and in whatever order.
+    """The judge's term gives a candidate one value, whatever the other candidates and their order.
 
-    To mend: where `context.judging` is true, take the same draws for every candidate.
+    To fix: if `context.judging` is true, use the same draws for every candidate.
     """
     Z = candidates(MIXED)[:6]
     term = bench.term(bench.context(judging=True))
@@ -289,10 +290,11 @@ def judges_every_candidate_alike(bench: ObjectiveBench) -> None:
 
 
 def parts_add_up(bench: ObjectiveBench) -> None:
-    """A term that says it is a sum over the features is one: each part hangs on its own feature, and they add up.
+    """A term that declares that it is a sum over the features is one: each part depends on its own feature, and the
+    parts add up.
 
-    To mend: return from `parts` the shape (n, d), the part of a feature worked out from that column alone; or leave
-    `parts` and `breaks` out.
+    To fix: return from `parts` the shape (n, d), with each feature's part computed from that column only; or leave out
+    `parts` and `breaks`.
     """
     term, Z = bench.term(), candidates(MIXED)
     if not isinstance(term, SeparableTerm):
@@ -303,13 +305,13 @@ def parts_add_up(bench: ObjectiveBench) -> None:
     for i in range(MIXED.space.d):
         others = np.where(np.arange(MIXED.space.d) == i, Z, Z[::-1])
         if not np.array_equal(guarded_call(lambda others=others: term.parts(others), "parts")[:, i], parts[:, i]):  # type: ignore[misc]
-            raise Failed(f"the part of feature {MIXED.space.names[i]} hangs on other features")
+            raise Failed(f"the part of feature {MIXED.space.names[i]} depends on other features")
 
 
 def speaks_clearly(bench: ObjectiveBench) -> None:
     """`remark` and `amounts_to` return strings.
 
-    To mend: return an empty string where there is nothing to say.
+    To fix: return an empty string if there is nothing to say.
     """
     for rule in SPACES.values():
         remark: object = guarded_call(lambda rule=rule: bench.objective.remark(rule.space), "remark")  # type: ignore[misc]

@@ -76,7 +76,7 @@ class Guilt(StrEnum):
     """What an exception out of a searcher tells of it."""
 
     MUTATION = "it tried to change the problem"
-    UNDECLARED = "it asked for what it did not declare"
+    UNDECLARED = "it used what it did not declare"
     OTHER = "it raised"
 
 
@@ -94,18 +94,18 @@ class Observation:
     is_set, is_none : bool
         Whether it returned a CounterfactualSet, and whether None.
     rows : ndarray of float64, shape (k, d), or None
-        The answer's rows; None where it is None or has not the form of an answer.
+        The result's rows; None if the result is None or malformed.
     classes : tuple of int
-        What the model says of each of `rows` that can be asked about.
+        The model's class of each of `rows`; -1 for a row that cannot be classified.
     verdict : Verdict or None
-        The judge's; None where the search did not end by itself.
+        The judge's verdict; None if the search did not end by itself.
     rounded : str
-        Why the answer seems to be a row that was asked, rounded on the way; empty where it does not.
+        Why the result seems to be a rounded form of a queried row; empty if it does not.
     is_luckiest : bool or None
         Whether the answer is the candidate with the smallest single value, under an objective with draws. None if there
         is no valid answer, or if fewer than two candidates of the target class were evaluated.
     asked, metered : int
-        Rows that the model was asked, and rows that the meter counted.
+        Rows that the model classified, and rows that the meter counted.
     changed : tuple of str
         Parts of the problem that are not what they were.
     generators : tuple of str
@@ -149,7 +149,7 @@ class Observation:
         if self.rows is not None and other.rows is not None and self.rows.tobytes() != other.rows.tobytes():
             return f"one answer is {_first(self.rows)}, the other {_first(other.rows)}"
         if self.asked != other.asked:
-            return f"one asked {self.asked} rows, the other {other.asked}"
+            return f"one search made {self.asked} queries, the other {other.asked}"
         return ""
 
 
@@ -193,7 +193,7 @@ def observe(
     seed : int
         Of the searcher's generator.
     interrupt : bool
-        Whether Ctrl-C is pressed during its first question.
+        Whether Ctrl-C is pressed during its first query.
     """
     counted = Counted(case.asked.oracle(), interrupt=interrupt)
     budget = entry.default_budget if case.max_queries is None else case.max_queries
@@ -285,7 +285,7 @@ def _judge(case: Case) -> Judge:
 
 
 def _classes(case: Case, verdict: Verdict | None) -> tuple[int, ...]:
-    """Return what the model says of the answer's rows; -1 for a row that cannot be asked about."""
+    """Return the model's classes of the result's rows; -1 for a row that cannot be classified."""
     rows = None if verdict is None else verdict.candidates
     if rows is None:
         return ()
@@ -305,7 +305,7 @@ def _is_luckiest(problem: Problem, verdict: Verdict | None) -> bool | None:
 
 
 def _rounded(case: Case, verdict: Verdict | None, best_asked: FloatArray | None) -> str:
-    """Say that a rejected answer is the best row that was asked, but for a millionth of its values or of a range."""
+    """Say that a rejected result is the best queried row, but for a millionth of its values or of a range."""
     if verdict is None or verdict.z is None or verdict.loss is not None or best_asked is None:
         return ""
     off = np.abs(verdict.z - best_asked) / np.maximum(case.space.ranges, np.abs(best_asked))
@@ -314,13 +314,13 @@ def _rounded(case: Case, verdict: Verdict | None, best_asked: FloatArray | None)
     i = int(np.argmax(off))
     feature = case.space.features[i]
     return (
-        f"it asked about {feature.name} = {float(best_asked[i])!r} and was told the target class, but returned "
+        f"it queried {feature.name} = {float(best_asked[i])!r}, which has the target class, but returned "
         f"{float(verdict.z[i])!r}, which the judge rejects: {verdict.reason}"
     )
 
 
 def _snapshot(problem: Problem, training: TrainingFold) -> dict[str, object]:
-    """Write down all of a problem that a searcher has no business to change."""
+    """Copy everything of a problem that a searcher must not change."""
     space = problem._space  # as it stands now; `space` could have been replaced on the instance
     arrays = {
         "x": problem._x,

@@ -74,13 +74,13 @@ class Rule:
 
 
 class Counted:
-    """An oracle that counts the rows it is asked, by whatever way, and can interrupt a search.
+    """An oracle that counts all queried rows, by any method, and can interrupt a search.
 
     Parameters
     ----------
     oracle : Oracle
     interrupt : bool
-        Whether the first question ends as if Ctrl-C had been pressed during it.
+        Whether the first query ends as if Ctrl-C had been pressed.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ N_TRAINING = 60
 
 
 class Toll(Objective):
-    """An objective that makes moving one feature dear, in proportion to how far it moves.
+    """An objective that makes moving one feature expensive, in proportion to the distance.
 
-    It asks the model one row a candidate, as objectives of robustness ask many, and makes nothing of the answer.
+    It queries the model for one row per candidate, as objectives of robustness do for many, and ignores the class.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Case:
     x : tuple of float
     target : int
     answer : tuple of float or None
-        A counterfactual that is known to be there; None where there is none.
+        A known counterfactual; None if there is none.
     constraints, respect_steps : bool
     max_queries : int or None
         The query budget; None: the entry's default.
@@ -225,7 +225,7 @@ class Case:
 
     @property
     def asked(self) -> FittedModel:
-        """The model that questions go to."""
+        """The model that is queried."""
         return self.rule if self.model is None else self.model
 
     def training(self, n: int = N_TRAINING) -> TrainingFold:
@@ -437,7 +437,7 @@ def with_budget(case: Case, rows: int) -> Case:
 
 
 def with_toll(feature: int) -> Case:
-    """Return a problem where two features lead to the target alike, and moving `feature` is dear."""
+    """Return a problem where either of two features leads to the target, and moving `feature` is expensive."""
     space = FeatureSpace((_number("left", 0, 20), _number("right", 0, 20), _number("hue", 0, 1)))
     return Case(
         f"toll on {space.names[feature]}",
@@ -471,4 +471,4 @@ SOLVABLE = (
     CONSTRAINED_MIXED,
     CONSTRAINED_NUMERICAL,
 )
-"""The problems that have a known answer, those with a toll aside."""
+"""The problems that have a known solution, except those with a toll."""

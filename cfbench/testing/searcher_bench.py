@@ -37,7 +37,7 @@ def structured_model(entry: Entry) -> ModelEntry:
     Raises
     ------
     UnavailableError
-        If there is none.
+        If no registered model shows its structure.
     """
     models = [registered.entry for registered in build_registry().models.values()]
     found = next((model for model in models if model.shows_structure), None)
@@ -129,7 +129,7 @@ def faults_of(observation: Observation, case: Case, entry: SearcherEntry) -> dic
         faults[Fault.MUTATED] = f"after the search, not as they were: {', '.join(observation.changed)}"
     if observation.asked != observation.metered:
         faults[Fault.BYPASSED] = (
-            f"the model was asked {observation.asked} rows, and the meter saw {observation.metered}"
+            f"the model classified {observation.asked} rows, and the meter counted {observation.metered}"
         )
     if observation.signals:
         faults[Fault.SIGNALS] = f"after the search, not as they were: {', '.join(observation.signals)}"
@@ -185,13 +185,13 @@ def _complaint(row: FloatArray, class_of_row: int, case: Case) -> tuple[Fault, s
 def _complaint_about(feature: FeatureSpec, value: float, now: float, case: Case) -> tuple[Fault, str] | None:
     found: tuple[Fault, str] | None = None
     if not math.isfinite(value):
-        found = Fault.NOT_FINITE, "is no finite number"
+        found = Fault.NOT_FINITE, "is not a finite number"
     elif not feature.lower <= value <= feature.upper:
         found = Fault.OUTSIDE, f"is outside [{feature.lower!r}, {feature.upper!r}]"
     elif feature.kind is Kind.CATEGORICAL and value != int(value):
-        found = Fault.NO_CODE, f"is none of its codes 0 to {feature.upper:g}"
+        found = Fault.NO_CODE, f"is not one of its codes 0 to {feature.upper:g}"
     elif case.respect_steps and feature.step is not None and not _on_step(value, feature.step):
-        found = Fault.OFF_STEP, f"is no multiple of its step {feature.step:g}"
+        found = Fault.OFF_STEP, f"is not a multiple of its step {feature.step:g}"
     elif case.constraints and _forbidden(feature, now, value):
         found = Fault.CONSTRAINT, f"breaks its constraint {feature.constraint.value!r} on {now!r}"
     return None if found is None else (found[0], f"its answer's {feature.name} = {value!r} {found[1]}")
@@ -290,7 +290,7 @@ class Bench:
         ----------
         case : Case
         interrupt : bool
-            Whether Ctrl-C is pressed during its first question.
+            Whether Ctrl-C is pressed during its first query.
         where : str
             "here", "again" (a second time in the same process) or "elsewhere" (in a fresh interpreter).
 
@@ -360,7 +360,7 @@ class Bench:
             )
 
     def _simpler(self, case: Case) -> list[Case]:
-        """Return the simplest problems of a case's kind, where it is none of them itself."""
+        """Return the simplest problems of a case's kind, unless the case is one of them."""
         is_categorical = case.space.is_categorical
         found = [] if is_categorical.any() else [NUMERICAL]
         found += [CATEGORICAL] if is_categorical.all() else []
@@ -368,14 +368,14 @@ class Bench:
         return [simple for simple in found if simple.name != case.name]
 
     def _hidden_by(self, case: Case) -> Fault | None:
-        """Return the fault on a case that hides further ones; None where all of them can be seen."""
+        """Return the fault on a case that hides others; None if none is hidden."""
         found = self.faults(case)
         if not self.observe(case).is_over:
             return next(iter(found))
         return next((fault for fault in found if fault in ANSWER_FAULTS), None)
 
     def undecided(self, fault: Fault) -> NoReturn:
-        """Say that another check's failure has to be mended first."""
+        """Raise NotApplicable: another check's failure comes first."""
         raise NotApplicable(f"undecided until {fault.value} passes")
 
     def prepared(self, case: Case) -> Case:

@@ -32,18 +32,18 @@ from cfbench.testing.searcher_bench import Bench, Fault
 
 
 def answer_has_the_form(bench: Bench) -> None:
-    """The answer is None, or a numpy array of numbers of shape (d,): no list, no frame, no two-dimensional array.
+    """The result is None, or a numpy array of numbers of shape (d,): no list, no frame, no two-dimensional array.
 
-    To mend: return one row, `Z[i]`, not `Z`; turn other things into `np.array(..., dtype=np.float64)`. Several
-    candidates are returned as cfbench.CounterfactualSet(Z), and the entry says returns_sets=True.
+    To fix: return one row, `Z[i]`, not `Z`. Convert other types with `np.array(..., dtype=np.float64)`. Return several
+    candidates as cfbench.CounterfactualSet(Z), and set returns_sets=True in the entry.
     """
     bench.expect_no(Fault.FORM)
 
 
 def sets_as_declared(bench: Bench) -> None:
-    """It returns a CounterfactualSet where its entry says returns_sets=True, and only there.
+    """The searcher returns a CounterfactualSet if, and only if, its entry says returns_sets=True.
 
-    To mend: set returns_sets in the entry to what `search` does.
+    To fix: set returns_sets in the entry to what `search` returns.
     """
     bench.expect_no(Fault.SET)
     if bench.entry.returns_sets:
@@ -53,66 +53,67 @@ def sets_as_declared(bench: Bench) -> None:
 
 
 def answer_is_finite(bench: Bench) -> None:
-    """The answer holds no NaN and no infinity.
+    """The result has no NaN and no infinity.
 
-    To mend: look for divisions by a standard deviation or a range that is zero, and for an optimiser that failed.
+    To fix: look for divisions by a standard deviation or range of zero, and for an optimiser that failed.
     """
     bench.expect_no(Fault.NOT_FINITE)
     bench.expect_answer()
 
 
 def answer_inside_intervals(bench: Bench) -> None:
-    """Every value of the answer lies inside its feature's interval, ends included.
+    """Every value of the result is inside its feature's interval, ends included.
 
-    To mend: clip candidates to `problem.bounds()` before they are asked about, so that the answer is one of them.
+    To fix: clip candidates to `problem.bounds()` before the model is queried, so that the result is one of them.
     """
     bench.expect_no(Fault.OUTSIDE)
     bench.expect_answer()
 
 
 def categories_are_codes(bench: Bench) -> None:
-    """Categorical features of the answer are whole codes.
+    """Categorical features of the result are whole codes.
 
-    To mend: round the columns in `problem.space.is_categorical` before candidates are asked about. A searcher for
-    numerical features alone leaves Handles.CATEGORICAL out of its entry.
+    To fix: round the columns in `problem.space.is_categorical` before the model is queried. A searcher for numerical
+    features only omits Handles.CATEGORICAL from its entry.
     """
     bench.expect_no(Fault.NO_CODE)
     bench.expect_answer()
 
 
 def answer_of_the_target_class(bench: Bench) -> None:
-    """The model puts the answer into the target class; `x` itself is never an answer.
+    """The model gives the result the target class; `x` itself is never a result.
 
-    To mend: return the best row that `problem.predict` has put into `problem.target`, and None where there is none.
+    To fix: return the best row to which `problem.predict` gave the class `problem.target`, and None if there is no such
+    row.
     """
     bench.expect_no(Fault.CLASS)
     bench.expect_answer()
 
 
 def judged_alike(bench: Bench) -> None:
-    """The judge comes to the same verdict as the search: what is returned is what was asked, not a rounded form of it.
+    """The judge and the search agree: the result is a row that was queried, not a rounded form of it.
 
-    To mend: return the very row that the model was asked about, in float64. Whatever is rounded, cast to float32 or
-    projected afterwards has to be asked about again.
+    To fix: return exactly the row that the model classified, in float64. Query a row again after you round it, cast it
+    to float32 or project it.
     """
     bench.expect_no(Fault.ROUNDED)
     bench.expect_answer()
 
 
 def constraints_obeyed(bench: Bench) -> None:
-    """Where constraints hold, the answer obeys them: fixed features stay, others move only the way they may.
+    """If constraints apply, the result obeys them: fixed features stay, others move only in the allowed direction.
 
-    To mend: keep candidates inside `problem.bounds()`, which the constraints narrow, or ask `problem.is_feasible`. A
-    searcher that cannot leaves Handles.CONSTRAINTS out of its entry.
+    To fix: keep candidates inside `problem.bounds()`, which the constraints narrow, or check them with
+    `problem.is_feasible`. A searcher that cannot do this omits Handles.CONSTRAINTS from its entry.
     """
     bench.expect_no_further(bench.constrained)
 
 
 def integer_features(bench: Bench) -> None:
-    """Integer-valued features do no harm, and where a study asks for respect_steps, the answer keeps to the steps.
+    """Integer-valued features cause no fault. If a study sets respect_steps, the result keeps to the steps.
 
-    To mend: where `problem.respect_steps` holds, round to multiples of each feature's `step`, or ask
-    `problem.is_feasible`, which knows of them.
+    To fix: if `problem.respect_steps` is true, round to multiples of each feature's `step`, or check rows with
+    `problem.is_feasible`, which checks the steps.
     """
     bench.expect_no_further(INTEGERS)
     bench.expect_no_further(STEPS)
@@ -123,19 +124,20 @@ LOTTERIES = 8
 
 
 def asks_only_for_what_it_declares(bench: Bench) -> None:
-    """It uses training data, probabilities and the model's structure only where its entry declares them.
+    """The searcher uses training data, probabilities and the model's structure only if its entry declares them.
 
-    To mend: list in the entry's `needs` what it cannot do without, in `can_use` what it uses where it is there.
+    To fix: list what it requires in the entry's `needs`, and what it uses if available in `can_use`.
     """
     bench.expect_no(Fault.UNDECLARED)
 
 
 def objective_used(bench: Bench) -> None:
-    """It minimises the objective that it is given: two that favour different answers lead to different ones.
+    """The searcher minimises the given objective: two objectives that favour different results lead to different
+    results.
 
-    To mend: compare candidates by `problem.loss` or the values of `problem.evaluate`, also where the last one is
-    chosen; `problem.distance` knows nothing of objectives. A searcher that minimises the loss alone leaves
-    Handles.OBJECTIVES out of its entry.
+    To fix: compare candidates by `problem.loss` or the values of `problem.evaluate`, also when you choose the last one.
+    `problem.distance` ignores the objective. A searcher that minimises the loss alone omits Handles.OBJECTIVES from its
+    entry.
     """
     bench.expect_sound()
     cases = [with_toll(0), with_toll(1)]
@@ -149,16 +151,16 @@ def objective_used(bench: Bench) -> None:
     exchanged = _toll(cases[0], second.z) + _toll(cases[1], first.z)
     if not own < exchanged:
         raise Failed(
-            f"with moving {cases[0].space.names[0]} dear it returned {_shown(first.z)}, with moving "
-            f"{cases[0].space.names[1]} dear {_shown(second.z)}: it does not minimise what the objectives add"
+            f"if moving {cases[0].space.names[0]} is expensive it returned {_shown(first.z)}, if moving "
+            f"{cases[0].space.names[1]} is expensive {_shown(second.z)}: it does not minimise the objective"
         )
 
 
 def luck_not_returned(bench: Bench) -> None:
-    """Where values are noisy, it does not return the candidate with the luckiest single value.
+    """If values are noisy, the searcher does not return the candidate with the luckiest single value.
 
-    To mend: evaluate candidates by `cfbench.Best`, and return what its `choose` returns. Or re-evaluate the best few
-    yourself where `problem.has_draws` is true, and compare the means of the new values alone.
+    To fix: evaluate candidates with `cfbench.Best`, and return what its `choose` returns. Or re-evaluate the best few
+    yourself if `problem.has_draws` is true, and compare only the means of the new values.
     """
     bench.expect_sound()
     lucky = 0
@@ -172,15 +174,15 @@ def luck_not_returned(bench: Bench) -> None:
     if lucky < LOTTERIES / 2:
         raise NotApplicable("it found nothing, or evaluated fewer than two candidates, on the problems with noise")
     raise Failed(
-        f"on {lucky} of {lucky} problems whose values are mostly noise it returned the very candidate with the "
-        f"smallest single value: that one was lucky, and nothing shows that it is good"
+        f"on {lucky} of {lucky} problems whose values are mostly noise it returned the candidate with the "
+        f"smallest single value: its value was lucky, and nothing shows that the candidate is good"
     )
 
 
 def skipped_where_not_declared(bench: Bench) -> None:
-    """Cells that ask for what the entry does not declare are skipped, and those that it can take are not.
+    """Cells that require what the entry does not declare are skipped; cells that the searcher supports are not.
 
-    To mend: this is the harness's own work; if it fails, please report it.
+    To fix: this depends on cfbench only; if it fails, please report it.
     """
     model = ModelEntry(name="rule", family=ModelFamily, shows_structure=True)
     cells: list[tuple[Case, bool, bool, Handles | None]] = [
@@ -196,7 +198,7 @@ def skipped_where_not_declared(bench: Bench) -> None:
         reason = obstacle(bench.entry, model, dataset, "toll", has_term=has_term, constraints=constraints)
         is_beyond = asked is not None and asked not in bench.entry.handles
         if bool(reason) is not is_beyond:
-            what = f"a cell that asks for {asked}" if asked else "a cell that asks for nothing special"
+            what = f"a cell that requires {asked}" if asked else "a cell that requires nothing special"
             raise Failed(f"{what} is skipped: {reason}" if reason else f"{what} is not skipped")
 
 
@@ -214,8 +216,8 @@ def _shown(row: FloatArray) -> str:
 def entry_pickles(bench: Bench) -> None:
     """The entry can be pickled, and unpickled in another process.
 
-    To mend: define the searcher at the top level of an importable module; a lambda, or a function or class made inside
-    another function, cannot be found by its name.
+    To fix: define the searcher at the top level of an importable module. Pickle finds objects by name, so it fails for
+    a lambda and for a function or class made inside another function.
     """
     try:
         luggage = bench.luggage()
@@ -223,14 +225,14 @@ def entry_pickles(bench: Bench) -> None:
     except UnfitEntry as error:
         raise Failed(str(error)) from error
     if not luggage.files and pickle.loads(luggage.entry) != bench.entry:  # noqa: S301 - pickled a line ago
-        raise Failed("what is unpickled is not equal to the entry")
+        raise Failed("the unpickled entry differs from the entry")
 
 
 def returns_in_time(bench: Bench) -> None:
     """A search returns within the time limit of the checks.
 
-    To mend: give every loop a last round; give a slow searcher quicker settings for the checks, as `check_settings` of
-    its entry, and one without an end of its own a `default_budget`.
+    To fix: give every loop a last round. Give a slow searcher faster settings for the checks, as `check_settings` of
+    its entry. Give a searcher that has no end of its own a `default_budget`.
     """
     bench.expect_no(Fault.NEVER_RETURNED)
 
@@ -238,15 +240,15 @@ def returns_in_time(bench: Bench) -> None:
 def process_survives(bench: Bench) -> None:
     """A search does not end the process that it runs in.
 
-    To mend: call neither os._exit nor os.kill; where compiled code crashes, guard what is handed to it.
+    To fix: call neither os._exit nor os.kill. If compiled code crashes, check its input first.
     """
     bench.expect_no(Fault.DIED)
 
 
 def raises_nothing(bench: Bench) -> None:
-    """A search raises nothing but BudgetExhausted, which it may let pass.
+    """A search raises nothing but BudgetExhausted, which it may let propagate.
 
-    To mend: the message names the line. Where a library raises because it found nothing, catch that and return None.
+    To fix: the message names the line. If a library raises because it found nothing, catch that and return None.
     """
     bench.expect_no(Fault.RAISED)
 
@@ -254,8 +256,9 @@ def raises_nothing(bench: Bench) -> None:
 def survives_small_budgets(bench: Bench) -> None:
     """With a query budget of 1 row, and of 5, a search ends without an exception of its own.
 
-    To mend: a question past the budget raises cfbench.BudgetExhausted. Let it pass, or catch it and return the best row
-    so far or None; do not ask again. `problem.queries_left` and `problem.evaluations_left` tell beforehand.
+    To fix: a query over budget raises cfbench.BudgetExhausted. Let it propagate, or catch it and return the best row so
+    far or None; do not query again. `problem.queries_left` and `problem.evaluations_left` say in advance how much is
+    left.
     """
     for rows in (1, 5):
         bench.expect_no_further(with_budget(bench.plain, rows))
@@ -265,10 +268,10 @@ def survives_small_budgets(bench: Bench) -> None:
 
 
 def gives_up(bench: Bench) -> None:
-    """Where nothing can be found, the answer is None: a model that never says the target, features that are all fixed.
+    """If there is no counterfactual, the result is None: a model that never gives the target class, features that are
+    all fixed.
 
-    To mend: ask `problem.predict` about what you are going to return, and return None where its class is not
-    `problem.target`.
+    To fix: classify your result with `problem.predict`, and return None if its class is not `problem.target`.
     """
     bench.expect_sound()
     cases = [without_target(bench.plain)]
@@ -279,10 +282,11 @@ def gives_up(bench: Bench) -> None:
 
 
 def finds_something(bench: Bench) -> None:
-    """It finds a counterfactual of at least one of the generated problems; most of their spaces is of the target class.
+    """The searcher finds a counterfactual for at least one of the generated problems; most of their spaces has the
+    target class.
 
-    To mend: look at what `problem.loss` or `problem.predict` says of the rows that you ask. A search that always gives
-    up keeps every other promise, and is of no use.
+    To fix: look at what `problem.loss` or `problem.predict` returns for the rows that you query. A search that always
+    gives up passes every other check and is useless.
     """
     bench.expect_sound()
     cases = [bench.plain, *(case for case in SOLVABLE if not case.constraints and bench.takes(case))]
@@ -294,10 +298,10 @@ def finds_something(bench: Bench) -> None:
 
 
 def runs_in_a_spawned_process(bench: Bench) -> None:
-    """A fresh interpreter gives the same answer, after as many questions.
+    """A new interpreter gives the same result after the same number of queries.
 
-    To mend: results must not depend on the order of a set of strings, on `hash` or `id`, on the time, on a file, or on
-    what ran before in the same process.
+    To fix: results must not depend on the order of a set of strings, on `hash` or `id`, on the time, on a file, or on
+    what ran earlier in the same process.
     """
     bench.expect_end()
     here, again = bench.observe(bench.plain), bench.observe(bench.plain, where="again")
@@ -313,10 +317,10 @@ def runs_in_a_spawned_process(bench: Bench) -> None:
 
 
 def same_rng_same_answer(bench: Bench) -> None:
-    """A generator of the same seed gives the same answer, after as many questions.
+    """A generator with the same seed gives the same result after the same number of queries.
 
-    To mend: draw from the `rng` that `search` is handed and from nothing else; hand it, or a seed drawn from it, to
-    every library that draws.
+    To fix: draw only from the `rng` that `search` receives. Pass it, or a seed drawn from it, to every library that
+    draws.
     """
     bench.expect_end()
     difference = bench.observe(bench.plain).difference_from(bench.observe(bench.plain, where="again"))
@@ -325,10 +329,10 @@ def same_rng_same_answer(bench: Bench) -> None:
 
 
 def global_generators_untouched(bench: Bench) -> None:
-    """The global generators of numpy and of Python are after a search in the state in which they were.
+    """A search leaves the global generators of numpy and of Python in the state in which it found them.
 
-    To mend: use `rng`, not `np.random.*` or `random.*`. Where a library knows nothing else, seed them from `rng`, and
-    put their states back in a `finally`.
+    To fix: use `rng`, not `np.random.*` or `random.*`. If a library supports only the global generators, seed them from
+    `rng`, and restore their states in a `finally`.
     """
     bench.expect_end()
     # The second search in a process: what a library draws while the first one imports it is no draw of the search.
@@ -338,76 +342,77 @@ def global_generators_untouched(bench: Bench) -> None:
 
 
 def problem_not_mutated(bench: Bench) -> None:
-    """A search changes nothing of the problem: `x`, the space, the training fold, the target.
+    """A search does not change the problem: `x`, the space, the training fold, the target.
 
-    To mend: work on copies: `problem.x.copy()`. These arrays are read-only; do not make them writeable.
+    To fix: work on copies: `problem.x.copy()`. These arrays are read-only; do not make them writeable.
     """
     bench.expect_no(Fault.MUTATED)
 
 
 def meter_not_bypassed(bench: Bench) -> None:
-    """Every row that the model is asked is counted.
+    """Every row that the model classifies is counted.
 
-    To mend: ask by `problem.predict`, `problem.loss`, `problem.evaluate` or `problem.predict_proba` alone, and reach
-    for no private attribute.
+    To fix: query only through `problem.predict`, `problem.loss`, `problem.evaluate` or `problem.predict_proba`, and use
+    no private attribute.
     """
     bench.expect_no(Fault.BYPASSED)
 
 
 def prints_nothing(bench: Bench) -> None:
-    """A search writes nothing to stdout, which belongs to the command line's own output.
+    """A search writes nothing to stdout, which is for the command line's own output.
 
-    To mend: take prints out; switch a library's progress off, or redirect it with contextlib.redirect_stdout. What is
-    worth knowing goes into the record by `problem.report(name, number)`.
+    To fix: remove prints. Switch off a library's progress display, or redirect it with contextlib.redirect_stdout. Add
+    numbers to the record with `problem.report(name, number)`.
     """
     bench.expect_no(Fault.PRINTED)
 
 
 def signals_left_alone(bench: Bench) -> None:
-    """After a search, signals are handled as before: handlers, blocked signals, the alarm clock.
+    """A search leaves the handling of signals unchanged: handlers, blocked signals, the alarm clock.
 
-    To mend: install no handlers, since a run needs its own to stop cleanly; put back what a library has installed.
+    To fix: install no handlers, because a run needs its own to stop cleanly. Restore the handlers that a library
+    replaced.
     """
     bench.expect_no(Fault.SIGNALS)
 
 
 def interrupts_pass(bench: Bench) -> None:
-    """Ctrl-C in the middle of a search ends it.
+    """Ctrl-C during a search ends it.
 
-    To mend: write `except Exception`, never `except BaseException` or a bare `except`, around questions to the model.
+    To fix: write `except Exception`, never `except BaseException` or a bare `except`, around queries.
     """
     bench.expect_end()
     if bench.observe(bench.plain).asked == 0:
-        raise NotApplicable("it asks the model nothing")
+        raise NotApplicable("it makes no query")
     seen = bench.observe(bench.plain, interrupt=True)
     if seen.ending is not Ending.INTERRUPTED:
         raise Failed(
-            f"KeyboardInterrupt was raised in its first question, and it {seen.ending}: {seen.error or 'no error'}"
+            f"KeyboardInterrupt was raised in its first query, and it {seen.ending}: {seen.error or 'no error'}"
         )
 
 
 def all_numerical_features(bench: Bench) -> None:
-    """It works where all features are numerical.
+    """The searcher works if all features are numerical.
 
-    To mend: the failure says what went wrong. An index of no categorical columns is empty: reductions over it, and
-    encoders fitted to it, need a case of their own.
+    To fix: the message says what failed. The index of categorical columns is empty: treat reductions over it, and
+    encoders fitted to it, as a special case.
     """
     bench.expect_no_further(problems.NUMERICAL)
 
 
 def all_categorical_features(bench: Bench) -> None:
-    """It works where all features are categorical.
+    """The searcher works if all features are categorical.
 
-    To mend: the failure says what went wrong. An index of no numerical columns is empty: scalers, covariances and
-    distances over it need a case of their own.
+    To fix: the message says what failed. The index of numerical columns is empty: treat scalers, covariances and
+    distances over it as a special case.
     """
     bench.expect_no_further(problems.CATEGORICAL)
 
 
 def one_feature(bench: Bench) -> None:
-    """It works where there is one feature only.
+    """The searcher works if there is only one feature.
 
-    To mend: look for a `squeeze` that loses a dimension, for `1 / (d - 1)`, and for crossovers that need two places.
+    To fix: look for a `squeeze` that drops a dimension, for `1 / (d - 1)`, and for crossovers that need two places.
     """
     bench.expect_no_further(problems.ONE_NUMBER)
     if Handles.CATEGORICAL in bench.entry.handles:
@@ -415,35 +420,35 @@ def one_feature(bench: Bench) -> None:
 
 
 def three_classes(bench: Bench) -> None:
-    """With three classes it looks for the target, not for any other class than that of `x`.
+    """With three classes the searcher looks for the target class, not for any class other than that of `x`.
 
-    To mend: compare with `problem.target`: `problem.predict(Z) == problem.target`, not `!= class_of_x`, not `== 1`.
+    To fix: compare with `problem.target`: `problem.predict(Z) == problem.target`, not `!= class_of_x`, not `== 1`.
     """
     bench.expect_no_further(problems.THREE_CLASSES)
 
 
 def tiny_ranges(bench: Bench) -> None:
-    """It works where an interval is 1e-9 wide, also far from zero.
+    """The searcher works if an interval is 1e-9 wide, also far from zero.
 
-    To mend: measure steps, tolerances and epsilons in `problem.space.ranges`, not in absolute numbers; do not round.
+    To fix: measure steps, tolerances and epsilons in `problem.space.ranges`, not in absolute numbers; do not round.
     """
     bench.expect_no_further(problems.TINY)
 
 
 def huge_ranges(bench: Bench) -> None:
-    """It works where an interval is 1e9 wide.
+    """The searcher works if an interval is 1e9 wide.
 
-    To mend: measure steps in `problem.space.ranges`; use float64; give a search that grows by fixed steps an end, by a
+    To fix: measure steps in `problem.space.ranges`; use float64; end a search that grows by fixed steps with a
     `default_budget` in its entry.
     """
     bench.expect_no_further(problems.HUGE)
 
 
 def constant_features(bench: Bench) -> None:
-    """It works where a feature has one value in all data, or one category only.
+    """The searcher works if a feature has only one value in all data, or only one category.
 
-    To mend: divide by `problem.space.ranges`, which are never zero, instead of by a standard deviation; where a feature
-    has one category, there is no other to draw.
+    To fix: divide by `problem.space.ranges`, which are never zero, not by a standard deviation. A feature with one
+    category has no other category to draw.
     """
     bench.expect_no_further(problems.CONSTANT)
     if Handles.CATEGORICAL in bench.entry.handles:

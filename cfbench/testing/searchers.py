@@ -150,7 +150,7 @@ class SearcherTest:
             self.shared.done(self.check.name)
         match finding.result:
             case Result.FAILED:
-                raise Failed(f"{finding.why}\n\nIt guards: {finding.guards}\nTo mend: {finding.mend}")
+                raise Failed(f"{finding.why}\n\nIt guards: {finding.guards}\nTo fix: {finding.fix}")
             case Result.NOT_APPLICABLE:
                 pytest.skip(finding.why)
             case Result.KNOWN:

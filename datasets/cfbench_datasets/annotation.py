@@ -30,7 +30,7 @@ def refuse(where: str, problems: Sequence[str]) -> DataError:
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     lines = [f"{where} cannot be used, {count}:", *(f"  - {problem}" for problem in problems[:MOST_SHOWN])]
     if len(problems) > MOST_SHOWN:
-        lines.append(f"  and {len(problems) - MOST_SHOWN} more; mend these first")
+        lines.append(f"  and {len(problems) - MOST_SHOWN} more; fix these first")
     return DataError("\n".join(lines))
 
 

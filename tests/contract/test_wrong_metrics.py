@@ -104,12 +104,16 @@ def entry_of(metric: Metric, **fields: Any) -> MetricEntry:
     ("metric", "checks", "why"),
     [
         (NeedsResults, {"measures-cells-without-results"}, "ZeroDivisionError: nothing to divide by"),
-        (Picky, {"failures-count-alike"}, "a number where a search was timed_out, none where one was not_found"),
+        (
+            Picky,
+            {"failures-count-alike"},
+            "a number for a search that was timed_out, and no number for one that was not_found",
+        ),
         (Ranked, {"every-search-by-itself"}, "among the others"),
         (Random, {"seeded-by-the-study"}, "global random generator"),
         (Scribbler, {"searches-not-mutated"}, "changed the table"),
         (Optimist, {"comparisons-have-the-form"}, "a point that one side did not solve"),
-        (Centred, {"every-point-by-itself"}, "another value in another company"),
+        (Centred, {"every-point-by-itself"}, "another value when other points are next to it"),
         (Writer, {"points-not-mutated"}, "changed the table"),
         (Vague, {"names-what-it-needs"}, "measures names 'actual-cost"),
     ],
@@ -133,7 +137,7 @@ def test_sound_metrics_pass(metric: Metric) -> None:
     assert report.passed
     assert len(report.findings) == len(METRIC_CHECKS)
     assert {finding.result for finding in report.findings} == {"passed", "not applicable"}
-    assert all(finding.guards and finding.mend for finding in report.findings)
+    assert all(finding.guards and finding.fix for finding in report.findings)
 
 
 def test_an_entry_has_to_say_what_it_counts() -> None:

@@ -133,10 +133,10 @@ class Silent(Distance):
         (NeedsTwoFeatures, "works-in-every-space", "space 'one feature': its term raised IndexError"),
         (Centred, "vectorised-equals-row-by-row", "candidate 0 has"),
         (GlobalDraws, "own-stream-alone", "draws from a global random generator"),
-        (Glutton, "asks-what-it-declares", "asked 24 rows for 24 candidates, and declares 0 rows a candidate"),
+        (Glutton, "asks-what-it-declares", "queried 24 rows for 24 candidates, and declares 0 rows per candidate"),
         (Scribbler, "candidates-not-mutated", "it wrote into classes"),
         (Moody, "judges-every-candidate-alike", "gave a candidate two values"),
-        (Secretive, "draws-as-declared", "it declares 0 draws, and candidate 0 has"),
+        (Secretive, "draws-as-declared", "it declares 0 draws, but candidate 0 has"),
         (FewerThanNone, "draws-as-declared", "draws_per_candidate returned -1"),
         (Silent, "speaks-clearly", "remark returned None"),
     ],
@@ -161,7 +161,7 @@ def test_a_sound_objective_passes_and_settings_are_checked() -> None:
     report = check_objective(entry)
     assert report.passed
     assert len(report.findings) == len(OBJECTIVE_CHECKS)
-    assert all(finding.guards and finding.mend for finding in report.findings)
+    assert all(finding.guards and finding.fix for finding in report.findings)
     with pytest.raises(UnknownNameError, match="setting of distance"):
         check_objective(entry, settings={"m": 3})
 

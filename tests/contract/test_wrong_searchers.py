@@ -26,7 +26,7 @@ def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
     assert [finding.check for finding in report.failures] == [wrong.check], str(report)
     (finding,) = report.failures
     assert finding.why
-    assert finding.mend in str(report)
+    assert finding.fix in str(report)
 
 
 def test_nothing_is_wrong_with_the_honest_one(wrong_files: tuple[Path, ...]) -> None:

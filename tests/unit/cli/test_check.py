@@ -69,7 +69,7 @@ def test_a_searcher_that_passes_and_one_that_does_not() -> None:
     assert max(map(len, narrow)) <= 80
     assert len(narrow) < 110, "a check takes two or three lines, not a tower of words"
     assert "it found nothing on any of them" in line
-    assert "To mend: look at what" in failing.stdout
+    assert "To fix: look at what" in failing.stdout
 
 
 @pytest.mark.usefixtures("acme")
@@ -81,7 +81,7 @@ def test_json_is_one_document() -> None:
     assert (stay["name"], stay["passed"]) == ("acme-stay", False)
     assert [one["check"] for one in up["checks"]] == [one.name for one in SEARCHER_CHECKS]
     assert {one["check"] for one in stay["checks"] if one["result"] == "failed"} == {"finds-something"}
-    assert all(one["guards"] and one["mend"] for one in stay["checks"])
+    assert all(one["guards"] and one["fix"] for one in stay["checks"])
     assert result.stderr == "acme-away cannot run here: it needs a licence\n"
 
 
@@ -118,10 +118,10 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
             "unknown searcher, model, objective, metric or distribution 'acme-upp'. Did you mean 'acme-up'?",
         ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
-        ("credit", UnknownNameError, "There is a data set of that name, and there are no checks for those."),
+        ("credit", UnknownNameError, "There is a data set of that name, but there are no checks for data sets."),
         ("acme-away", UnavailableError, "acme-away cannot be checked here: it needs a licence"),
         ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries there: STAY, UP"),
-        ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not an entry; put it into one"),
+        ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not an entry; put it into an entry"),
         ("acme_plugin:Group", PluginError, "acme_plugin:Group is the class Group, not an entry"),
         ("acme_plug:UP", PluginError, "acme_plug cannot be imported"),
         ("acme_plugin:", PluginError, "there is no '' in acme_plugin"),

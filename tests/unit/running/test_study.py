@@ -229,5 +229,5 @@ def test_of_very_many_faults_the_first_are_told() -> None:
     lines = refusal(**many).splitlines()
     assert lines[0] == "mine.toml: 200,000 things are wrong:"
     assert lines[1].startswith("  key0: unknown key 'key0'. Known: ")
-    assert lines[-1] == "  and 199,980 more; mend these first"
+    assert lines[-1] == "  and 199,980 more; fix these first"
     assert len(refusal(**{"x" * 1_000_000: 1})) < 1_000

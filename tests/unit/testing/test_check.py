@@ -16,7 +16,7 @@ def is_even(number: int) -> None:
     """The number is even,
     and not zero.
 
-    To mend: double it.
+    To fix: double it.
     """
     if number == 0:
         raise NotApplicable("zero is neither here nor there")
@@ -59,14 +59,14 @@ def test_a_report_fails_by_its_failures_alone() -> None:
     assert Report("thing", (finding(Result.PASSED), finding(Result.NOT_APPLICABLE), finding(Result.KNOWN))).passed
     report = Report("thing", (finding(Result.PASSED), finding(Result.FAILED)))
     assert not report.passed
-    assert str(report) == "thing: 1 of 2 checks failed\n  is-even: 3 is odd\n    To mend: double it."
+    assert str(report) == "thing: 1 of 2 checks failed\n  is-even: 3 is odd\n    To fix: double it."
 
 
 @pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda check: check.name)
 def test_every_check_says_what_it_guards_and_how_to_mend_it(check: Check[Entry, object]) -> None:
     assert check.guards.endswith(".")
-    assert check.mend.endswith(".")
-    assert check.mend[0].islower()
+    assert check.fix.endswith(".")
+    assert check.fix[0].islower()
 
 
 def test_every_fault_has_its_check_and_every_check_its_own_name() -> None:

@@ -30,5 +30,5 @@ PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encodin
 def test_the_pages_tables_are_the_checks(title: str, checks: Sequence[Check[Any, Any]]) -> None:
     (section,) = re.findall(rf"^## Checks of {title}\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
     rows = re.findall(r"^\| `[a-z0-9-]+` \| .*$", section, flags=re.MULTILINE)
-    expected = [f"| `{check.name}` | {check.guards} | {check.mend} |" for check in checks]
+    expected = [f"| `{check.name}` | {check.guards} | {check.fix} |" for check in checks]
     assert rows == expected, "\n".join(["the table should be", *expected])

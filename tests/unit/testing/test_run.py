@@ -47,7 +47,7 @@ def test_a_test_fails_with_what_to_mend_and_passes_otherwise() -> None:
     tests["lazy-answer-has-the-form"]()
     tests["lazy-gives-up"]()
     broken = {one.id: one.values[0] for one in parameters(SearcherEntry(name="broken", searcher=toys.never))}
-    with pytest.raises(Failed, match=r"(?s)it found nothing on any of them.*It guards: .*To mend: look at"):
+    with pytest.raises(Failed, match=r"(?s)it found nothing on any of them.*It guards: .*To fix: look at"):
         broken["broken-finds-something"]()
 
 
