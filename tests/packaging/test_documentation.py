@@ -78,6 +78,12 @@ def test_commands_and_targets_exist(page: Path) -> None:
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"the Makefile has no target {target}"
 
 
+@page
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = re.findall(r"`((?:cfbench|plugins|datasets|tests|docs|benchmarks)/[\w./-]+\.\w+)`", page.read_text("utf-8"))
+    assert [path for path in named if "NAME" not in path and not (ROOT / path).is_file()] == []
+
+
 def test_the_index_lists_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     for one in PAGES:

@@ -77,7 +77,7 @@ def test_counts_are_the_papers(name: str, tmp_path: Path) -> None:
 def test_every_card_names_source_and_licence(name: str) -> None:
     card = ENTRIES[name].card
     assert card is not None
-    for heading in ("**Source.**", "**Licence.**", "**What was changed.**", "**What is odd**"):
+    for heading in ("**Source.**", "**Licence.**", "**What was changed.**", "**Oddities**"):
         assert heading in card()
 
 

@@ -1,7 +1,7 @@
 """The searcher example-searcher.
 
-It draws random rows and walks from the best of them back towards the factual point, feature by
-feature: a small search that works. Keep the frame, and put an algorithm of your own into it.
+It draws random rows and moves the best of them back towards the factual point, feature by feature.
+This small search works. Keep the frame, and replace the algorithm with your own.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from pydantic import Field
 class ExampleSearcher(Searcher):
     """Draw random rows, take the best one of the target class, and walk it back towards `x`.
 
-    The fields are the settings. cfbench checks their values before anything runs; a study sets them
-    in brackets behind the name: `example-searcher[n_rows=5000]`.
+    The fields are the settings. cfbench checks their values before anything runs. A study sets them
+    in brackets after the name: `example-searcher[n_rows=5000]`.
 
     Parameters
     ----------
     n_rows : int
-        Random rows to begin with.
+        Number of random rows at the start.
     n_stops : int
-        Places that are tried on a feature's way back to its factual value.
+        Number of values that are tried between a feature's value and its factual value.
     n_rounds : int
-        How often every feature is walked back.
+        How often every feature is moved back.
     """
 
     n_rows: int = Field(default=2000, ge=1)
@@ -47,9 +47,9 @@ class ExampleSearcher(Searcher):
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return a row of the target class, shape (d,); None if none was found.
 
-        `Best` keeps the best rows that are evaluated, and `choose` returns one of them. Where the
-        objective's values are noisy, it re-evaluates them first. A query past the budget raises
-        BudgetExhausted; the rows for the re-evaluation are reserved.
+        `Best` keeps the best rows that are evaluated, and `choose` returns one of them. If the
+        objective's values are noisy, it re-evaluates them first. A query over budget raises
+        BudgetExhausted; the queries for the re-evaluation are reserved.
         """
         best = Best(problem)
         with suppress(BudgetExhausted):
@@ -57,7 +57,7 @@ class ExampleSearcher(Searcher):
         return best.choose()
 
     def walk(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
-        """Evaluate random rows, then places on the best one's way back to `x`."""
+        """Evaluate random rows, then values between the best row and `x`."""
         lower, upper = problem.bounds()
         rows = rng.uniform(lower, upper, size=(self.n_rows, problem.space.d))
         kept = rng.random(rows.shape) < 0.5  # good counterfactuals change few features
@@ -75,8 +75,8 @@ class ExampleSearcher(Searcher):
 def allowed(rows: FloatArray, problem: Problem) -> FloatArray:
     """Move rows to the nearest feasible values: inside the bounds, categories as whole codes.
 
-    Where the study asks for it, numbers are multiples of their feature's step. Do this before rows
-    are evaluated: what is returned has to be exactly what the model was asked.
+    If the study sets respect_steps, numbers become multiples of their feature's step. Do this
+    before you evaluate rows: the result must be exactly a row that the model classified.
     """
     lower, upper = problem.bounds()
     rows = np.clip(rows, lower, upper)
@@ -96,6 +96,6 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
         version="1",  # raise it whenever results may change: it is in every result's key
         searcher=ExampleSearcher,
         summary="random rows, walked back towards the factual point",
-        # What it works with. Leave out what yours does not: such cells are skipped, and say so.
+        # What it supports. Leave out what yours does not: such cells are skipped, with a reason.
         handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES],
     )
