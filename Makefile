@@ -2,7 +2,7 @@
 #
 #   make quickstart    install, run a small comparison on real data, show its leaderboard
 #   make test          install the development tools as well, run all tests
-#   make check         style, types, layers, documentation
+#   make check         style, types, layers, documentation, words
 #   make leaderboard   the published leaderboard's page, rendered from its record again
 #   make benchmark     speed and memory measurements, ten thousand damaged files of each kind
 #   make clean         remove .venv
@@ -31,7 +31,7 @@ check: $(DEVELOPMENT)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/packaging/test_documentation.py
+	$(BIN)/python -m pytest -q tests/packaging/test_documentation.py tests/packaging/test_words.py
 
 leaderboard: $(INSTALLED)
 	$(BIN)/cfbench leaderboard --results leaderboard/record --format html --output leaderboard/index.html
