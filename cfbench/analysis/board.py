@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from cfbench.analysis.comparison import Relatives, Yardstick, resolve_reference
+from cfbench.analysis.comparison import Relatives, resolve_reference
 from cfbench.analysis.groups import Group, GroupBy, Selection, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements, measured_in_part
 from cfbench.analysis.notes import Kind, Note, cautions, compared_by_loss, in_order, notes_as
@@ -19,11 +19,8 @@ from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.entries import MetricEntry
+from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.registry import Registry
-
-COMPARISON = "relative-loss"
-"""The comparison metric that the board shows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +53,7 @@ class Board:
     mark : str
         Digest of the cells' keys: equal for boards of the same cells.
     said : tuple of Note
-        What a reader should know before comparing rows, except the comparison metric's own complaints.
+        What a reader should know before comparing rows, except the complaints of comparison metrics.
     measurements : Measurements
         The metrics that are shown.
     yours : frozenset of str
@@ -115,9 +112,9 @@ class Board:
     def cautions(self) -> tuple[Note, ...]:
         """What a reader should know before comparing rows, by importance.
 
-        What the comparison metric did wrong is among it once it was computed.
+        What a comparison metric did wrong is among it once it was computed.
         """
-        return tuple(in_order([*self.said, *notes_as(Kind.REFERENCE, self.relatives.yardstick.complaints)]))
+        return tuple(in_order([*self.said, *notes_as(Kind.REFERENCE, self.relatives.complaints)]))
 
     def by_task(self) -> dict[Task, list[Row]]:
         """The rows of each task, in order."""
@@ -148,7 +145,7 @@ def make_board(
     ----------
     summaries : iterable of CellSummary
     registry : Registry
-        For the comparison metric, and for which searchers are white boxes.
+        For comparison metrics, and for which searchers are white boxes.
     reference : str
         The searcher that others are compared with: a label, or a name with one variant in the record.
     need_reference : bool
@@ -192,9 +189,9 @@ def make_board(
         label = ""
         if any(bare_name(group.searcher) == reference for group in groups):
             notes.append(f"nothing to compare with: {error}")
-    yardstick = Yardstick(label, _comparison_entry(registry, notes))
+    entries = [found.entry for found in registry.metrics.values()]
     white_boxes = frozenset(name for name, found in registry.searchers.items() if found.entry.is_white_box)
-    relatives = Relatives(yardstick, groups)
+    relatives = Relatives(label, [one for one in entries if issubclass(one.metric, ComparisonMetric)], groups)
 
     def tables_of(members: Iterable[Group], title: str = "") -> tuple[ResultMatrix, list[Standings]]:
         matrix = make_result_matrix(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)
@@ -242,11 +239,3 @@ def make_board(
         measurements=measurements,
         yours=frozenset(yours),
     )
-
-
-def _comparison_entry(registry: Registry, notes: list[str]) -> MetricEntry | None:
-    try:
-        return registry.metric(COMPARISON).entry
-    except UnknownNameError as error:
-        notes.append(f"no relative change: {error}")
-        return None

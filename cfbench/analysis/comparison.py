@@ -1,4 +1,4 @@
-"""One searcher beside a reference, point by point, through a comparison metric."""
+"""One searcher compared with a reference, point by point, through comparison metrics."""
 
 from __future__ import annotations
 
@@ -20,64 +20,51 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Yardstick:
-    """What searchers are compared with.
+class Relatives:
+    """Groups compared with those of the reference searcher, each when it is first needed: that takes milliseconds.
 
     Parameters
     ----------
     reference : str
-        The reference searcher's label; empty where there is none.
-    entry : MetricEntry or None
-        The comparison metric; None where it is not registered.
+        The reference searcher's label; empty if there is none.
+    metrics : iterable of MetricEntry
+        The comparison metrics.
+    groups : iterable of Group
+        All groups of a board.
     """
 
-    def __init__(self, reference: str, entry: MetricEntry | None) -> None:
+    def __init__(self, reference: str, metrics: Iterable[MetricEntry], groups: Iterable[Group]) -> None:
         self.reference = reference
-        self._entry = entry
+        self.metrics = {entry.name: entry for entry in metrics}
         self.complaints: list[str] = []
-        """What the metric did wrong, each once; it costs only its own column."""
+        """What the metrics did wrong, each once; it costs only the metric's own column."""
+        self._by_task: dict[Task, list[Group]] = defaultdict(list)
+        for group in groups:
+            self._by_task[group.task].append(group)
+        self._found: dict[tuple[str, Group], Median | None] = {}
 
-    def relative(self, group: Group, groups: Sequence[Group]) -> Median | None:
-        """Return the comparison of `group` with the reference among `groups`; None where there is none to make."""
-        if self._entry is None or group.searcher == self.reference or not group.ran:
+    def of(self, name: str, group: Group) -> Median | None:
+        """Return the comparison of a group by the metric of that name; None if there is none to make."""
+        if (name, group) not in self._found:
+            self._found[name, group] = self._compared(name, group)
+        return self._found[name, group]
+
+    def _compared(self, name: str, group: Group) -> Median | None:
+        if group.searcher == self.reference or not group.ran:
             return None
-        other = reference_of(group, self.reference, groups)
+        other = reference_of(group, self.reference, self._by_task[group.task])
         if other is None:
             return None
         try:
-            return compare(self._entry, group, other)
+            return compare(self.metrics[name], group, other)
         except CfbenchError as error:
             if str(error) not in self.complaints:
                 self.complaints.append(str(error))
             return None
 
-
-class Relatives:
-    """Groups beside the reference, each compared when it is first asked for: a comparison takes milliseconds.
-
-    Parameters
-    ----------
-    yardstick : Yardstick
-    groups : iterable of Group
-        All groups of a board.
-    """
-
-    def __init__(self, yardstick: Yardstick, groups: Iterable[Group]) -> None:
-        self.yardstick = yardstick
-        self._by_task: dict[Task, list[Group]] = defaultdict(list)
-        for group in groups:
-            self._by_task[group.task].append(group)
-        self._found: dict[Group, Median | None] = {}
-
-    def of(self, group: Group) -> Median | None:
-        """Return the comparison of a group; None where there is none to make."""
-        if group not in self._found:
-            self._found[group] = self.yardstick.relative(group, self._by_task[group.task])
-        return self._found[group]
-
-    def over_tasks(self, groups: Iterable[Group]) -> Median | None:
-        """Return the median of comparisons of one searcher's groups, a task each."""
-        present = [one for one in map(self.of, groups) if one is not None]
+    def over_tasks(self, groups: Iterable[Group], name: str) -> Median | None:
+        """Return the median of comparisons of one searcher's groups, one per task."""
+        present = [one for one in (self.of(name, group) for group in groups) if one is not None]
         if not present:
             return None
         values = [one.value for one in present if one.value is not None]

@@ -33,25 +33,21 @@ class MetricColumn:
     Parameters
     ----------
     label : str
-        Its name with its variant label, such as ``invalidity[part=c]``.
+        Its name with its variant label, such as ``depth[part=c]``.
     identity : (str, str, str)
         Which of the record's values are meant.
-    direction : Direction
-    unit, denominator, summary : str
-        As its entry says; empty where no plugin here registers it.
+    entry : MetricEntry or None
+        What is registered under its name; None if no plugin here registers it.
     """
 
     label: str
     identity: MetricId
-    direction: Direction = Direction.NEUTRAL
-    unit: str = ""
-    denominator: str = ""
-    summary: str = ""
+    entry: MetricEntry | None = field(default=None, compare=False)
 
     @property
-    def arrow(self) -> str:
-        """The better direction as a sign; empty where neither is better."""
-        return {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NEUTRAL: ""}[self.direction]
+    def direction(self) -> Direction:
+        """Which values are better."""
+        return Direction.NEUTRAL if self.entry is None else self.entry.direction
 
 
 @dataclass(frozen=True)
@@ -103,11 +99,7 @@ def metric_column(
     if entry is None:
         return _unregistered(text, registry, measured, others)
     variant = resolve_variant(registry, "metric", text)
-    return _column(entry, identity(variant, registry), variant.label)
-
-
-def _column(entry: MetricEntry, metric: MetricId, label: str) -> MetricColumn:
-    return MetricColumn(label, metric, entry.direction, entry.unit, entry.denominator, entry.summary)
+    return MetricColumn(variant.label, identity(variant, registry), entry)
 
 
 def _unregistered(
@@ -116,7 +108,8 @@ def _unregistered(
     alike = sorted(metric for metric in measured if metric[0] == text)
     if not alike:
         known = {*others, *registry.metrics, *(label for label, _, _ in measured)}
-        raise UnknownNameError("column", text, known, "A metric's name is a column, too: `cfbench plugins` lists them.")
+        hint = registry.renamed_metric(text) or "A metric's name is a column, too: `cfbench plugins` lists them."
+        raise UnknownNameError("column", text, known, hint)
     if len(alike) > 1:
         versions = ", ".join(f"{version} {settings}" for _, version, settings in alike)
         raise CfbenchError(
@@ -124,10 +117,6 @@ def _unregistered(
             "install or name its plugin (--plugin), which says which is meant"
         )
     return MetricColumn(text, alike[0])
-
-
-DEFAULT_METRICS = ("k-robustness",)
-"""What is shown where nothing is asked for, if the record has it."""
 
 
 def measurements_for(
@@ -168,12 +157,12 @@ def measurements_for(
     UnknownNameError
         If a name is neither a column nor a metric.
     StudyError
-        If a metric compares searchers, which an overall table has no place for.
+        If a metric that compares searchers is named with settings.
     """
     values = record.point_values() if values is None else values
     if not names:
         measured = {label for label, _, _ in values.metrics}
-        chosen = [name for name in DEFAULT_METRICS if name in measured]
+        chosen = [name for name, one in registry.metrics.items() if one.entry.shown_by_default and name in measured]
     else:
         chosen = [name for name in names if name not in others]
     metrics = {metric for metric in values.metrics if not metric[0].startswith(OBJECTIVE)}
@@ -225,8 +214,8 @@ def _compares_cells(column: MetricColumn, registry: Registry) -> bool:
     metric = _metric_of(column, registry)
     if metric is not None and issubclass(metric, ComparisonMetric):
         raise StudyError(
-            f"metric {column.label!r} compares two searchers and is no column of an overall table; the column "
-            "'relative-loss' compares losses with the reference (--reference)"
+            f"column {column.label!r} compares searchers with the reference, with its default settings only: name it "
+            f"{bare_name(column.label)!r}"
         )
     return metric is not None and issubclass(metric, ObjectiveComparison | ReferenceComparison)
 

@@ -53,8 +53,8 @@ class Row:
         Over the points that all searchers of the task solved.
     objective, shared_objective : Median
         The objective value over the same points: what the task asks for. Results of early records have none.
-    relative : Median or None
-        The comparison metric against the reference; None for the reference itself and where there is none.
+    relative : mapping of str to Median
+        By the name of a comparison metric: against the reference; empty for the reference and if there is none.
     is_reference : bool
     spending : Spending
     statuses : dict of str to int
@@ -81,7 +81,7 @@ class Row:
     shared_loss: Median
     objective: Median
     shared_objective: Median
-    relative: Median | None
+    relative: Mapping[str, Median]
     is_reference: bool
     spending: Spending
     statuses: dict[str, int]
@@ -162,8 +162,8 @@ def _row(
         shared_loss=shared_loss(group, shared) if group.ran else Median(None, 0, 0),
         objective=own_objective(group),
         shared_objective=shared_objective(group, shared) if group.ran else Median(None, 0, 0),
-        relative=relatives.of(group),
-        is_reference=group.searcher == relatives.yardstick.reference,
+        relative={name: found for name in relatives.metrics if (found := relatives.of(name, group)) is not None},
+        is_reference=group.searcher == relatives.reference,
         spending=spending(group.ran),
         statuses=statuses(group.ran),
         cells=len(group.cells),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
 from cfbench.analysis.aggregate import Median, Spending
 from cfbench.analysis.groups import Task, bare_name
@@ -16,6 +15,7 @@ from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.notes import Note
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Position, SearcherPair, Tolerance
 from cfbench.analysis.result_matrix import ComparedSearcher
+from cfbench.registry.entries import MetricEntry
 
 
 class Basis(StrEnum):
@@ -137,8 +137,9 @@ class Standing:
         Median over tasks of the objective value by the best known one of the same points, less 1, on the same basis.
     mean_objective : Score
         Mean over tasks of the mean objective value, on the same basis.
-    comparison : callable
-        Computes `relative`.
+    relative : callable
+        Returns by the name of a comparison metric the median over tasks of its medians against the reference, with `k`
+        of `n` points; None without one. It is computed when it is first needed.
     spending : Spending
         Over its searches of the tasks in play, which are the same for all that are ranked; without a rank, over all its
         searches.
@@ -167,7 +168,7 @@ class Standing:
     mean_loss: Score
     objective: Score
     mean_objective: Score
-    comparison: Callable[[], Median | None]
+    relative: Callable[[str], Median | None]
     spending: Spending
     statuses: Mapping[str, int]
     metrics: Mapping[str, Score]
@@ -187,14 +188,6 @@ class Standing:
     def loss_alone(self) -> int:
         """Tasks whose results were searched for the loss alone, and judged under the task's objective."""
         return sum(result is not None and result.loss_alone for result in self.results)
-
-    @cached_property
-    def relative(self) -> Median | None:
-        """Median over tasks of the median relative change against the reference, `k` of `n` points; None without one.
-
-        Computed when it is first asked for.
-        """
-        return self.comparison()
 
 
 @dataclass(frozen=True)
@@ -256,6 +249,10 @@ class Standings:
         The numbers of searches that points have: (1,) is one search a point, (5,) the best of five.
     metrics : tuple of MetricColumn
         What the rows' `metrics` are.
+    reference : str
+        The reference searcher's label; empty if there is none.
+    comparisons : tuple of MetricEntry
+        The metrics that compare rows with the reference.
     cells, ran, failed, skipped : int
         All cells of the record; those with results; and those without that failed or were skipped.
     limits : str
@@ -278,6 +275,8 @@ class Standings:
     pairs: tuple[SearcherPair, ...]
     repetitions: tuple[int, ...]
     metrics: tuple[MetricColumn, ...] = ()
+    reference: str = ""
+    comparisons: tuple[MetricEntry, ...] = ()
     cells: int = 0
     ran: int = 0
     failed: int = 0

@@ -19,7 +19,7 @@ from cfbench.analysis.measured import measurements_for
 from cfbench.analysis.notes import why_unfound
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis
-from cfbench.board.columns import builtin_names, column_named, columns_of, expanded
+from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
 from cfbench.board.gap_commands import GapCommand, gap_commands
 from cfbench.board.standings_table import notes_of, standings_lines
 from cfbench.board.tabular import flat_row, flat_standing
@@ -163,13 +163,17 @@ class Leaderboard:
         """
         import pandas as pd
 
-        return pd.DataFrame([flat_row(row, self.board.reference) for row in self.board.rows])
+        return pd.DataFrame([flat_row(row, self.board) for row in self.board.rows])
 
     def overall(self) -> pd.DataFrame:
         """Return every number of the overall tables, unrounded, a row for each searcher, as ``--format csv`` does."""
         import pandas as pd
 
         return pd.DataFrame([flat_standing(row, part) for part in self.board.parts for row in part.rows])
+
+    def numbers(self) -> list[Number]:
+        """Describe every number of :meth:`overall`: its column and group, and which values are better."""
+        return numbers_of(self.board.standings)
 
     def __str__(self) -> str:
         return text_of(self.lines()).rstrip("\n")
@@ -339,7 +343,9 @@ def leaderboard_of(
     selected = (selection or Selection()).of(cells.values())
     shown = {cell.info.key for cell in selected}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)
-    measurements, labels = measurements_for(names, builtin_names(), record, registry, summaries, cells.values(), values)
+    measurements, labels = measurements_for(
+        names, names_without_metrics(registry), record, registry, summaries, cells.values(), values
+    )
     board = make_board(
         cells.values(),
         registry,
@@ -356,7 +362,7 @@ def leaderboard_of(
     )
     if by:
         for part in board.parts:
-            column_named(columns_of(part, labels, board.reference), by)
+            column_named(columns_of(part, labels), by)
     return Leaderboard(
         board,
         name,

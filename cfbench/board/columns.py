@@ -1,16 +1,18 @@
-"""The columns of the overall tables: what each is called, what its cells show, and what its legend says."""
+"""The columns of the tables, each defined once: text, files, page, MLflow's views and help follow from here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import ALPHA, BOOTSTRAPS
 from cfbench.analysis.rows import Row
-from cfbench.analysis.standings import Basis, Standing, Standings, State
+from cfbench.analysis.standings import Basis, Score, Standing, Standings, State
 from cfbench.board.text import (
     ABSENT,
     change,
@@ -25,309 +27,15 @@ from cfbench.board.text import (
 )
 from cfbench.errors import UnknownNameError
 from cfbench.problem.outcome import Status
-from cfbench.registry.entries import Direction
+from cfbench.registry.contracts import ComparisonMetric
+from cfbench.registry.entries import Direction, MetricEntry
 from cfbench.registry.registry import Registry
 from cfbench.study.variants import make_variant, parse_variant, resolve_variant
 from cfbench.text import plural, visible
 
 NOT_MEASURED = "not measured"
-"""What a column of a metric says where the record holds no value of it."""
+"""What the column of a metric says if the record holds no value of it."""
 OWN_SUCCESSES = "each on its own successes, which rewards giving up on hard points: rows are not comparable"
-
-
-@dataclass(frozen=True)
-class StandingColumn:
-    """A column.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in ``--columns`` and ``--by``.
-    title, unit : str
-        The two lines of its header.
-    text : callable
-        Row in, cell out.
-    value : callable
-        Row in, number out, for sorting; None where there is none.
-    direction : Direction
-    legend : str
-        What the number is, in one sentence; empty where it says itself.
-    counted : str
-        What it is counted over in this table, such as "3 of 50 points"; empty where the legend, a cell or the header
-        says it.
-    compares : bool
-        Whether it says something about ranked rows only.
-    """
-
-    name: str
-    title: str
-    unit: str
-    text: Callable[[Standing], str]
-    value: Callable[[Standing], float | None]
-    direction: Direction = Direction.NEUTRAL
-    legend: str = ""
-    counted: str = ""
-    compares: bool = False
-
-    @property
-    def arrow(self) -> str:
-        """The better direction as a sign."""
-        return {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NEUTRAL: ""}[self.direction]
-
-
-def span(numbers: Sequence[int]) -> str:
-    """Write sorted numbers as one, or as the first and the last."""
-    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,}-{numbers[-1]:,}"
-
-
-def compared_columns(standings: Standings, reference: str) -> list[StandingColumn]:
-    """Return the columns of a table; `reference` is the reference searcher's label, or empty."""
-    ranked, tasks = standings.ranked, len(standings.in_play)
-    asked = standings.searches
-    of = f"(of {asked:,})" if asked is not None and ranked else "searches"
-    one = "search" if standings.repetitions in ((), (1,)) else "point"
-    every = "searches" if one == "search" else "points"
-    shared = standings.shared
-    with_loss = " with a loss" if any(row.loss.value is None for row in ranked) else ""
-    on = f"on {every} that every ranked searcher{with_loss} solved"
-    counted = f"{shared.k:,} of {shared.n:,} points"
-    if standings.basis is Basis.OWN_SUCCESSES or not ranked:
-        on, counted = OWN_SUCCESSES, ""
-    over = "" if standings.unit == "task" else ", those of one data set and model drawn together"
-    has_intervals = any(row.interval for row in standings.rows)
-    interval = f"; interval from {BOOTSTRAPS:,} bootstraps over tasks{over}" if has_intervals else ""
-    best = "" if one == "search" else f" of each point's best of {span(standings.repetitions)} searches"
-    value = "objective value" if standings.robust else "loss"
-    return [
-        StandingColumn(
-            "found",
-            "found",
-            of,
-            lambda row: _count(row, asked if ranked else None),
-            lambda row: row.found.share,
-            Direction.HIGHER,
-            "searches answered with a valid counterfactual; not found ranks last, never dropped",
-        ),
-        StandingColumn(
-            "share", "", "", lambda row: share(row.found.share), lambda row: row.found.share, Direction.HIGHER
-        ),
-        StandingColumn(
-            "rank",
-            "rank",
-            "1=best",
-            _rank,
-            lambda row: row.rank,
-            Direction.LOWER,
-            f"mean over {plural(tasks, 'task')} of ranks by the {value}{best}; {standings.tolerance} and share the "
-            f"mean of their ranks{interval}",
-            compares=True,
-        ),
-        StandingColumn(
-            "interval",
-            "interval",
-            "95%",
-            lambda row: ABSENT if row.interval is None else f"{row.interval[0]:.1f}-{row.interval[1]:.1f}",
-            lambda row: None if row.interval is None else row.interval[0],
-            Direction.LOWER,
-            compares=True,
-        ),
-        StandingColumn(
-            "objective",
-            "objective",
-            "vs best",
-            lambda row: whole_change(row.objective.value),
-            lambda row: row.objective.value,
-            Direction.LOWER,
-            f"median over tasks of the objective value / best objective value, {on}",
-            counted,
-            compares=True,
-        ),
-        StandingColumn(
-            "loss",
-            "loss",
-            "vs best",
-            lambda row: whole_change(row.loss.value),
-            lambda row: row.loss.value,
-            Direction.LOWER,
-            f"median over tasks of loss / best loss, {on}",
-            counted,
-            compares=True,
-        ),
-        StandingColumn(
-            "mean-objective",
-            "objective",
-            "mean",
-            lambda row: decimal(row.mean_objective.value),
-            lambda row: row.mean_objective.value,
-            Direction.LOWER,
-            f"mean over tasks of the mean objective value, {on}",
-            counted,
-            compares=True,
-        ),
-        StandingColumn(
-            "mean-loss",
-            "loss",
-            "mean",
-            lambda row: decimal(row.mean_loss.value),
-            lambda row: row.mean_loss.value,
-            Direction.LOWER,
-            f"mean over tasks of the mean loss, {on}",
-            counted,
-            compares=True,
-        ),
-        StandingColumn(
-            "relative-loss",
-            f"vs {visible(reference)}" if reference else "vs reference",
-            "median",
-            lambda row: ABSENT if row.relative is None or row.relative.value is None else change(row.relative.value),
-            lambda row: None if row.relative is None else row.relative.value,
-            Direction.LOWER,
-            f"relative-loss: (loss - reference loss) / reference loss against {visible(reference) or 'no reference'}, "
-            "median over tasks of the median over points that both solved",
-        ),
-        StandingColumn(
-            "wins",
-            "wins",
-            f"of {tasks}",
-            lambda row: ABSENT if row.wins is None else str(row.wins),
-            lambda row: row.wins,
-            Direction.HIGHER,
-            "tasks in which no other ranked searcher has a smaller mean rank; several can win one task",
-            compares=True,
-        ),
-    ]
-
-
-def _rank(row: Standing) -> str:
-    """Write a mean rank with the letter of its group."""
-    return ABSENT if row.rank is None else f"{row.rank:.1f} {row.group}".rstrip()
-
-
-def _count(row: Standing, asked: int | None) -> str:
-    """Write how many searches found something, with the denominator where neither header nor state says it."""
-    if row.found.n == 0:
-        return ABSENT
-    said = asked is not None and (row.found.n == asked or row.state is State.NOT_RANKED)
-    return f"{row.found.k:,}" if said else f"{row.found.k:,} of {row.found.n:,}"
-
-
-SHORT = {"k-robustness": ("robust", "K-score")}
-"""Headers of metrics that the default table shows."""
-IN_PERCENT = ("optimality-gap",)
-"""Metrics that are relative changes: people read them in the unit of the loss beside them."""
-
-
-def column_of_metric(metric: MetricColumn, standings: Standings) -> StandingColumn:
-    """Return the column of one of a table's metrics."""
-    bare = bare_name(metric.label)
-    below = " ".join(part for part in (_settings(metric, standings.metrics), metric.unit, metric.arrow) if part)
-    title, unit = SHORT.get(metric.label, (bare, below))
-    scores = [row.metrics[metric.label] for row in standings.rows if metric.label in row.metrics]
-    ks = sorted({one.k for one in scores})
-    digits = decimals([one.value for one in scores])
-    counted = f"{span(ks)} of {scores[0].n:,} points" if scores else NOT_MEASURED
-    own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
-
-    def written(row: Standing) -> str:
-        if metric.label not in row.metrics:
-            return ABSENT
-        value = row.metrics[metric.label].value
-        return fine_change(value) if bare in IN_PERCENT else score(value, digits)
-
-    summary = visible(metric.summary) or "described by no plugin here"
-    return StandingColumn(
-        metric.label,
-        visible(title),
-        visible(unit),
-        written,
-        lambda row: row.metrics[metric.label].value if metric.label in row.metrics else None,
-        metric.direction,
-        f"{'' if title == bare else f'{bare}: '}{summary}; mean over tasks{own}",
-        counted,
-        compares=True,
-    )
-
-
-def _settings(metric: MetricColumn, all_metrics: Sequence[MetricColumn]) -> str:
-    """Write the settings that tell a metric from others of its name on the board, or from its default."""
-    alike = [other.label for other in all_metrics if bare_name(other.label) == bare_name(metric.label)]
-    named = {name for label in alike for name in parse_variant(label)[1]}
-    return ",".join(
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in json.loads(metric.identity[2]).items()
-        if name in named
-    )
-
-
-FAILURES = {status.value.replace("_", "-"): status for status in Status if status is not Status.FOUND}
-"""Columns of searches without a result, by their names."""
-
-
-def spent_columns() -> list[StandingColumn]:
-    """Return the columns, in the order of their names."""
-
-    def status_column(name: str, status: Status) -> StandingColumn:
-        return StandingColumn(
-            name,
-            *(name.partition("-")[0], name.partition("-")[2] or "searches"),
-            lambda row: f"{row.statuses.get(status.value, 0):,}",
-            lambda row: row.statuses.get(status.value, 0),
-            Direction.LOWER,
-        )
-
-    return [
-        StandingColumn(
-            "searches",
-            *("searches", ""),
-            lambda row: f"{sum(row.statuses.values()):,}",
-            lambda row: sum(row.statuses.values()),
-        ),
-        StandingColumn(
-            "seconds",
-            "s/search",
-            "",
-            lambda row: short_seconds(row.spending.seconds),
-            lambda row: row.spending.seconds,
-            Direction.LOWER,
-            "wall-clock seconds, mean over searches of ranked tasks (unranked: of all)",
-        ),
-        StandingColumn(
-            "queries",
-            "rows",
-            "",
-            lambda row: whole(row.spending.queries),
-            lambda row: row.spending.queries,
-            Direction.LOWER,
-            "rows asked of the model a search, the objective's included; mean over searches that were not killed",
-        ),
-        StandingColumn(
-            "tasks", "tasks", "complete", lambda row: str(row.complete), lambda row: row.complete, Direction.HIGHER
-        ),
-        StandingColumn(
-            "cells",
-            "cells",
-            "failed",
-            lambda row: f"{row.failed:,} of {row.cells:,}",
-            lambda row: row.failed,
-            Direction.LOWER,
-        ),
-        *(status_column(name, status) for name, status in FAILURES.items()),
-    ]
-
-
-__all__ = [
-    "LOSS_ALONE",
-    "SIGNIFICANCE",
-    "StandingColumn",
-    "builtin_names",
-    "cell_text",
-    "column_named",
-    "columns_of",
-    "expanded",
-    "marked_label",
-    "sorted_rows",
-    "state_text",
-]
 
 SIGNIFICANCE = (
     "a, b, ...",
@@ -342,71 +50,532 @@ LOSS_ALONE = (
 )
 """The mark of such searchers, and what it means."""
 
-DEFAULT = ("found", "share", "rank", "interval", "objective", "loss", "k-robustness", "wins", "seconds", "queries")
-"""What is shown where nothing is asked for; those of most use first, as narrow outputs lack the last ones."""
-
-ALONE = ("found", "share", "mean-objective", "mean-loss", "k-robustness", "seconds", "queries")
-"""What is shown where nobody is ranked."""
-
-BUNDLES = {
-    "robustness": (
-        *("k-robustness", "invalidity[part=c]", "invalidity", "invalidity[part=ck]"),
-        *("fixability[part=c]", "fixability", "fixability[part=ck]"),
-        *("relative-cost[part=c]", "relative-cost", "relative-cost[part=ck]"),
-    ),
-    "plausibility": ("redundancy", "knn-distance", "lof-inlier"),
-    "failures": tuple(FAILURES),
-}
-"""Names that stand for several columns."""
+R = TypeVar("R")
+T = TypeVar("T")
 
 
-def builtin_names() -> tuple[str, ...]:
-    """Name the columns that are no metrics."""
+@dataclass(frozen=True)
+class Column(Generic[R, T]):
+    """A column of tables with rows of type `R`. What depends on the table is a function of it, of type `T`.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in ``--columns`` and ``--by``.
+    value : callable
+        Returns a row's number, None if it has none.
+    form : callable
+        Writes the number, or None, for readers.
+    text : callable, optional
+        Writes the cell from row and table, if it shows more than the number.
+    direction : Direction
+        Which values are better.
+    title, unit : str, or a function of the table
+        The two lines of its header.
+    legend : str, or a function of the table
+        What the number is, in one sentence; empty if the header says it.
+    counted : str, or a function of the table
+        What the number is counted over in this table, such as "3 of 50 points"; empty if legend, cell or header say it.
+    numbers : mapping of str to callable, optional
+        The numbers that CSV, JSON, data frames and MLflow hold of it, by their names, the main one first. By default
+        the value, under the column's name.
+    group : str
+        ``--columns GROUP`` shows all columns of a group, and MLflow shows them in one section.
+    default : bool
+        Whether tables show it by default.
+    unranked : bool
+        Whether tables without ranks show it by default.
+    on_page : bool
+        Whether the page shows it, in the row that a reader opens, though it is no default.
+    part_of : str
+        The column in which the page shows it.
+    applies : callable
+        Whether it says something about this table; if not, it is no default.
+    compares : bool
+        Whether only ranked rows and references have it.
+    ranks : bool
+        Whether only ranked rows have it.
+    part : int
+        Columns of one part belong together, such as a number and what it is counted over; in the tables of single tasks
+        narrow outputs leave out the highest parts.
+    """
+
+    name: str
+    value: Callable[[R], float | None]
+    form: Callable[[float | None], str] = decimal
+    text: Callable[[R, T], str] | None = None
+    direction: Direction = Direction.NEUTRAL
+    title: str | Callable[[T], str] = ""
+    unit: str | Callable[[T], str] = ""
+    legend: str | Callable[[T], str] = ""
+    counted: str | Callable[[T], str] = ""
+    numbers: Mapping[str, Callable[[R], Any]] | None = None
+    group: str = ""
+    default: bool = False
+    unranked: bool = False
+    on_page: bool = False
+    part_of: str = ""
+    applies: Callable[[T], bool] = field(default=lambda _: True)
+    compares: bool = False
+    ranks: bool = False
+    part: int = 0
+
+    @property
+    def fields(self) -> Mapping[str, Callable[[R], Any]]:
+        """The numbers by their names in files."""
+        return {self.name.replace("-", "_"): self.value} if self.numbers is None else self.numbers
+
+    @property
+    def arrow(self) -> str:
+        """The better direction as a sign."""
+        return {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NEUTRAL: ""}[self.direction]
+
+    def cell(self, row: R, table: T) -> str:
+        """Write the cell of a row."""
+        return self.form(self.value(row)) if self.text is None else self.text(row, table)
+
+
+class ShownColumn(Generic[R, T]):
+    """A column in one table, with its words."""
+
+    def __init__(self, column: Column[R, T], table: T) -> None:
+        def said(words: str | Callable[[T], str]) -> str:
+            return words if isinstance(words, str) else words(table)
+
+        self.column, self._table = column, table
+        self.name, self.arrow, self.direction = column.name, column.arrow, column.direction
+        self.title, self.unit = said(column.title), said(column.unit)
+        self.legend, self.counted = said(column.legend), said(column.counted)
+
+    @property
+    def explained(self) -> str:
+        """The legend with what the number is counted over."""
+        return f"{self.legend}{f' ({self.counted})' if self.counted else ''}"
+
+    @property
+    def bare_unit(self) -> str:
+        """The second line of the header without the arrow."""
+        return self.unit.replace(self.arrow, "").strip() if self.arrow else self.unit
+
+    def text(self, row: R) -> str:
+        """Write the cell of a row."""
+        return self.column.cell(row, self._table)
+
+
+class StandingColumn(ShownColumn[Standing, Standings]):
+    """A column in one overall table: what compares rows is empty in rows that are not compared."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether some rows do not have it."""
+        return self.column.compares or self.column.ranks
+
+    def text(self, row: Standing) -> str:
+        """Write the cell of a row; empty where the row is not compared."""
+        return "" if self._is_blank(row) else super().text(row)
+
+    def value(self, row: Standing) -> float | None:
+        """Return the number of a row; None where the row is not compared."""
+        return None if self._is_blank(row) else self.column.value(row)
+
+    def sorted_rows(self) -> list[Standing]:
+        """Sort the table's rows, the better first, rows without a number last; positions stay what they are."""
+        sign = -1.0 if self.direction is Direction.HIGHER else 1.0
+
+        def place(row: Standing) -> tuple[bool, float]:
+            value = self.value(row)
+            return value is None, 0.0 if value is None else sign * value
+
+        return sorted(self._table.rows, key=place)
+
+    def _is_blank(self, row: Standing) -> bool:
+        if not self.compares or row.state is State.RANKED:
+            return False
+        if row.state in (State.FAILED, State.SKIPPED):
+            return True
+        if not self._table.ranked:
+            return False
+        return row.state is not State.WHITE_BOX or self.column.ranks
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Write sorted numbers as one, or as the first and the last."""
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,}-{numbers[-1]:,}"
+
+
+def _searches(table: Standings) -> str:
+    searches = table.searches
+    return f"(of {searches:,})" if searches is not None and table.ranked else "searches"
+
+
+def _count(row: Standing, table: Standings) -> str:
+    """Write how many searches found something, with the denominator where neither header nor state says it."""
+    if row.found.n == 0:
+        return ABSENT
+    searches = table.searches if table.ranked else None
+    said = searches is not None and (row.found.n == searches or row.state is State.NOT_RANKED)
+    return f"{row.found.k:,}" if said else f"{row.found.k:,} of {row.found.n:,}"
+
+
+def _one_search(table: Standings) -> bool:
+    """Whether every point has one search."""
+    return table.repetitions in ((), (1,))
+
+
+def _on_own(table: Standings) -> bool:
+    return table.basis is Basis.OWN_SUCCESSES or not table.ranked
+
+
+def _on(table: Standings) -> str:
+    """Say which points losses are averaged over."""
+    if _on_own(table):
+        return OWN_SUCCESSES
+    every = "searches" if _one_search(table) else "points"
+    with_loss = " with a loss" if any(row.loss.value is None for row in table.ranked) else ""
+    return f"on {every} that every ranked searcher{with_loss} solved"
+
+
+def _shared(table: Standings) -> str:
+    return "" if _on_own(table) else f"{table.shared.k:,} of {table.shared.n:,} points"
+
+
+def _rank_legend(table: Standings) -> str:
+    over = "" if table.unit == "task" else ", those of one data set and model drawn together"
+    interval = f"; interval from {BOOTSTRAPS:,} bootstraps over tasks{over}" if _has_intervals(table) else ""
+    best = "" if _one_search(table) else f" of each point's best of {span(table.repetitions)} searches"
+    value = "objective value" if table.robust else "loss"
     return (
-        *("found", "share", "rank", "interval", "objective", "loss", "mean-objective", "mean-loss"),
-        *("relative-loss", "wins", "searches", "seconds", "queries", "tasks", "cells"),
-        *FAILURES,
+        f"mean over {plural(len(table.in_play), 'task')} of ranks by the {value}{best}; {table.tolerance} and share "
+        f"the mean of their ranks{interval}"
     )
 
 
-def marked_label(row: Standing | Row) -> str:
-    """Return a row's label, marked where results were searched for the loss alone."""
-    return f"{row.label}{LOSS_ALONE[0]}" if row.loss_alone else row.label
+def _has_intervals(table: Standings) -> bool:
+    return any(row.interval for row in table.rows)
 
 
-def expanded(names: Sequence[str], registry: Registry) -> list[str]:
-    """Replace the names of bundles by their columns, each column once.
-
-    A metric that is to be shown with another is followed by it, with the settings that both share.
-    """
-    found: dict[str, None] = {}
-    for name in names:
-        for one in BUNDLES.get(name, (name,)):
-            found |= dict.fromkeys((one, *_shown_with(one, registry)))
-    return list(found)
+def _interval(row: Standing, _: Standings) -> str:
+    return ABSENT if row.interval is None else f"{row.interval[0]:.1f}-{row.interval[1]:.1f}"
 
 
-def columns_of(standings: Standings, names: Sequence[str], reference: str) -> list[StandingColumn]:
-    """Return the columns that are asked for; the default ones, where none are.
+def _value_columns() -> list[Column[Standing, Standings]]:
+    """Return the columns of objective value and loss: against the best known ones, and means."""
+    against = partial(Column[Standing, Standings], group="values", direction=Direction.LOWER, compares=True)
+    return [
+        against(
+            "objective",
+            lambda row: row.objective.value,
+            whole_change,
+            title="objective",
+            unit="vs best",
+            legend=lambda table: f"median over tasks of the objective value / best objective value, {_on(table)}",
+            counted=_shared,
+            numbers={"objective_against_best": lambda row: row.objective.value},
+            default=True,
+            applies=lambda table: table.robust,
+        ),
+        against(
+            "loss",
+            lambda row: row.loss.value,
+            whole_change,
+            title="loss",
+            unit="vs best",
+            legend=lambda table: f"median over tasks of loss / best loss, {_on(table)}",
+            counted=_shared,
+            numbers={
+                "loss_against_best": lambda row: row.loss.value,
+                "loss_points": lambda row: row.loss.k,
+                "points": lambda row: row.loss.n,
+                "loss_tasks": lambda row: row.loss.tasks,
+            },
+            default=True,
+        ),
+        against(
+            "mean-objective",
+            lambda row: row.mean_objective.value,
+            title="objective",
+            unit="mean",
+            legend=lambda table: f"mean over tasks of the mean objective value, {_on(table)}",
+            counted=_shared,
+            numbers={"objective_mean": lambda row: row.mean_objective.value},
+            unranked=True,
+            applies=lambda table: table.robust,
+        ),
+        against(
+            "mean-loss",
+            lambda row: row.mean_loss.value,
+            title="loss",
+            unit="mean",
+            legend=lambda table: f"mean over tasks of the mean loss, {_on(table)}",
+            counted=_shared,
+            numbers={"loss_mean": lambda row: row.mean_loss.value},
+            unranked=True,
+        ),
+    ]
+
+
+def _status_column(status: Status) -> Column[Standing, Standings]:
+    """Return the column of the searches that ended in a status without a result."""
+    first, _, second = status.value.partition("_")
+    return Column(
+        status.value.replace("_", "-"),
+        lambda row: row.statuses.get(status.value, 0),
+        whole,
+        direction=Direction.LOWER,
+        title=first,
+        unit=second or "searches",
+        numbers={f"status_{status.value}": lambda row: row.statuses.get(status.value, 0)},
+        group="failures",
+    )
+
+
+ALL = "all"
+"""The group of all columns, and of all metrics that are in a group."""
+
+METRICS_BEFORE = "wins"
+"""The column that default metrics precede: narrow outputs leave columns out from the right."""
+
+COLUMNS: dict[str, Column[Standing, Standings]] = {
+    column.name: column
+    for column in (
+        Column[Standing, Standings](
+            "found",
+            lambda row: row.found.share,
+            text=_count,
+            direction=Direction.HIGHER,
+            title="found",
+            unit=_searches,
+            legend="searches answered with a valid counterfactual; not found ranks last, never dropped",
+            numbers={
+                "success_rate": lambda row: row.found.share,
+                "searches_found": lambda row: row.found.k,
+                "searches": lambda row: row.found.n,
+                "status_found": lambda row: row.statuses.get(Status.FOUND.value, 0),
+            },
+            group="found",
+            default=True,
+            unranked=True,
+        ),
+        Column[Standing, Standings](
+            "share",
+            lambda row: row.found.share,
+            share,
+            direction=Direction.HIGHER,
+            numbers={},
+            default=True,
+            unranked=True,
+            part_of="found",
+        ),
+        Column[Standing, Standings](
+            "rank",
+            lambda row: row.rank,
+            text=lambda row, _: ABSENT if row.rank is None else f"{row.rank:.1f} {row.group}".rstrip(),
+            direction=Direction.LOWER,
+            title="rank",
+            unit="1=best",
+            legend=_rank_legend,
+            group="rank",
+            default=True,
+            ranks=True,
+        ),
+        Column[Standing, Standings](
+            "interval",
+            lambda row: None if row.interval is None else row.interval[0],
+            text=_interval,
+            direction=Direction.LOWER,
+            title="interval",
+            unit="95%",
+            numbers={
+                "rank_low": lambda row: None if row.interval is None else row.interval[0],
+                "rank_high": lambda row: None if row.interval is None else row.interval[1],
+            },
+            default=True,
+            part_of="rank",
+            applies=_has_intervals,
+            ranks=True,
+        ),
+        *_value_columns(),
+        Column[Standing, Standings](
+            "wins",
+            lambda row: row.wins,
+            whole,
+            direction=Direction.HIGHER,
+            title="wins",
+            unit=lambda table: f"of {len(table.in_play)}",
+            legend="tasks in which no other ranked searcher has a smaller mean rank; several can win one task",
+            default=True,
+            ranks=True,
+        ),
+        Column[Standing, Standings](
+            "searches",
+            lambda row: sum(row.statuses.values()),
+            whole,
+            title="searches",
+            numbers={"searches_made": lambda row: sum(row.statuses.values())},
+        ),
+        Column[Standing, Standings](
+            "seconds",
+            lambda row: row.spending.seconds,
+            short_seconds,
+            direction=Direction.LOWER,
+            title="s/search",
+            legend="wall-clock seconds, mean over searches of ranked tasks (unranked: of all)",
+            numbers={"seconds_mean": lambda row: row.spending.seconds},
+            group="effort",
+            default=True,
+            unranked=True,
+        ),
+        Column[Standing, Standings](
+            "queries",
+            lambda row: row.spending.queries,
+            whole,
+            direction=Direction.LOWER,
+            title="queries",
+            legend="queries of the model per search, including those of the objective; mean over searches that were "
+            "not killed",
+            numbers={
+                "queries_mean": lambda row: row.spending.queries,
+                "search_queries_mean": lambda row: row.spending.search_queries,
+                "robustness_queries_mean": lambda row: row.spending.robustness_queries,
+            },
+            group="effort",
+            default=True,
+            unranked=True,
+        ),
+        Column[Standing, Standings](
+            "tasks",
+            lambda row: row.complete,
+            whole,
+            direction=Direction.HIGHER,
+            title="tasks",
+            unit="complete",
+            numbers={"tasks_complete": lambda row: row.complete},
+            on_page=True,
+        ),
+        Column[Standing, Standings](
+            "cells",
+            lambda row: row.failed,
+            text=lambda row, _: f"{row.failed:,} of {row.cells:,}",
+            direction=Direction.LOWER,
+            title="cells",
+            unit="failed",
+            numbers={
+                "cells_failed": lambda row: row.failed,
+                "cells": lambda row: row.cells,
+                "cells_skipped": lambda row: row.skipped,
+                "cells_missing": lambda row: row.missing,
+            },
+        ),
+        *(_status_column(status) for status in Status if status is not Status.FOUND),
+    )
+}
+"""Every column that is no metric, by its name, in the order of the default tables."""
+
+
+def column_of_metric(metric: MetricColumn, standings: Standings) -> Column[Standing, Standings]:
+    """Return the column of one of a table's metrics; its entry says how it is shown."""
+    entry = metric.entry
+    bare = bare_name(metric.label)
+    title, _, below = (entry.header if entry else "").partition("\n")
+    settings = _settings(metric, standings.metrics)
+    scores = [row.metrics[metric.label] for row in standings.rows if metric.label in row.metrics]
+    ks = sorted({one.k for one in scores})
+    digits = decimals([one.value for one in scores])
+    own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
+    summary = visible(entry.summary if entry else "") or "described by no plugin here"
+
+    def of(row: Standing) -> Score | None:
+        return row.metrics.get(metric.label)
+
+    def value(row: Standing) -> float | None:
+        found = of(row)
+        return None if found is None else found.value
+
+    column = Column[Standing, Standings](
+        metric.label,
+        value,
+        fine_change if entry and entry.percent else partial(score, digits=digits),
+        direction=metric.direction,
+        title=visible(title or bare),
+        legend=f"{f'{bare}: ' if title else ''}{summary}; mean over tasks{own}",
+        counted=f"{span(ks)} of {scores[0].n:,} points" if scores else NOT_MEASURED,
+        numbers={
+            metric.label: value,
+            f"{metric.label}_points": lambda row: getattr(of(row), "k", 0),
+            f"{metric.label}_tasks": lambda row: getattr(of(row), "tasks", 0),
+        },
+        group=entry.group if entry else "",
+        default=entry is not None and entry.shown_by_default,
+        compares=True,
+    )
+    unit = " ".join(part for part in (settings, entry.unit if entry else "", column.arrow) if part)
+    return replace(column, unit=visible(below if below and not settings else unit))
+
+
+def _settings(metric: MetricColumn, all_metrics: Sequence[MetricColumn]) -> str:
+    """Write the settings that distinguish a metric from others of its name on the board, or from its default."""
+    alike = [other.label for other in all_metrics if bare_name(other.label) == bare_name(metric.label)]
+    named = {name for label in alike for name in parse_variant(label)[1]}
+    return ",".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in json.loads(metric.identity[2]).items()
+        if name in named
+    )
+
+
+def column_of_comparison(entry: MetricEntry, reference: str) -> Column[Standing, Standings]:
+    """Return the column of a metric that compares each searcher with the reference searcher."""
+    shown = visible(reference)
+    name = entry.name.replace("-", "_")
+
+    def value(row: Standing) -> float | None:
+        found = row.relative(entry.name)
+        return None if found is None else found.value
+
+    return Column(
+        entry.name,
+        value,
+        change if entry.percent else score,
+        direction=entry.direction,
+        title=f"vs {shown or 'reference'}",
+        unit=visible(entry.header or entry.name),
+        legend=f"{entry.name}: {visible(entry.summary)} against {shown or 'no reference'}, median over tasks of the "
+        "median over points that both solved",
+        numbers={
+            f"{name}_median": value,
+            f"{name}_points": lambda row: getattr(row.relative(entry.name), "k", None),
+            f"{name}_asked": lambda row: getattr(row.relative(entry.name), "n", None),
+        },
+        group=entry.group,
+    )
+
+
+def every_column(standings: Standings) -> list[Column[Standing, Standings]]:
+    """Return all columns that a table can show; default metrics stand where default tables have them."""
+    comparisons = [column_of_comparison(entry, standings.reference) for entry in standings.comparisons]
+    metrics = [column_of_metric(metric, standings) for metric in standings.metrics]
+    at = list(COLUMNS).index(METRICS_BEFORE)
+    own = list(COLUMNS.values())
+    return [*own[:at], *comparisons, *metrics, *own[at:]]
+
+
+def columns_of(standings: Standings, names: Sequence[str] = ()) -> list[StandingColumn]:
+    """Return the columns of a table, in the order of their names; the default ones if there are no names.
 
     Parameters
     ----------
     standings : Standings
     names : sequence of str
-        Names of columns, metrics by their labels; no bundles.
-    reference : str
-        The reference searcher's label; empty where there is none.
+        Names of columns, metrics by their labels; no groups.
     """
-    metrics = {metric.label: metric for metric in standings.metrics}
-    known = {column.name: column for column in (*compared_columns(standings, reference), *spent_columns())}
-    known |= {label: column_of_metric(metric, standings) for label, metric in metrics.items()}
-    if names:
-        return [known[name] for name in names]
-    if not any(row.interval for row in standings.rows):
-        del known["interval"]
-    if not standings.robust:  # then it is the loss
-        del known["objective"], known["mean-objective"]
-    return [known[name] for name in (DEFAULT if standings.ranked else ALONE) if name in known]
+    known = {column.name: column for column in every_column(standings)}
+    ranked = bool(standings.ranked)
+    chosen = [known[name] for name in names] or [
+        column
+        for column in known.values()
+        if (column.default if ranked or column.name not in COLUMNS else column.unranked) and column.applies(standings)
+    ]
+    return [StandingColumn(column, standings) for column in chosen]
 
 
 def column_named(columns: Sequence[StandingColumn], name: str) -> StandingColumn:
@@ -425,30 +594,55 @@ def column_named(columns: Sequence[StandingColumn], name: str) -> StandingColumn
     )
 
 
-def sorted_rows(standings: Standings, column: StandingColumn | None) -> list[Standing]:
-    """Sort rows by a column, the better first, rows without its number last; positions stay what they are."""
-    rows = list(standings.rows)
-    if column is None:
-        return rows
-    sign = -1.0 if column.direction is Direction.HIGHER else 1.0
-
-    def place(row: Standing) -> tuple[bool, float]:
-        value = None if _blank(row, column, standings) else column.value(row)
-        return value is None, 0.0 if value is None else sign * value
-
-    return sorted(rows, key=place)
+def names_without_metrics(registry: Registry) -> tuple[str, ...]:
+    """Return the names of the columns that need no measured metric."""
+    entries = [found.entry for found in registry.metrics.values()]
+    return (*COLUMNS, *(entry.name for entry in entries if issubclass(entry.metric, ComparisonMetric)))
 
 
-def cell_text(row: Standing, column: StandingColumn, standings: Standings) -> str:
-    """Write a cell; empty where the row is not ranked and the column compares ranked rows."""
-    return "" if _blank(row, column, standings) else column.text(row)
+def groups_of(registry: Registry) -> dict[str, list[str]]:
+    """Return the names that stand for several columns, with these columns' names."""
+    groups: dict[str, list[str]] = {}
+    for column in COLUMNS.values():
+        groups.setdefault(column.group, []).append(column.name)
+    for name, found in registry.metrics.items():
+        entry = found.entry
+        compares = issubclass(entry.metric, ComparisonMetric)
+        labels = [name] if compares else [make_variant(entry, one).label for one in entry.group_settings]
+        groups.setdefault(entry.group, []).extend(labels)
+    named = {name: members for name, members in groups.items() if name and name not in COLUMNS}
+    every = [*names_without_metrics(registry), *(one for members in named.values() for one in members)]
+    return {**named, ALL: every}
 
 
-def state_text(row: Standing, standings: Standings) -> str:
-    """Say in a few words why a row has no rank where others have one."""
-    if row.state is State.NOT_RANKED:
-        return f"not ranked (of {row.found.n:,} asked)" if standings.ranked else ""
-    return {State.WHITE_BOX: "white box", State.FAILED: "failed", State.SKIPPED: "skipped"}.get(row.state, "")
+def page_columns(registry: Registry) -> list[str]:
+    """Return the names of the columns that the page shows by default."""
+    metrics = [
+        label
+        for found in registry.metrics.values()
+        for label in dict.fromkeys(
+            [
+                *([found.entry.name] if found.entry.shown_by_default else []),
+                *(make_variant(found.entry, one).label for one in found.entry.page_settings),
+            ]
+        )
+    ]
+    own = [column.name for column in COLUMNS.values() if (column.default or column.on_page) and not column.part_of]
+    at = own.index(METRICS_BEFORE)
+    return [*own[:at], *metrics, *own[at:]]
+
+
+def expanded(names: Sequence[str], registry: Registry) -> list[str]:
+    """Replace the names of groups by their columns, each column once.
+
+    A metric that is to be shown with another is followed by it, with the settings that both share.
+    """
+    groups = groups_of(registry)
+    found: dict[str, None] = {}
+    for name in names:
+        for one in groups.get(name, (name,)):
+            found |= dict.fromkeys((one, *_shown_with(one, registry)))
+    return list(found)
 
 
 def _shown_with(name: str, registry: Registry) -> tuple[str, ...]:
@@ -462,11 +656,54 @@ def _shown_with(name: str, registry: Registry) -> tuple[str, ...]:
     return (make_variant(entry, {key: settings[key] for key in shared}).label,)
 
 
-def _blank(row: Standing, column: StandingColumn, standings: Standings) -> bool:
-    if not column.compares or row.state is State.RANKED:
-        return False
-    if row.state in (State.FAILED, State.SKIPPED):
-        return True
-    if not standings.ranked:
-        return False
-    return row.state is not State.WHITE_BOX or column.name in ("rank", "interval", "wins")
+def marked_label(row: Standing | Row) -> str:
+    """Return a row's label, marked where results were searched for the loss alone."""
+    return f"{row.label}{LOSS_ALONE[0]}" if row.loss_alone else row.label
+
+
+def state_text(row: Standing, standings: Standings) -> str:
+    """Say in a few words why a row has no rank where others have one."""
+    if row.state is State.NOT_RANKED:
+        return f"not ranked (of {row.found.n:,} searches)" if standings.ranked else ""
+    return {State.WHITE_BOX: "white box", State.FAILED: "failed", State.SKIPPED: "skipped"}.get(row.state, "")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that files and MLflow hold of a searcher.
+
+    Parameters
+    ----------
+    name : str
+        Its name in CSV, JSON and data frames.
+    column, group : str
+        The column that it belongs to, and that column's group.
+    direction : Direction
+        Which values are better.
+    is_main : bool
+        Whether it is the column's value; otherwise it says more of it, such as what it is counted over.
+    is_default : bool
+        Whether tables show the column by default.
+    is_metric : bool
+        Whether the column is a measured metric's.
+    """
+
+    name: str
+    column: str
+    group: str
+    direction: Direction
+    is_main: bool
+    is_default: bool
+    is_metric: bool
+
+
+def numbers_of(standings: Standings) -> list[Number]:
+    """Describe every number of a table's rows, column by column."""
+    metrics = {metric.label for metric in standings.metrics}
+    return [
+        Number(
+            name, column.name, column.group, column.direction, not at, column.default, is_metric=column.name in metrics
+        )
+        for column in every_column(standings)
+        for at, name in enumerate(column.fields)
+    ]

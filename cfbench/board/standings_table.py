@@ -19,11 +19,9 @@ from cfbench.board.columns import (
     NOT_MEASURED,
     SIGNIFICANCE,
     StandingColumn,
-    cell_text,
     column_named,
     columns_of,
     marked_label,
-    sorted_rows,
     state_text,
 )
 from cfbench.board.gap_commands import GapCommand
@@ -197,7 +195,7 @@ def standings_lines(
     """
     lines: list[Line] = []
     table_width = sys.maxsize if keep_all else width
-    tables = [_table(part, board.reference, table_width, names, by) for part in board.parts]
+    tables = [_table(part, table_width, names, by) for part in board.parts]
     end = max(cell_len(line.text) for table, _ in tables for line in table)
     left_out = dict.fromkeys(name for _, missing in tables for name in missing)
     if left_out and names:  # what was asked for
@@ -215,9 +213,9 @@ def standings_lines(
         lines += wrapped(alike(part), width) if alike(part) else []
         lines += [Line(""), *table]
         if len(board.parts) > 1:
-            lines += wrapped(f"    {_counts(part, board.reference, names)}", width, "dim", hanging=LABEL_AT)
+            lines += wrapped(f"    {_counts(part, names)}", width, "dim", hanging=LABEL_AT)
     lines.append(Line(""))
-    legend = _legend(board.parts, board.reference, names, left_out)
+    legend = _legend(board.parts, names, left_out)
     if left_out and not names:
         legend.append(("more", f"no room here for {', '.join(left_out)}: `--columns` says what to show"))
     lines += explained([*legend, ("record", record)], width)
@@ -228,12 +226,10 @@ def standings_lines(
     return lines + remarks
 
 
-def _table(
-    standings: Standings, reference: str, width: int, names: Sequence[str], by: str
-) -> tuple[list[Line], list[str]]:
+def _table(standings: Standings, width: int, names: Sequence[str], by: str) -> tuple[list[Line], list[str]]:
     """Return the lines of a table, and the names of the columns that do not fit."""
-    columns = columns_of(standings, names, reference)
-    rows = sorted_rows(standings, column_named(columns, by) if by else None)
+    columns = columns_of(standings, names)
+    rows = column_named(columns, by).sorted_rows() if by else list(standings.rows)
     placed = _fitting(rows, columns, standings, width)
     lines = [
         Line(_written([(at.title_at, at.column.title) for at in placed], "searcher"), "bold"),
@@ -287,7 +283,7 @@ def _placed(
     title_end, unit_end, cells_end = LABEL_AT + len("searcher"), 0, label_end
     placed = []
     for column in columns:
-        cells = [cell_text(row, column, standings) for row in rows]
+        cells = [column.text(row) for row in rows]
         title, unit = cell_len(column.title), cell_len(column.unit)
         size = max(map(cell_len, cells), default=0)
         if column.compares and not standings.ranked:  # then no row of empty columns has room for a word of its state
@@ -317,16 +313,14 @@ def _written(texts: Sequence[tuple[int, str]], label: str, position: str = "") -
     return line.rstrip()
 
 
-def _legend(
-    parts: Sequence[Standings], reference: str, names: Sequence[str], left_out: Collection[str]
-) -> list[tuple[str, str]]:
+def _legend(parts: Sequence[Standings], names: Sequence[str], left_out: Collection[str]) -> list[tuple[str, str]]:
     """Return what the columns mean; what differs between parts is said of each."""
     said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for part in parts:
-        for column in columns_of(part, names, reference):
+        for column in columns_of(part, names):
             if column.legend and column.name not in left_out:
-                counted = f" ({column.counted})" if len(parts) == 1 and column.counted else ""
-                said[column.title][f"{column.legend}{counted}{_better(column)}"].append(part.title)
+                words = column.explained if len(parts) == 1 else column.legend
+                said[column.title][f"{words}{_better(column)}"].append(part.title)
             if column.name == "rank" and any(row.group for row in part.rows):
                 said[SIGNIFICANCE[0]][SIGNIFICANCE[1]].append(part.title)
         if any(row.loss_alone for row in part.rows):
@@ -350,10 +344,10 @@ def _owners(standings: Standings) -> str:
     return f"{' and '.join(labels) or 'every black box'} {verb} results for"
 
 
-def _counts(standings: Standings, reference: str, names: Sequence[str]) -> str:
+def _counts(standings: Standings, names: Sequence[str]) -> str:
     """Say in one line what the numbers of one of several tables are counted over."""
     alike: dict[str, dict[str, None]] = defaultdict(dict)
-    for column in columns_of(standings, names, reference):
+    for column in columns_of(standings, names):
         if column.counted:
             alike[column.counted][column.title] = None
     return "; ".join(

@@ -10,21 +10,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cfbench.analysis.board import Board
 from cfbench.analysis.notes import spans
 from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Standing, Standings
 from cfbench.board.columns import (
     LOSS_ALONE,
     SIGNIFICANCE,
-    cell_text,
     column_named,
     columns_of,
+    every_column,
     marked_label,
-    sorted_rows,
     state_text,
 )
 from cfbench.board.standings_table import about, alike, coverage, notes_of, searches_a_task, tasks_of
-from cfbench.board.task_table import columns_for, table_of
+from cfbench.board.task_table import columns_for, table_of, task_columns
 from cfbench.board.text import ABSENT
 from cfbench.problem.outcome import Status
 from cfbench.text import latex_cell, markdown_cell, spreadsheet_cell, visible
@@ -68,17 +68,16 @@ def grids_of(shown: Leaderboard) -> Iterator[Grid]:
 
 
 def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
-    columns = columns_of(standings, shown.columns, shown.board.reference)
+    columns = columns_of(standings, shown.columns)
     rows = []
-    for row in sorted_rows(standings, column_named(columns, shown.by) if shown.by else None):
+    for row in column_named(columns, shown.by).sorted_rows() if shown.by else standings.rows:
         position = str(row.position).strip() if row.position else (state_text(row, standings) or ABSENT)
-        cells = [cell_text(row, column, standings) or ABSENT for column in columns]
+        cells = [column.text(row) or ABSENT for column in columns]
         rows.append((position, marked_label(row), *cells))
     titles = []
     for column in columns:
-        unit = column.unit.replace(column.arrow, "").strip() if column.arrow else column.unit
-        title = column.title or column.name
-        titles.append(" ".join(filter(None, [title, f"({unit.strip('()')})" if unit else "", column.arrow])))
+        unit = column.bare_unit.strip("()")
+        titles.append(" ".join(filter(None, [column.title or column.name, f"({unit})" if unit else "", column.arrow])))
     about = "; ".join(
         filter(
             None,
@@ -91,11 +90,7 @@ def _of_standings(standings: Standings, shown: Leaderboard) -> Grid:
             ],
         )
     )
-    legend = [
-        (column.title, f"{column.legend}{f' ({column.counted})' if column.counted else ''}")
-        for column in columns
-        if column.legend
-    ]
+    legend = [(column.title, column.explained) for column in columns if column.legend]
     if any(row.group for row in standings.rows):
         legend.append(SIGNIFICANCE)
     if any(row.loss_alone for row in standings.rows):
@@ -198,13 +193,6 @@ def _html_line(cells: Sequence[str], tag: str) -> str:
 
 def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
     """Return the numbers of a row of an overall table by the names of their columns; None where there is none."""
-    low, high = row.interval or (None, None)
-    metrics: dict[str, Any] = {}
-    for metric in part.metrics:
-        score = row.metrics.get(metric.label)
-        metrics[metric.label] = score.value if score else None
-        metrics[f"{metric.label}_points"] = score.k if score else 0
-        metrics[f"{metric.label}_tasks"] = score.tasks if score else 0
     return {
         "table": part.title,
         "position": row.position.number if row.position else None,
@@ -216,42 +204,16 @@ def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
         "yours": row.searcher.yours,
         "state": row.state.value,
         "why": row.why,
-        "searches": row.found.n,
-        "searches_found": row.found.k,
-        "rank": row.rank,
-        "rank_low": low,
-        "rank_high": high,
-        "wins": row.wins,
         "tasks": len(part.in_play),
-        "tasks_complete": row.complete,
         "tasks_loss_alone": row.loss_alone,
         "tie": part.tolerance.relative,
         "basis": part.basis.value,
-        "objective_against_best": row.objective.value,
-        "loss_against_best": row.loss.value,
-        "objective_mean": row.mean_objective.value,
-        "loss_mean": row.mean_loss.value,
-        "loss_points": row.loss.k,
-        "points": row.loss.n,
-        "loss_tasks": row.loss.tasks,
-        "relative_loss_median": row.relative.value if row.relative else None,
-        "relative_loss_points": row.relative.k if row.relative else None,
-        "relative_loss_asked": row.relative.n if row.relative else None,
-        "seconds_mean": row.spending.seconds,
-        "search_queries_mean": row.spending.search_queries,
-        "robustness_queries_mean": row.spending.robustness_queries,
-        "cells": row.cells,
-        "cells_failed": row.failed,
-        "cells_skipped": row.skipped,
-        "cells_missing": row.missing,
-        **{f"status_{status.value}": row.statuses.get(status.value, 0) for status in Status},
-        **metrics,
+        **{name: number(row) for column in every_column(part) for name, number in column.fields.items()},
     }
 
 
-def flat_row(row: Row, reference: str) -> dict[str, Any]:
+def flat_row(row: Row, board: Board) -> dict[str, Any]:
     """Return the numbers of a searcher on one task by the names of their columns; None where there is none."""
-    relative = row.relative
     metrics: dict[str, Any] = {}
     for label, (mean, points) in row.metrics.items():
         metrics |= {label: mean, f"{label}_points": points}
@@ -269,28 +231,8 @@ def flat_row(row: Row, reference: str) -> dict[str, Any]:
         "cells": row.cells,
         "cells_failed": row.failed,
         "cells_skipped": row.skipped,
-        "points_eligible": row.eligible,
-        "points": row.success.n,
-        "points_found": row.success.k,
-        "success_mean": row.success.mean,
-        "success_sd": row.success.sd,
-        "searches": row.spending.searches,
-        "searches_found": row.search_success.k,
-        "search_success_mean": row.search_success.mean,
-        "search_success_sd": row.search_success.sd,
-        "loss_median": row.loss.value,
-        "loss_points": row.loss.k,
-        "objective_median": row.objective.value,
-        "shared_objective_median": row.shared_objective.value,
-        "shared_loss_median": row.shared_loss.value,
-        "shared_loss_points": row.shared_loss.k,
-        "reference": reference,
-        "relative_loss_median": relative.value if relative else None,
-        "relative_loss_points": relative.k if relative else None,
-        "relative_loss_asked": relative.n if relative else None,
-        "seconds_mean": row.spending.seconds,
-        "search_queries_mean": row.spending.search_queries,
-        "robustness_queries_mean": row.spending.robustness_queries,
+        "reference": board.reference,
+        **{name: number(row) for column in task_columns(board) for name, number in column.fields.items()},
         **{f"status_{status.value}": row.statuses.get(status.value, 0) for status in Status},
         **metrics,
     }
@@ -300,7 +242,7 @@ def render_csv(shown: Leaderboard) -> str:
     """Return what is shown as CSV, a header and a line a row; an absent number is an empty cell."""
     board = shown.board
     rows = (
-        [flat_row(row, board.reference) for row in board.rows]
+        [flat_row(row, board) for row in board.rows]
         if shown.by_task
         else [flat_standing(row, part) for part in board.parts for row in part.rows]
     )
@@ -315,7 +257,7 @@ def render_csv(shown: Leaderboard) -> str:
 def render_json(shown: Leaderboard) -> str:
     """Return the board as one JSON object: what it is of, the overall tables, the rows of single tasks, cautions."""
     board = shown.board
-    rows = [flat_row(row, board.reference) for row in board.rows]
+    rows = [flat_row(row, board) for row in board.rows]
     content = {
         "mark": board.mark,
         "seeds": list(board.seeds),
@@ -363,8 +305,8 @@ def _table(part: Standings) -> dict[str, Any]:
                 "label": metric.label,
                 "version": metric.identity[1],
                 "direction": metric.direction.value,
-                "unit": metric.unit,
-                "denominator": metric.denominator,
+                "unit": metric.entry.unit if metric.entry else "",
+                "denominator": metric.entry.denominator if metric.entry else "",
             }
             for metric in part.metrics
         ],

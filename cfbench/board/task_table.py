@@ -1,9 +1,8 @@
-"""The tables of single tasks: their columns, and the lines that show them."""
+"""The tables of single tasks: their columns, each defined once, and the lines that show them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 
@@ -12,126 +11,203 @@ from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.notes import spans
 from cfbench.analysis.rows import Row
-from cfbench.board.columns import LOSS_ALONE, marked_label
+from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label
 from cfbench.board.standings_table import about, coverage, note_lines
-from cfbench.board.text import ABSENT, GAP, Line, both_ends, change, decimal, explained, seconds, whole, wrapped
+from cfbench.board.text import ABSENT, GAP, Line, both_ends, change, explained, score, seconds, whole, wrapped
+from cfbench.registry.entries import MetricEntry
 from cfbench.text import visible
 
 LONGEST_REFERENCE = 12
 """A longer name would push other columns off the board; the headline and the legend hold it."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column.
+TASK_COLUMNS: tuple[Column[Row, Board], ...] = (
+    Column("searcher", lambda _: None, text=lambda row, _: visible(marked_label(row)), title="searcher", numbers={}),
+    Column(
+        "found",
+        lambda row: row.success.mean,
+        text=lambda row, _: percentage(row.success) if row.folds else _state(row),
+        title="found",
+        unit="% points",
+        legend="points with a counterfactual in any repetition, mean over folds ± population sd; higher is better",
+        numbers={"success_mean": lambda row: row.success.mean, "success_sd": lambda row: row.success.sd},
+    ),
+    Column(
+        "points",
+        lambda row: row.success.k,
+        text=lambda row, _: counted(row.success),
+        title="points",
+        unit="k of n",
+        numbers={
+            "points_eligible": lambda row: row.eligible,
+            "points": lambda row: row.success.n,
+            "points_found": lambda row: row.success.k,
+        },
+    ),
+    Column(
+        "loss",
+        lambda row: row.loss.value,
+        title="loss",
+        unit="median",
+        legend="median over the points that the searcher itself solved (the k of n); lower is better, but giving up on "
+        "hard points lowers it, too",
+        numbers={"loss_median": lambda row: row.loss.value, "loss_points": lambda row: row.loss.k},
+        part=1,
+    ),
+    Column(
+        "objective",
+        lambda row: row.objective.value,
+        title="objective",
+        unit="median",
+        legend="median objective value over the same points, with the same reservation; lower is better",
+        numbers={"objective_median": lambda row: row.objective.value},
+        applies=lambda board: any(bare_name(row.task.objective) != "none" for row in board.rows),
+        part=1,
+    ),
+    Column(
+        "searches",
+        lambda row: row.spending.searches,
+        text=lambda row, _: f"{row.spending.searches:,}" if row.folds else ABSENT,
+        title="searches",
+        part=3,
+    ),
+    Column(
+        "seconds",
+        lambda row: row.spending.seconds,
+        seconds,
+        title="s/search",
+        unit="mean",
+        legend="wall-clock seconds, mean over all searches, successful or not; lower is better",
+        numbers={"seconds_mean": lambda row: row.spending.seconds},
+        part=3,
+    ),
+    Column(
+        "queries",
+        lambda row: row.spending.queries,
+        whole,
+        title="queries",
+        unit="mean",
+        legend="queries of the model per search, including those of the objective, mean over all searches that were "
+        "not killed; lower is better",
+        numbers={
+            "queries_mean": lambda row: row.spending.queries,
+            "search_queries_mean": lambda row: row.spending.search_queries,
+            "robustness_queries_mean": lambda row: row.spending.robustness_queries,
+        },
+        part=4,
+    ),
+    Column(
+        "per-search",
+        lambda row: row.search_success.mean,
+        text=lambda row, _: percentage(row.search_success),
+        title="per search",
+        unit="% of searches",
+        legend="single searches that found a counterfactual, mean over folds ± population sd; higher is better",
+        numbers={
+            "searches_found": lambda row: row.search_success.k,
+            "search_success_mean": lambda row: row.search_success.mean,
+            "search_success_sd": lambda row: row.search_success.sd,
+        },
+        applies=lambda board: any(row.search_success != row.success for row in board.rows),
+        part=5,
+    ),
+    Column(
+        "per-search-of",
+        lambda row: row.search_success.k,
+        text=lambda row, _: counted(row.search_success),
+        unit="k of n",
+        numbers={},
+        applies=lambda board: any(row.search_success != row.success for row in board.rows),
+        part=5,
+    ),
+    Column(
+        "shared-loss",
+        lambda row: row.shared_loss.value,
+        title="shared loss",
+        unit="median",
+        legend="median over the points that all searchers of the task solved, k of n; lower is better",
+        numbers={
+            "shared_objective_median": lambda row: row.shared_objective.value,
+            "shared_loss_median": lambda row: row.shared_loss.value,
+            "shared_loss_points": lambda row: row.shared_loss.k,
+        },
+        applies=lambda board: any(len(rows) > 1 for rows in board.by_task().values()),
+        part=6,
+    ),
+    Column(
+        "shared-loss-of",
+        lambda row: row.shared_loss.k,
+        text=lambda row, _: counted(row.shared_loss),
+        unit="k of n",
+        numbers={},
+        applies=lambda board: any(len(rows) > 1 for rows in board.by_task().values()),
+        part=6,
+    ),
+)
+"""Every column of the tables of single tasks, those of most use first."""
+COMPARISONS_BEFORE = "searches"
+"""The column that comparisons with the reference precede."""
 
-    Parameters
-    ----------
-    title, unit : str
-        The two lines of its header.
-    part : int
-        Columns of one part belong together, a number and its denominator; narrow outputs lack the highest parts.
-    text : callable
-        Row in, cell out.
-    legend : str
-        What the number is, in one sentence; empty where the column to its left says it.
-    """
 
-    title: str
-    unit: str
-    part: int
-    text: Callable[[Row], str]
-    legend: str = ""
+def task_columns(board: Board) -> list[Column[Row, Board]]:
+    """Return all columns of a board, comparisons with the reference included."""
+    at = [column.name for column in TASK_COLUMNS].index(COMPARISONS_BEFORE)
+    compared = [column for entry in board.relatives.metrics.values() for column in _compared(entry, board.reference)]
+    return [*TASK_COLUMNS[:at], *compared, *TASK_COLUMNS[at:]]
 
 
-def columns_for(board: Board) -> list[Column]:
-    """Return the columns that say something about this board, those of most use first."""
-    reference = visible(board.reference)
-    columns = [
-        Column("searcher", "", 0, lambda row: visible(marked_label(row))),
-        Column(
-            "found",
-            "% points",
-            0,
-            lambda row: percentage(row.success) if row.folds else _state(row),
-            "points with a counterfactual in any repetition, mean over folds ± population sd; higher is better",
-        ),
-        Column("points", "k of n", 0, lambda row: counted(row.success)),
-        Column(
-            "loss",
-            "median",
-            1,
-            lambda row: decimal(row.loss.value),
-            "median over the points that the searcher itself solved (the k of n); lower is better, but giving up on "
-            "hard points lowers it, too",
-        ),
-    ]
-    if any(bare_name(row.task.objective) != "none" for row in board.rows):
-        columns.append(
-            Column(
-                "objective",
-                "median",
-                1,
-                lambda row: decimal(row.objective.value),
-                "median objective value over the same points, with the same reservation; lower is better",
-            )
-        )
-    if any(row.relative is not None for row in board.rows):
-        columns += [
-            Column(
-                f"vs {reference}" if len(reference) <= LONGEST_REFERENCE else "vs reference",
-                "median",
-                2,
-                _against_reference,
-                f"relative-loss: (loss - reference loss) / reference loss against {reference}, median over the "
-                "points that both solved, k of the n that both were asked; lower is better",
-            ),
-            Column("on", "k of n", 2, lambda row: counted(row.relative)),
-        ]
-    columns += [
-        Column("searches", "", 3, lambda row: f"{row.spending.searches:,}" if row.folds else ABSENT),
-        Column(
-            "s/search",
-            "mean",
-            3,
-            lambda row: seconds(row.spending.seconds),
-            "wall-clock seconds, mean over all searches, successful or not; lower is better",
-        ),
-        Column(
-            "queries",
-            "mean",
-            4,
-            lambda row: whole(row.spending.queries),
-            "rows asked of the model a search, the objective's included, mean over all searches that were not killed; "
-            "lower is better",
-        ),
-    ]
-    if any(row.search_success != row.success for row in board.rows):
-        columns += [
-            Column(
-                "per search",
-                "% of searches",
-                5,
-                lambda row: percentage(row.search_success),
-                "single searches that found a counterfactual, mean over folds ± population sd; higher is better",
-            ),
-            Column("", "k of n", 5, lambda row: counted(row.search_success)),
-        ]
-    if any(len(rows) > 1 for rows in board.by_task().values()):
-        columns += [
-            Column(
-                "shared loss",
-                "median",
-                6,
-                lambda row: decimal(row.shared_loss.value),
-                "median over the points that all searchers of the task solved, k of n; lower is better",
-            ),
-            Column("", "k of n", 6, lambda row: counted(row.shared_loss)),
-        ]
-    return columns
+def _compared(entry: MetricEntry, label: str) -> list[Column[Row, Board]]:
+    """Return the columns of a comparison metric: its median, and the number of points."""
+    name, shown = entry.name, visible(label)
+    field = name.replace("-", "_")
+
+    def value(row: Row) -> float | None:
+        return row.relative[name].value if name in row.relative else None
+
+    def text(row: Row, _: Board) -> str:
+        if row.is_reference and row.folds:
+            return "reference"
+        return change(value(row)) if entry.percent else score(value(row))
+
+    def applies(board: Board) -> bool:
+        return any(name in row.relative for row in board.rows)
+
+    median = Column[Row, Board](
+        name,
+        value,
+        text=text,
+        direction=entry.direction,
+        title=f"vs {shown}" if len(shown) <= LONGEST_REFERENCE else "vs reference",
+        unit=visible(entry.header or name),
+        legend=f"{name}: {visible(entry.summary)} against {shown}, median over the points that both solved, k of the n "
+        f"that both searched; {entry.direction.value} is better",
+        numbers={
+            f"{field}_median": value,
+            f"{field}_points": lambda row: row.relative[name].k if name in row.relative else None,
+            f"{field}_asked": lambda row: row.relative[name].n if name in row.relative else None,
+        },
+        applies=applies,
+        part=2,
+    )
+    on = Column[Row, Board](
+        f"{name}-on",
+        lambda row: row.relative[name].k if name in row.relative else None,
+        text=lambda row, _: counted(row.relative.get(name)),
+        title="on",
+        unit="k of n",
+        numbers={},
+        applies=applies,
+        part=2,
+    )
+    return [median, on]
 
 
-def table_of(rows: Sequence[Row], columns: Sequence[Column]) -> list[list[str]]:
+def columns_for(board: Board) -> list[ShownColumn[Row, Board]]:
+    """Return the columns that say something about this board."""
+    return [ShownColumn(column, board) for column in task_columns(board) if column.applies(board)]
+
+
+def table_of(rows: Sequence[Row], columns: Sequence[ShownColumn[Row, Board]]) -> list[list[str]]:
     """Return the cells of `rows`, one list a row."""
     return [[column.text(row) for column in columns] for row in rows]
 
@@ -147,14 +223,6 @@ def percentage(rate: Rate) -> str:
 def counted(number: Rate | Median | None) -> str:
     """Write what a number is counted over as "14 of 15"."""
     return ABSENT if number is None or number.n == 0 else f"{number.k:,} of {number.n:,}"
-
-
-def _against_reference(row: Row) -> str:
-    if row.is_reference and row.folds:
-        return "reference"
-    if row.relative is None or row.relative.value is None:
-        return ABSENT
-    return change(row.relative.value)
 
 
 def _state(row: Row) -> str:
@@ -194,7 +262,7 @@ def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False
     return lines + note_lines(board.cautions, width, whole=all_notes)
 
 
-def _fitting(board: Board, width: int) -> tuple[list[Column], list[int]]:
+def _fitting(board: Board, width: int) -> tuple[list[ShownColumn[Row, Board]], list[int]]:
     """Return the columns that fit, with their widths."""
     columns = columns_for(board)
     while True:
@@ -205,10 +273,10 @@ def _fitting(board: Board, width: int) -> tuple[list[Column], list[int]]:
         ]
         short = [cell_len(label) for label, *_ in table if cell_len(label) <= LONGEST_LABEL]
         widths[0] = max(cell_len(columns[0].title), *short, 0)
-        last = columns[-1].part
+        last = columns[-1].column.part
         if last == 0 or len(INDENT) + sum(widths) + len(GAP) * (len(widths) - 1) <= width:
             return columns, widths
-        columns = [column for column in columns if column.part < last]
+        columns = [column for column in columns if column.column.part < last]
 
 
 def _given(rows: Sequence[Row]) -> str:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 ABSENT = "-"
 
 
-def change(ratio: float) -> str:
+def change(ratio: float | None) -> str:
     """Write a relative change as "+25.0%"; what rounds to nothing has no sign."""
+    if ratio is None:
+        return ABSENT
     text = f"{100 * ratio:+,.1f}%"
     return "0.0%" if text in ("+0.0%", "-0.0%") else text
 

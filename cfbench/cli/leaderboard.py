@@ -27,6 +27,25 @@ if TYPE_CHECKING:
 DEFAULT_REFERENCE = "cogs"
 
 
+class ColumnsOption(click.Option):
+    """An option whose help names the columns that there are; they are looked up only for the help."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option with its help."""
+        from cfbench.board.columns import groups_of, names_without_metrics
+        from cfbench.registry.registry import build_registry
+
+        registry = build_registry()
+        template = self.help or ""
+        self.help = template.format(
+            columns=", ".join(names_without_metrics(registry)), groups=", ".join(groups_of(registry))
+        )
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.help = template
+
+
 @click.command("leaderboard", short_help="Show the leaderboard of a record.")
 @results_option
 @from_tracking_options
@@ -49,11 +68,11 @@ DEFAULT_REFERENCE = "cogs"
 @click.option("--constraints", type=click.Choice(["on", "off"]), help="Show tasks with constraints on, or off, alone.")
 @click.option(
     "--columns",
+    cls=ColumnsOption,
     multiple=True,
     metavar="NAME,...",
-    help="Show these columns: found, rank, interval, objective, loss, mean-objective, mean-loss, relative-loss, "
-    "wins, searches, seconds, queries, tasks, cells, failures, robustness, plausibility, or any metric by its name, "
-    "such as invalidity[part=c].",
+    help="Show these columns: {columns}; the columns of a group: {groups}; or any metric by its name, with settings as "
+    "in NAME[setting=value].",
 )
 @click.option(
     "--on",
@@ -119,7 +138,7 @@ def command(
     from cfbench.analysis.groups import GroupBy, Selection
     from cfbench.analysis.standings import Basis
     from cfbench.board.board import check_output, open_leaderboard, write_output
-    from cfbench.board.page.columns import PAGE_COLUMNS
+    from cfbench.board.columns import page_columns
     from cfbench.board.text import show
 
     for file in files_of(output, form):
@@ -132,7 +151,7 @@ def command(
         selection=Selection(
             datasets, models, objectives, None if constraints is None else constraints == "on", protocol, searchers
         ),
-        columns=names_in(columns) or (PAGE_COLUMNS if form == "html" else ()),
+        columns=names_in(columns) or (page_columns(registry) if form == "html" else ()),
         by=by,
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
@@ -178,8 +197,8 @@ def names_in(texts: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> names_in(["rank,loss", "invalidity[part=c,draws=10]"])
-    ['rank', 'loss', 'invalidity[part=c,draws=10]']
+    >>> names_in(["rank,loss", "depth[part=c,draws=10]"])
+    ['rank', 'loss', 'depth[part=c,draws=10]']
 
     Raises
     ------

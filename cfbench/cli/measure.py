@@ -97,12 +97,13 @@ def command(
     check_record(results)
     datasets = () if study is None else datasets_of(study)
     registry = open_registry(plugins, [*folders, *folders_among(datasets)], strict=strict)
+    studies = [] if study is None else [study]
     if preset is not None:
         from cfbench.study.presets import preset as study_of
 
-        of_preset = study_of(preset, registry)
-        names, objectives = [*names, *of_preset.metrics], [*objectives, *named_objectives(of_preset)]
-    metrics, left_out = wanted_metrics(registry, names, study, everything=everything)
+        studies.append(study_of(preset, registry))
+        objectives = [*objectives, *named_objectives(studies[-1])]
+    metrics, left_out = wanted_metrics(registry, names, studies, everything=everything)
     with Record.open(results, write=True) as record:
         if everything:
             summaries = record.summaries().values()
@@ -126,7 +127,7 @@ def command(
 
 
 def wanted_metrics(
-    registry: Registry, names: Sequence[str], study: Study | None = None, *, everything: bool = False
+    registry: Registry, names: Sequence[str], studies: Sequence[Study] = (), *, everything: bool = False
 ) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
     """Resolve the metrics asked for.
 
@@ -155,8 +156,8 @@ def wanted_metrics(
             f"metric {comparing[0]!r} compares results of several cells and is stored for none of them: it is computed "
             "where they are shown side by side; `cfbench leaderboard --reference NAME` does so for searchers"
         )
-    if study is not None:
-        asked += metrics_of(study, registry)[0]
+    for study in studies:
+        asked += metrics_of(study, registry)
     if everything:
         asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
     unique = {variant.label: variant for variant in asked}

@@ -251,12 +251,29 @@ class MetricEntry(Entry):
     metric : type of CounterfactualMetric, of ComparisonMetric, of ObjectiveComparison or of ReferenceComparison
     direction : Direction
     unit : str
-        Of the values, for headers ("s", "rows", "%"); empty for plain numbers.
+        Of the values, for headers ("s", "queries"); empty for plain numbers.
     denominator : str
         What the values are counted over, in words ("searches that found a counterfactual").
     shown_with : str
         A metric without which this one misleads. A leaderboard that shows this one has it in the next column, with the
         settings that both share.
+    header : str
+        Short title of its column; empty for the name. What follows a line break is shown below the title.
+    percent : bool
+        Whether values are relative changes, written in percent: 0.25 as "+25%".
+    group : str
+        ``cfbench leaderboard --columns GROUP`` shows all metrics of a group, and MLflow shows them in one section.
+    group_settings : iterable of mapping
+        The settings that the group shows the metric with, one mapping per column.
+    page_settings : iterable of mapping
+        The settings that the leaderboard's page shows the metric with in the row that a reader opens, one mapping per
+        column; none by default.
+    shown_by_default : bool
+        Whether every leaderboard shows it if it was measured.
+    measured_by_default : bool
+        Whether a study measures it that lists no metrics.
+    former_names : iterable of str
+        Names that it had. A user who gives one of them is told the present name.
     """
 
     metric: MetricClass
@@ -264,10 +281,32 @@ class MetricEntry(Entry):
     unit: str = ""
     denominator: str = ""
     shown_with: str = ""
+    header: str = ""
+    percent: bool = False
+    group: str = ""
+    group_settings: Iterable[Mapping[str, Any]] = ({},)
+    page_settings: Iterable[Mapping[str, Any]] = ()
+    shown_by_default: bool = False
+    measured_by_default: bool = False
+    former_names: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison, ReferenceComparison)
+        for name in ("group_settings", "page_settings"):
+            settings = tuple(getattr(self, name))
+            if not all(isinstance(one, Mapping) for one in settings):
+                raise PluginError(
+                    f"metric {self.name!r}: `{name}` is {settings!r}; it must list mappings, as in ({{'part': 'c'}},)"
+                )
+            object.__setattr__(self, name, settings)
+        if isinstance(self.former_names, str):
+            raise PluginError(
+                f"metric {self.name!r}: `former_names` is {self.former_names!r}; it must be a tuple of names"
+            )
+        object.__setattr__(self, "former_names", tuple(self.former_names))
+        if self.group and not _NAME.fullmatch(self.group):
+            raise PluginError(f"metric {self.name!r}: `group` is {self.group!r}; use kebab-case, as for names")
 
     @property
     def stage(self) -> Stage:

@@ -318,7 +318,17 @@ class Registry:
 
     def metric(self, name: str) -> Registered[MetricEntry]:
         """Return the metric of that name."""
-        return self._find("metric", name, self.metrics)
+        return self._find("metric", name, self.metrics, self.renamed_metric(name))
+
+    def renamed_metric(self, name: str) -> str:
+        """Say which metric has `name` as a former name; empty if none has."""
+        present = next((one for one, found in self.metrics.items() if name in found.entry.former_names), "")
+        return f"The metric {name!r} is now {present!r}." if present and name not in self.metrics else ""
+
+    @property
+    def default_metrics(self) -> tuple[str, ...]:
+        """The metrics that a study measures if it lists none."""
+        return tuple(name for name, found in self.metrics.items() if found.entry.measured_by_default)
 
     def notify(self, event: object, only: str | None = None) -> list[Complaint]:
         """Tell the reporters of an event, one at a time; what one raises reaches neither the others nor the run.
@@ -345,9 +355,10 @@ class Registry:
                 complaints.append(Complaint(name, str(error)))
         return complaints
 
-    def _find(self, kind: str, name: str, known: Mapping[str, Registered[E]]) -> Registered[E]:
+    def _find(self, kind: str, name: str, known: Mapping[str, Registered[E]], hint: str = "") -> Registered[E]:
         if name not in known:
-            raise UnknownNameError(kind, name, known, self._hint() or ("" if kind == "data set" else _OF_YOUR_OWN))
+            hint = hint or self._hint() or ("" if kind == "data set" else _OF_YOUR_OWN)
+            raise UnknownNameError(kind, name, known, hint)
         return known[name]
 
     def _hint(self) -> str:

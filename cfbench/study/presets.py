@@ -6,7 +6,7 @@ from typing import Any
 
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.registry.registry import Registry
-from cfbench.study.study import DEFAULT_METRICS, Study, make_study
+from cfbench.study.study import Study, make_study
 from cfbench.study.variants import parse_variant
 
 MODELS = ("random-forest", "neural-network")
@@ -24,8 +24,11 @@ PAPER_OBJECTIVES = ("none", "c", "k", "ck")
 PAPER_SAMPLES = ("k[m=4]", "k[m=16]", "ck[m=4]", "ck[m=16]")
 """The same with fewer samples, for the appendix on their number; without any they are ``none`` and ``c``."""
 
+METRICS = ("success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity")
+"""What all presets measure."""
+
 PAPER_METRICS = (
-    *DEFAULT_METRICS,
+    *METRICS,
     *("k-robustness", "redundancy", "knn-distance", "lof-inlier"),
     *(
         f"{name}[part={part},distribution={distribution}]"
@@ -37,7 +40,7 @@ PAPER_METRICS = (
 """What the paper's research questions ask of the results, and how usual these look."""
 
 STANDARD_METRICS = (
-    *DEFAULT_METRICS,
+    *METRICS,
     *("k-robustness", "k-certified", "redundancy", "knn-distance", "lof-inlier", "optimality-gap"),
     *(f"{name}[part={part}]" for name in ("invalidity", "fixability", "relative-cost") for part in ("c", "k", "ck")),
 )
@@ -130,7 +133,7 @@ def preset(name: str, registry: Registry) -> Study:
     """
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
-    keys = {"objectives": ("none",), "metrics": DEFAULT_METRICS, **PRESETS[name][1](registry)}
+    keys = {"objectives": ("none",), "metrics": METRICS, **PRESETS[name][1](registry)}
     known = {
         "datasets": registry.datasets,
         "models": registry.models,

@@ -13,7 +13,7 @@ from cfbench.registry.entries import DatasetEntry
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import Dataset
 from cfbench.study.sources import load_dataset
-from cfbench.study.study import DEFAULT_METRICS, Study
+from cfbench.study.study import Study
 from cfbench.study.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
 
 _KINDS = {"models": "model", "searchers": "searcher", "objectives": "objective"}
@@ -78,11 +78,8 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
         if name not in (*axes["datasets"], *study.datasets):
             hint = "Optional is what the study names among its datasets."
             raise UnknownNameError("optional data set", name, axes["datasets"], hint)
-    metrics, absent = metrics_of(study, registry)
-    if absent:
-        notes.append(f"not measured, since not registered: {', '.join(absent)}")
     names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
-    return Resolution(names, datasets, variants, metrics, tuple(notes))
+    return Resolution(names, datasets, variants, metrics_of(study, registry), tuple(notes))
 
 
 def _datasets(
@@ -122,25 +119,20 @@ def simplest(objective: Variant, registry: Registry) -> Variant:
     return resolve_variant(registry, "objective", other) if other else objective
 
 
-def metrics_of(study: Study, registry: Registry) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    """Resolve a study's metrics.
-
-    Returns
-    -------
-    metrics : tuple of Variant
-        Of the default ones, those that are registered.
-    absent : tuple of str
-        The default ones that are not.
+def metrics_of(study: Study, registry: Registry) -> tuple[Variant, ...]:
+    """Return a study's metrics; those that are registered as defaults if it lists none.
 
     Raises
     ------
     UnknownNameError, StudyError
         If one is unknown, or has no such setting.
     """
-    wanted = study.metrics
-    absent = tuple(name for name in wanted if name not in registry.metrics) if wanted == DEFAULT_METRICS else ()
-    found = [resolve_variant(registry, "metric", text, study.settings) for text in wanted if text not in absent]
-    return tuple({metric.label: metric for metric in found}.values()), absent
+    found = [resolve_variant(registry, "metric", text, study.settings) for text in _metrics(study, registry)]
+    return tuple({metric.label: metric for metric in found}.values())
+
+
+def _metrics(study: Study, registry: Registry) -> tuple[str, ...]:
+    return registry.default_metrics if study.metrics is None else study.metrics
 
 
 def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], registry: Registry) -> None:
@@ -152,7 +144,7 @@ def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], regi
         "metric": registry.metrics,
     }
     used = {(kind, parse_variant(text)[0]) for axis, kind in _KINDS.items() for text in axes[axis]}
-    used |= {("metric", parse_variant(text)[0]) for text in study.metrics}
+    used |= {("metric", parse_variant(text)[0]) for text in _metrics(study, registry)}
     for name, table in study.settings.items():
         owners = [kind for kind, entries in known.items() if name in entries]
         if not owners:

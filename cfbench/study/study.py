@@ -13,9 +13,6 @@ from cfbench.errors import StudyError, UnknownNameError
 from cfbench.space.dataset import N_FOLDS
 from cfbench.study.variants import faults_of, is_json_like, listing, parse_variant, shown
 
-DEFAULT_METRICS = ("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity")
-"""What a study measures unless it says otherwise; those that are not registered are left out."""
-
 AXES = ("datasets", "models", "searchers", "objectives", "constraints", "folds")
 """The lists whose combinations are the cells."""
 
@@ -125,8 +122,10 @@ class Study(_Table):
     name : str
     datasets : tuple of str
         Registered names, or paths of data-set folders.
-    models, searchers, objectives, metrics : tuple of str
+    models, searchers, objectives : tuple of str
         Registered names, with settings in brackets where they differ from `settings` and from the defaults.
+    metrics : tuple of str or None
+        As above. None: the metrics that are registered as defaults.
     constraints : tuple of bool
         Whether the constraints hold; both are allowed at once.
     folds : tuple of int
@@ -163,7 +162,7 @@ class Study(_Table):
     models: SomeVariants
     searchers: SomeVariants
     objectives: SomeVariants = ("none",)
-    metrics: Variants = DEFAULT_METRICS
+    metrics: Variants | None = None
     constraints: Switches = (False,)
     folds: Folds = tuple(range(N_FOLDS))
     points: Points = None

@@ -40,12 +40,6 @@ class L0(JudgedColumn):
     column = "l0"
 
 
-class Cost(JudgedColumn):
-    """Half of Gower's distance plus half of the share of changed features: Eq. 9 without its class term."""
-
-    column = "cost"
-
-
 class Success(CounterfactualMetric):
     """1 where the judge confirmed a counterfactual, 0 where there is none.
 
@@ -68,12 +62,12 @@ class Seconds(CounterfactualMetric):
 
 
 class Queries(CounterfactualMetric):
-    """Rows asked of the model, the searcher's and the objective's together, since both are questions to it."""
+    """Queries of the model in a search: those of the searcher and those of the objective."""
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return the rows a search."""
-        rows: pd.Series[int] = searches["search_queries"] + searches["robustness_queries"]
-        return rows.astype("float64")
+        """Return the number of queries per search."""
+        queries: pd.Series[int] = searches["search_queries"] + searches["robustness_queries"]
+        return queries.astype("float64")
 
 
 class Validity(CounterfactualMetric):

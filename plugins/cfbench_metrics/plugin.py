@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cfbench import Direction, MetricEntry, hookimpl
 from cfbench_metrics import robustness
-from cfbench_metrics.judged import L0, Cost, Gower, Loss, Queries, Seconds, Success, Validity
+from cfbench_metrics.judged import L0, Gower, Loss, Queries, Seconds, Success, Validity
 from cfbench_metrics.optimality import OptimalityGap, RelativeLoss
 from cfbench_metrics.sparsity import Sparsity
 
@@ -20,6 +20,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="success",
         metric=Success,
+        measured_by_default=True,
         direction=Direction.HIGHER,
         denominator=ALL,
         summary="1 where a search found a counterfactual, 0 where it did not",
@@ -27,6 +28,8 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="loss",
         metric=Loss,
+        measured_by_default=True,
+        former_names=("cost",),
         direction=Direction.LOWER,
         denominator=FOUND,
         summary="base loss of the result: half of Gower's distance, half of the share of changed features",
@@ -34,6 +37,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="gower",
         metric=Gower,
+        measured_by_default=True,
         direction=Direction.LOWER,
         denominator=FOUND,
         summary="Gower's distance of the result from the factual point",
@@ -41,21 +45,16 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="l0",
         metric=L0,
+        measured_by_default=True,
         direction=Direction.LOWER,
         unit="features",
         denominator=FOUND,
         summary="number of features that the result changes",
     )
     yield MetricEntry(
-        name="cost",
-        metric=Cost,
-        direction=Direction.LOWER,
-        denominator=FOUND,
-        summary="cost of the result, its class aside",
-    )
-    yield MetricEntry(
         name="sparsity",
         metric=Sparsity,
+        measured_by_default=True,
         direction=Direction.HIGHER,
         denominator=FOUND,
         summary="share of features that the result keeps as they are",
@@ -63,6 +62,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="seconds",
         metric=Seconds,
+        measured_by_default=True,
         direction=Direction.LOWER,
         unit="s",
         denominator=ALL,
@@ -71,14 +71,16 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="queries",
         metric=Queries,
+        measured_by_default=True,
         direction=Direction.LOWER,
-        unit="rows",
+        unit="queries",
         denominator=ALL,
-        summary="rows asked of the model in a search, the objective's included",
+        summary="queries of the model in a search, including those of the objective",
     )
     yield MetricEntry(
         name="validity",
         metric=Validity,
+        measured_by_default=True,
         direction=Direction.HIGHER,
         denominator="searches that returned a vector",
         summary="1 where the returned vector passes the checks, done again with the fitted model's own predict",
@@ -86,13 +88,18 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="relative-loss",
         metric=RelativeLoss,
+        header="median",
+        percent=True,
+        group="values",
         direction=Direction.LOWER,
         denominator="points that both searchers solved",
-        summary="relative change in loss against a reference searcher, point by point",
+        summary="(loss - reference loss) / reference loss",
     )
     yield MetricEntry(
         name="optimality-gap",
         metric=OptimalityGap,
+        percent=True,
+        page_settings=({},),
         direction=Direction.LOWER,
         denominator="points found for which the exact searcher has a lower bound",
         summary="how far the objective value is above the proven optimum, relative to it",

@@ -22,6 +22,8 @@ from cfbench_metrics.sparsity import Redundancy
 FOUND = "searches that found a counterfactual"
 CONSTRAINED = f"{FOUND}, constraints on"
 BOTH = "points that were solved with and without the robustness objective"
+PARTS: tuple[dict[str, str], ...] = ({"part": "c"}, {}, {"part": "ck"})
+"""What may be perturbed: changed features, the kept ones (the default), or both."""
 
 
 def entries() -> Iterable[MetricEntry]:
@@ -29,6 +31,9 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="k-robustness",
         metric=KRobustness,
+        header="robust\nK-score",
+        group="robustness",
+        shown_by_default=True,
         direction=Direction.HIGHER,
         denominator=FOUND,
         summary="share of random perturbations of the kept features that keep the class",
@@ -51,6 +56,9 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="invalidity",
         metric=Invalidity,
+        group="robustness",
+        group_settings=PARTS,
+        page_settings=({"part": "ck"},),
         direction=Direction.LOWER,
         denominator=CONSTRAINED,
         summary="share of random perturbations after which the result is no longer of the target class",
@@ -58,6 +66,9 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="fixability",
         metric=Fixability,
+        group="robustness",
+        group_settings=PARTS,
+        page_settings=({"part": "ck"},),
         direction=Direction.HIGHER,
         denominator=CONSTRAINED,
         summary="share of random perturbations that keep the target class or can be walked back",
@@ -91,6 +102,9 @@ def entries() -> Iterable[MetricEntry]:
         name="relative-cost",
         version="2",
         metric=RelativeCost,
+        group="robustness",
+        group_settings=PARTS,
+        page_settings=({"part": "ck"},),
         direction=Direction.LOWER,
         denominator=f"{BOTH}, constraints on",
         shown_with="unfixable",
@@ -137,6 +151,7 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="redundancy",
         metric=Redundancy,
+        group="plausibility",
         direction=Direction.LOWER,
         unit="features",
         denominator=FOUND,
@@ -145,6 +160,7 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="knn-distance",
         metric=KnnDistance,
+        group="plausibility",
         direction=Direction.LOWER,
         denominator=f"{FOUND}, where the target class has training rows",
         summary="mean Gower distance to the nearest training rows of the target class",
@@ -152,6 +168,7 @@ def entries() -> Iterable[MetricEntry]:
     yield MetricEntry(
         name="lof-inlier",
         metric=LofInlier,
+        group="plausibility",
         direction=Direction.HIGHER,
         denominator=f"{FOUND}, where the target class has enough training rows",
         summary="1 where the result is an inlier among the training rows of the target class",

@@ -14,7 +14,7 @@ from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
 from cfbench_reporters.store import open_client, talking_to
-from cfbench_reporters.summary import cell_table, summary_runs, view_tag, write_summary
+from cfbench_reporters.summary import cell_table, summarise, view_tag, write_summary
 
 ARTIFACTS_FOLDER = "mlflow-artifacts"
 """Folder for the artifacts of a local store, beside its file."""
@@ -84,10 +84,10 @@ class Mirror:
         """Rewrite the summary of the study from the record, if cells were logged since the last time."""
         if self._summarised:
             return
-        runs = summary_runs(self._results, sorted(self._metrics))
+        runs, described = summarise(self._results, sorted(self._metrics))
         with talking_to(self._address):
             if runs:
-                write_summary(self._client, self._study, self._experiment_id, self._artifacts(), runs)
+                write_summary(self._client, self._study, self._experiment_id, self._artifacts(), runs, described)
             tags = {METRICS_TAG: json.dumps(sorted(self._metrics)), SUMMARISED_TAG: "yes"}
             for name, value in tags.items():
                 self._client.set_experiment_tag(self._experiment_id, name, value)

@@ -8,11 +8,11 @@ import numbers
 import time
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CfbenchError, leaderboard
+from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CfbenchError, Direction, leaderboard
 from cfbench_reporters.cell_run import NOTE_TAG, mlflow_names
 
 if TYPE_CHECKING:
@@ -20,45 +20,17 @@ if TYPE_CHECKING:
 
 _SHOW_ALL = "SHOW_ALL"
 
-_SUMMARY_TABLE = (
-    *("tags.`position`", "metrics.`rank`", "metrics.`rank_low`", "metrics.`rank_high`", "metrics.`success_rate`"),
-    *("metrics.`objective_against_best`", "metrics.`loss_against_best`", "metrics.`relative_loss_median`"),
-    "metrics.`wins`",
-    *("metrics.`k-robustness`", "metrics.`invalidity_part_c`", "metrics.`invalidity`", "metrics.`invalidity_part_ck`"),
-    *("metrics.`fixability_part_c`", "metrics.`fixability`", "metrics.`fixability_part_ck`"),
-    *("metrics.`relative-cost_part_c`", "metrics.`unfixable_part_c`"),
-    *("metrics.`relative-cost`", "metrics.`unfixable`"),
-    *("metrics.`relative-cost_part_ck`", "metrics.`unfixable_part_ck`"),
-    *("metrics.`redundancy`", "metrics.`knn-distance`", "metrics.`lof-inlier`"),
-    *("metrics.`seconds_mean`", "metrics.`queries`", "metrics.`failures`", "metrics.`n_cells`", "metrics.`searches`"),
-)
 _CELL_TABLE = (
     *("params.`dataset`", "params.`model`", "params.`searcher`", "params.`objective`", "params.`constraints`"),
     *("params.`fold`", "metrics.`success_rate`", "metrics.`loss_median`", "metrics.`seconds`", "metrics.`queries`"),
     *("metrics.`robustness_queries`", "metrics.`failures`", "metrics.`points`", "metrics.`searches`"),
 )
-_SECTIONS: Mapping[str, Sequence[str]] = {
-    # MLflow sorts sections by their names, and cuts off what does not fit.
-    "1 Rank, lower is better": ("rank",),
-    "2 Found, higher is better": ("success_rate",),
-    "3 Objective value and loss, lower is better (by the best known one, less 1; by the reference's)": (
-        "objective_against_best",
-        "loss_against_best",
-        "relative_loss_median",
-    ),
-    "4 Robust, higher is better": (*("k-robustness", "fixability_part_c", "fixability", "fixability_part_ck"),),
-    "5 Fragile, lower is better (invalidity, relative cost, what cannot be fixed)": (
-        *("invalidity_part_c", "invalidity", "invalidity_part_ck"),
-        *("relative-cost_part_c", "unfixable_part_c", "relative-cost", "unfixable"),
-        *("relative-cost_part_ck", "unfixable_part_ck"),
-    ),
-    "6 Implausible, lower is better": ("redundancy", "knn-distance"),
-    "7 Plausible, higher is better": ("lof-inlier",),
-    "8 Spent a search, lower is better": ("seconds_mean", "queries"),
-}
-_TRADE_OFFS = "9 Trade-offs"
-_PAIRS = (("queries", "loss_against_best"), ("k-robustness", "loss_against_best"), ("seconds_mean", "success_rate"))
-_TOGETHER = ("rank", "success_rate", "loss_against_best", "k-robustness", "seconds_mean")
+_TRADE_OFFS = "Trade-offs"
+_LOSS, _FOUND, _SECONDS, _QUERIES = "loss_against_best", "success_rate", "seconds_mean", "queries"
+_RENAMED = {"cells": "n_cells", "tasks": "n_tasks", "queries_mean": _QUERIES}
+"""Numbers of the leaderboard that have names of their own in MLflow, where runs of cells have them, too."""
+_FURTHER = ("rank_low", "rank_high", "failures", "n_cells", "searches")
+"""What the summary's table shows in addition to the main number of each column."""
 
 
 def view_tag(key: str) -> str:
@@ -66,44 +38,48 @@ def view_tag(key: str) -> str:
     return f"{VIEW_TAG_PREFIX}{key}"
 
 
-def summary_table(metrics: Collection[str]) -> str:
+def summary_table(metrics: Collection[str], described: Sequence[Described]) -> str:
     """Return the view of the summary's table, with the columns that it has; sorted by rank."""
-    columns = [name for name in _SUMMARY_TABLE if name.startswith("tags.") or name.split("`")[1] in metrics]
-    by = "rank" if "rank" in metrics else "success_rate"
-    return _view(columns, order_by=f"metrics.`{by}`", ascending=by == "rank")
+    main = [one.name for one in described if one.is_main]
+    names = [name for name in dict.fromkeys((*main, *_FURTHER)) if name in metrics]
+    columns = ["tags.`position`", *(f"metrics.`{name}`" for name in names)]
+    return _sorted_view(columns, metrics)
 
 
-def summary_charts(metrics: Collection[str]) -> str:
+def summary_charts(metrics: Collection[str], described: Sequence[Described]) -> str:
     """Return the view of the summary's charts: bars by what they say, trade-offs, and all together."""
     sections: list[dict[str, Any]] = []
     charts: list[dict[str, Any]] = []
-    for name, wanted in _SECTIONS.items():
-        shown = [metric for metric in wanted if metric in metrics]
-        if shown:
-            sections.append(_section(name, len(sections)))
-            charts += [_chart("BAR", sections[-1], metric, metricKey=metric) for metric in shown]
-    sections.append(_section(_TRADE_OFFS, len(sections)))
-    for x, y in _PAIRS:
+    shown = [one for one in described if one.name in metrics]
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in shown:
+        if one.is_main and one.group and one.direction is not Direction.NEUTRAL:
+            grouped.setdefault((one.group, one.direction.value), []).append(one.name)
+    for (group, better), names in grouped.items():
+        # MLflow sorts sections by their names, and cuts off what does not fit.
+        sections.append(_section(f"{len(sections) + 1:02d} {group.capitalize()}, {better} is better", len(sections)))
+        charts += [_chart("BAR", sections[-1], name, metricKey=name) for name in names]
+    sections.append(_section(f"{len(sections) + 1:02d} {_TRADE_OFFS}", len(sections)))
+    scores = [one.name for one in shown if one.is_main and one.is_metric and one.is_default]
+    for x, y in ((_QUERIES, _LOSS), *((score, _LOSS) for score in scores), (_SECONDS, _FOUND)):
         if {x, y} <= set(metrics):
             axes = {"xaxis": {"key": x, "type": "METRIC"}, "yaxis": {"key": y, "type": "METRIC"}}
             charts.append(_chart("SCATTER", sections[-1], f"{x}-{y}", runsCountToCompare=100, **axes))
-    together = [metric for metric in _TOGETHER if metric in metrics]
+    together = [name for name in ("rank", _FOUND, _LOSS, *scores, _SECONDS) if name in metrics]
     parallel = {"selectedParams": ["searcher"], "selectedMetrics": together, "showAllRuns": True}
     charts.append(_chart("PARALLEL", sections[-1], "together", **parallel))
-    by = "rank" if "rank" in metrics else "success_rate"
-    columns = [f"metrics.`{name}`" for name in ("rank", "success_rate") if name in metrics]
-    return _view(
-        columns,
-        order_by=f"metrics.`{by}`",
-        ascending=by == "rank",
-        compareRunSections=sections,
-        compareRunCharts=charts,
-    )
+    columns = [f"metrics.`{name}`" for name in ("rank", _FOUND) if name in metrics]
+    return _sorted_view(columns, metrics, compareRunSections=sections, compareRunCharts=charts)
 
 
 def cell_table() -> str:
     """Return the view of a study's runs, a cell each."""
     return _view(_CELL_TABLE, order_by="attributes.start_time", ascending=False)
+
+
+def _sorted_view(columns: Iterable[str], metrics: Collection[str], **more: Any) -> str:
+    by = "rank" if "rank" in metrics else _FOUND
+    return _view(columns, order_by=f"metrics.`{by}`", ascending=by == "rank", **more)
 
 
 def _view(columns: Iterable[str], *, order_by: str, ascending: bool, **more: Any) -> str:
@@ -145,15 +121,14 @@ def _chart(kind: str, section: Mapping[str, Any], name: str, **settings: Any) ->
     }
 
 
-COLUMNS = ("robustness", "plausibility")
-"""What of the leaderboard's columns is asked for besides those that it always has."""
 _FEW = 4
 """So many data sets, models or objectives are named; more are counted."""
 _TEXTS = ("table", "group", "searcher", "setup", "state", "why", "basis", "white_box", "position", "position_shared")
-_RENAMED = {"cells": "n_cells", "tasks": "n_tasks"}
-_RATES = {"success_rate": ("searches_found", "searches")}
-_SUMS = {"queries": ("search_queries_mean", "robustness_queries_mean")}
 _FAILURES = ("status_timed_out", "status_crashed", "status_invalid")
+
+
+Described = Any
+"""What the leaderboard says of one of its numbers: name, column, group, direction."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +153,7 @@ class SummaryRun:
     metrics: dict[str, float]
 
 
-def summary_runs(results: Path, metrics: Collection[str] = ()) -> list[SummaryRun]:
+def summarise(results: Path, metrics: Collection[str] = ()) -> tuple[list[SummaryRun], list[Described]]:
     """Summarise a record, in the leaderboard's order.
 
     Parameters
@@ -190,18 +165,20 @@ def summary_runs(results: Path, metrics: Collection[str] = ()) -> list[SummaryRu
 
     Returns
     -------
-    list of SummaryRun
+    runs : list of SummaryRun
         Empty where the record has nothing to show.
+    described : list of Described
+        The numbers of the runs, by their names in MLflow.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what cannot be read is reported by whoever reads the record
         try:
-            board = leaderboard(results, columns=[*COLUMNS, *metrics])
+            board = leaderboard(results, columns=["all", *metrics])
         except CfbenchError:
             try:
                 board = leaderboard(results)  # a metric of a plugin that is not installed any more, say
             except CfbenchError:
-                return []
+                return [], []
     tasks = board.to_frame()
     about = {
         "datasets": _named(tasks["dataset"], "data sets"),
@@ -209,33 +186,24 @@ def summary_runs(results: Path, metrics: Collection[str] = ()) -> list[SummaryRu
         "objectives": _named(tasks["objective"], "objectives"),
         "constraints": _named(("on" if on else "off" for on in tasks["constraints"]), "settings"),
     }
-    return [_summary_run(row, about) for row in _records(board.overall())]
+    rows = _records(board.overall())
+    names = mlflow_names(rows[0]) | _RENAMED
+    described = [replace(one, name=names[one.name]) for one in board.numbers()]
+    return [_summary_run(row, about, names) for row in rows], described
 
 
-def _summary_run(row: Mapping[str, Any], about: Mapping[str, str]) -> SummaryRun:
+def _summary_run(row: Mapping[str, Any], about: Mapping[str, str], names: Mapping[str, str]) -> SummaryRun:
     place = row["position"]
     position = "-" if _number(place) is None else f"{int(place)}{'=' if row['position_shared'] else ''}"
     setup = f" ({row['setup']})" if row["setup"] else ""
+    known = {name: _number(value) for name, value in row.items() if name not in _TEXTS}
+    numbers_ = {names[name]: _rounded(value) for name, value in known.items() if value is not None}
     return SummaryRun(
         name=f"{row['searcher']}{setup}",
         params={"searcher": str(row["searcher"]), **about, "white_box": "yes" if row["white_box"] else "no"},
         tags={"position": position, "group": str(row["group"]), "state": str(row["state"]), "why": str(row["why"])},
-        metrics=_metrics(row),
+        metrics=numbers_ | {"failures": _rounded(sum(known.get(name) or 0.0 for name in _FAILURES))},
     )
-
-
-def _metrics(row: Mapping[str, Any]) -> dict[str, float]:
-    known = {name: _number(value) for name, value in row.items() if name not in _TEXTS}
-    names = mlflow_names(known) | _RENAMED
-    numbers_ = {names[name]: value for name, value in known.items() if value is not None}
-    for name, (part, whole) in _RATES.items():
-        if known.get(whole):
-            numbers_[name] = (known[part] or 0.0) / (known[whole] or 1.0)
-    for name, parts in _SUMS.items():
-        if all(known.get(part) is not None for part in parts):
-            numbers_[name] = sum(known[part] or 0.0 for part in parts)
-    numbers_["failures"] = sum(known.get(name) or 0.0 for name in _FAILURES)
-    return {name: _rounded(value) for name, value in numbers_.items()}
 
 
 def _rounded(value: float) -> float:
@@ -264,7 +232,14 @@ _MOST_RUNS = 1000  # as many as a page of MLflow's holds
 _MOST_TAG = 5000
 
 
-def write_summary(client: Any, study: str, experiment_id: str, place: str | None, runs: Sequence[SummaryRun]) -> None:
+def write_summary(
+    client: Any,
+    study: str,
+    experiment_id: str,
+    place: str | None,
+    runs: Sequence[SummaryRun],
+    described: Sequence[Described],
+) -> None:
     """Bring the summary of a study to `runs`.
 
     Parameters
@@ -276,6 +251,8 @@ def write_summary(client: Any, study: str, experiment_id: str, place: str | None
     place : str or None
         Where artifacts of a new experiment go; None leaves it to the server.
     runs : sequence of SummaryRun
+    described : sequence of Described
+        The numbers of the runs.
     """
     number = _experiment(client, study, place)
     known = {run.info.run_name: run for run in client.search_runs([number], max_results=_MOST_RUNS)}
@@ -285,8 +262,8 @@ def write_summary(client: Any, study: str, experiment_id: str, place: str | None
         client.delete_run(gone.info.run_id)
     metrics = {name for run in runs for name in run.metrics}
     tags = {
-        view_tag(TABLE_VIEW): summary_table(metrics),
-        view_tag(CHART_VIEW): summary_charts(metrics),
+        view_tag(TABLE_VIEW): summary_table(metrics, described),
+        view_tag(CHART_VIEW): summary_charts(metrics, described),
         NOTE_TAG: _note(study, runs),
     }
     for name, value in tags.items():
@@ -325,7 +302,7 @@ def _write(client: Any, number: str, known: Any, run: SummaryRun) -> None:
 def _note(study: str, runs: Iterable[SummaryRun]) -> str:
     runs = list(runs)
     cells = sum(int(run.metrics.get("n_cells", 0)) for run in runs)
-    return f"""Study {study}, {cells:,} cells, written by the last run that logged some of them: one run a searcher,
+    return f"""Study {study}, {cells:,} cells, written by the last run that logged some of them: one run per searcher,
 with the numbers of `cfbench leaderboard`.
 
 - `position` by `rank`: the mean over tasks of ranks by the objective value, 1 is best (`rank_low`, `rank_high`: 95 %
@@ -336,6 +313,6 @@ with the numbers of `cfbench leaderboard`.
 - `objective_against_best`, `loss_against_best`: median over tasks of value / best known value, less 1, on the
   `loss_points` that every ranked searcher solved
 - `relative_loss_median`: against the reference searcher
-- metrics such as `k-robustness`: mean over tasks, over `..._points` points
-- `seconds_mean`, `queries`: a search, over all searches; `failures`: timed out, crashed or invalid
+- measured metrics: mean over tasks, over `..._points` points
+- `seconds_mean`, `queries`: per search, over all searches; `failures`: timed out, crashed or invalid
 """

@@ -16,8 +16,7 @@ from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import Selection
 from cfbench.analysis.standings import State
 from cfbench.board.board import Leaderboard, leaderboard_of
-from cfbench.board.columns import columns_of
-from cfbench.board.page.columns import PAGE_COLUMNS
+from cfbench.board.columns import columns_of, page_columns
 from cfbench.board.page.render import render_page
 from cfbench.board.text import share
 from cfbench.record.cells import CellSummary
@@ -116,7 +115,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         rows = make_board(cells, registry, need_reference=False).standings.rows
         compared = {row.searcher.name for row in rows if row.state in (State.RANKED, State.WHITE_BOX)}
         selection = Selection(searchers=compared)
-        shown = leaderboard_of(record, registry, selection=selection, columns=PAGE_COLUMNS)
+        shown = leaderboard_of(record, registry, selection=selection, columns=page_columns(registry))
         text = render_page(shown, record, {}, "published.csv")
     assert len(text) < 1_000_000
     file = tmp_path_factory.mktemp("published") / "published.html"
@@ -232,7 +231,7 @@ def test_the_browser_computes_what_python_computes_for_every_filter_value(page: 
         assert len(ranked) > 2
         shown = values_of(page)
         assert list(shown)[: len(ranked)] == [row.label for row in ranked]
-        columns = {column.name: column for column in columns_of(standings, ("rank", "objective", "loss", "wins"), "")}
+        columns = {column.name: column for column in columns_of(standings, ("rank", "objective", "loss", "wins"))}
         for row in ranked:
             own = shown[row.label]
             assert own["position"] == str(row.position).strip(), (chosen, row.label)

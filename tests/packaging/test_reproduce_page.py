@@ -12,8 +12,8 @@ from cfbench.report.evidence import needed_metrics
 from cfbench.running.measure import cell_metrics
 from cfbench.study.plan import make_plan
 from cfbench.study.presets import PAPER_METRICS, PAPER_OBJECTIVES, PAPER_SAMPLES
+from cfbench.study.resolution import metrics_of
 from cfbench.study.study import read_study
-from cfbench.study.variants import resolve_variant
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce-the-paper.md").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def test_what_the_page_names_is_registered_and_in_the_preset() -> None:
 def test_the_study_of_the_record_has_all_that_the_report_needs() -> None:
     registry = build_registry()
     study = read_study(ROOT / "leaderboard" / "paper.toml")
-    measured = cell_metrics([resolve_variant(registry, "metric", text) for text in study.metrics], registry)
+    measured = cell_metrics(metrics_of(study, registry), registry)
     assert {one.label for one in needed_metrics(registry)} <= {one.label for one in measured}
     anywhere = study.model_copy(update={"optional_datasets": study.datasets})
     plan = make_plan(anywhere, registry, DataSource((), Path("nowhere"), download=False))

@@ -94,7 +94,7 @@ def test_every_metric_says_what_it_is() -> None:
         *("cost-of-robustness", "time-of-robustness", "optimality-gap"),
     }
     assert set(ENTRIES) == {
-        *("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"),
+        *("success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity"),
         *("k-robustness", "invalidity", "fixability", "unfixable", "additional-cost", "actual-cost"),
         *("redundancy", "knn-distance", "lof-inlier", "k-certified", "k-probability"),
         *comparing,
@@ -111,7 +111,6 @@ def test_every_metric_says_what_it_is() -> None:
     [
         ("success", [1.0, 0.0]),
         ("loss", [0.5 * 1.4 / 3 + 1 / 3, math.nan]),
-        ("cost", [0.5 * 1.4 / 3 + 1 / 3, math.nan]),
         ("gower", [1.4 / 3, math.nan]),
         ("l0", [2.0, math.nan]),
         ("sparsity", [1 / 3, math.nan]),
@@ -125,7 +124,7 @@ def test_a_success_and_a_failure(name: str, expected: list[float]) -> None:
 
 
 def test_what_has_no_result_at_all_is_measured_too() -> None:
-    for name in ("success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"):
+    for name in ("success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity"):
         assert len(values(name, searches(NOTHING, NOTHING))) == 2
         assert values(name, searches(RESULT).iloc[:0]) == []
 

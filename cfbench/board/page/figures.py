@@ -9,11 +9,13 @@ from statistics import fmean
 
 import numpy as np
 
+from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing, Standings, State
 from cfbench.board.page import svg
 from cfbench.board.page.evidence import TARGETS, Progress
 from cfbench.board.text import ABSENT, score, share, whole, whole_change
+from cfbench.registry.entries import Direction
 from cfbench.text import plural, visible
 
 FRONT = "the dotted line joins those that no other beats in both"
@@ -170,8 +172,9 @@ class Figures:
             tuple((visible(row.label), *(f"{mean:.1f}" for _, mean in means[row.label])) for row in rows),
         )
 
-    def robustness(self, label: str) -> Figure | None:
-        """Draw loss against a metric of robustness."""
+    def against_loss(self, metric: MetricColumn) -> Figure | None:
+        """Draw the loss against a metric."""
+        label = metric.label
         rows = self._with(
             lambda row: row.loss.value, lambda row: row.metrics[label].value if label in row.metrics else None
         )
@@ -181,9 +184,11 @@ class Figures:
         height = svg.height_for(len(rows))
         x = _excess_axis(losses, svg.LEFT, svg.WIDTH - svg.RIGHT)
         y = svg.Axis(min(scores), max(scores), height - svg.BOTTOM, svg.TOP + 6)
+        higher = metric.direction is Direction.HIGHER
         return Figure(
-            "Loss against robustness",
-            f"Further left and further up is better; {FRONT}. The axis of the loss is logarithmic.",
+            f"Loss against {label}",
+            f"Further left and further {'up' if higher else 'down'} is better; {FRONT}. The axis of the loss is "
+            "logarithmic.",
             self._scatter(
                 [row for row, _, _ in rows],
                 (losses, scores),
@@ -191,7 +196,7 @@ class Figures:
                 ("loss above the best known", label),
                 (_excess_tick, svg.short),
                 height,
-                higher=True,
+                higher=higher,
             ),
             ("searcher", "loss vs best", label),
             tuple((visible(row.label), whole_change(loss), score(value)) for row, loss, value in rows),

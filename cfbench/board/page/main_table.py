@@ -12,8 +12,7 @@ from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
 from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing, Standings, State, TaskView
-from cfbench.board.columns import StandingColumn, cell_text, columns_of, state_text
-from cfbench.board.page.columns import FURTHER_COLUMNS, PAGE_COLUMNS
+from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
 from cfbench.board.page.figures import rank_bar
 from cfbench.board.text import ABSENT, share
 from cfbench.record.cells import CellSummary
@@ -119,19 +118,19 @@ def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> lis
 def _table(
     name: str, title: str, standings: Standings, board: Board, names: Sequence[str], registry: Registry
 ) -> Table:
-    columns = table_columns(standings, names, board.reference)
+    columns = table_columns(standings, names)
     return Table(
         name=name,
         title=title,
         what="objective value" if standings.robust else "loss",
         tested=any(row.group for row in standings.rows),
-        headings=tuple(headings(columns, names)),
+        headings=tuple(headings(columns, names, registry)),
         lines=tuple(_line(row, standings, board, columns, registry) for row in standings.rows),
         data=filter_data(standings),
     )
 
 
-def table_columns(standings: Standings, names: Sequence[str], reference: str) -> list[StandingColumn]:
+def table_columns(standings: Standings, names: Sequence[str]) -> list[StandingColumn]:
     """Return the columns that are shown, without metrics that nothing was measured of; the notes tell of those.
 
     Parameters
@@ -139,21 +138,19 @@ def table_columns(standings: Standings, names: Sequence[str], reference: str) ->
     standings : Standings
     names : sequence of str
         Names of columns; the board's default ones where empty.
-    reference : str
     """
     metrics = {metric.label for metric in standings.metrics}
-    left_out = {"share", "interval"}  # the page shows them next to found and rank
-    if not standings.robust and "loss" in names:
-        left_out.add("objective")
+    left_out = {"objective"} if not standings.robust and "loss" in names else set()
     return [
         column
-        for column in columns_of(standings, names, reference)
+        for column in columns_of(standings, names)
         if column.name not in left_out
+        and not column.column.part_of
         and (column.name not in metrics or any(column.value(row) is not None for row in standings.rows))
     ]
 
 
-def headings(columns: Sequence[StandingColumn], names: Sequence[str]) -> list[Heading]:
+def headings(columns: Sequence[StandingColumn], names: Sequence[str], registry: Registry) -> list[Heading]:
     """Return the columns' headers, a unit and a better direction in each.
 
     Parameters
@@ -161,22 +158,23 @@ def headings(columns: Sequence[StandingColumn], names: Sequence[str]) -> list[He
     columns : sequence of StandingColumn
     names : sequence of str
         The columns that were asked for: what the page shows by itself has further columns, others have none.
+    registry : Registry
     """
     better = {"↑": "higher is better", "↓": "lower is better", "": ""}
     known = [column.name for column in columns]
     kept = [next((name for name in names if name in known), "") for names in ON_A_PHONE]
     kept = [name for name in kept if name] or known[: len(ON_A_PHONE)]
-    further = FURTHER_COLUMNS if set(PAGE_COLUMNS) <= set(names) else ()
+    has_further = set(page_columns(registry)) <= set(names)
     return [
         Heading(
             name=column.name,
             title=column.title or column.name,
-            unit=column.unit.replace(column.arrow, "").strip() if column.arrow else column.unit,
+            unit=column.bare_unit,
             arrow=column.arrow,
             better=better[column.arrow],
-            legend=f"{column.legend}{f' ({column.counted})' if column.counted else ''}",
+            legend=column.explained,
             secondary=column.name not in kept,
-            further=column.name in further,
+            further=has_further and not column.column.default,
             recomputed=column.name in RECOMPUTED,
         )
         for column in columns
@@ -220,7 +218,7 @@ def _line(
 ) -> Line:
     cells = []
     for column in columns:
-        text = cell_text(row, column, standings) or ABSENT
+        text = column.text(row) or ABSENT
         value = column.value(row) if text != ABSENT else None
         picture = detail = ""
         if column.name == "found":

@@ -50,11 +50,14 @@ def render_page(
     tables = ranked_tables(board, shown.columns, shown.registry)
     white = board.white_standings
     drawing = Figures(standings, () if white is None or white is standings else white.rows)
-    robustness = next((metric.label for metric in standings.metrics if metric.label == "k-robustness"), "")
     drawn = [
         drawing.ranks(),
         drawing.ranks_by_part(),
-        drawing.robustness(robustness) if robustness else None,
+        *(
+            drawing.against_loss(metric)
+            for metric in standings.metrics
+            if metric.entry and metric.entry.shown_by_default
+        ),
         drawing.solved_over_queries(evidence.progress),
     ]
     environment = Environment(
@@ -195,12 +198,8 @@ def _pairs(standings: Standings) -> list[tuple[str, str, str, str]]:
 
 
 def _legend(standings: Standings, shown: Leaderboard) -> list[tuple[str, str]]:
-    columns = table_columns(standings, shown.columns, shown.board.reference)
-    legend = [
-        (column.title or column.name, f"{column.legend}{f' ({column.counted})' if column.counted else ''}")
-        for column in columns
-        if column.legend
-    ]
+    columns = table_columns(standings, shown.columns)
+    legend = [(column.title or column.name, column.explained) for column in columns if column.legend]
     if any(row.group for row in standings.rows):
         legend.append(SIGNIFICANCE)
     if standings.limits:

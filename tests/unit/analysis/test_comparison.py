@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cfbench.analysis.aggregate import Median
-from cfbench.analysis.comparison import Yardstick, compare, point_frame, reference_of, resolve_reference
+from cfbench.analysis.comparison import Relatives, compare, point_frame, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.record.cells import CellSummary
@@ -131,11 +131,11 @@ def test_a_bad_metric_costs_its_column_and_says_so_once(
     cell: MakeCell, metric: type[ComparisonMetric], message: str
 ) -> None:
     groups = group_cells([cell([0.2]), cell([0.3], searcher="lore"), cell([0.3], searcher="grow")])
-    yardstick = Yardstick("cogs", MetricEntry(name="bad", metric=metric))
-    assert [yardstick.relative(group, groups) for group in groups] == [None, None, None]
-    assert len(yardstick.complaints) == 1
-    assert "metric 'bad'" in yardstick.complaints[0]
-    assert message in yardstick.complaints[0]
+    relatives = Relatives("cogs", [MetricEntry(name="bad", metric=metric)], groups)
+    assert [relatives.of("bad", group) for group in groups] == [None, None, None]
+    (complaint,) = relatives.complaints
+    assert "metric 'bad'" in complaint
+    assert message in complaint
 
 
 def test_a_metric_about_one_searcher_compares_nothing(cell: MakeCell) -> None:

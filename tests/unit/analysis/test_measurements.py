@@ -9,13 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cfbench.analysis.measured import measurements_for
+from cfbench.analysis.measured import measurements_for, metric_column
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
 from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.record.store import Record
 from cfbench.registry.entries import Direction
 from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import Registry, build_registry
+from cfbench.study.variants import resolve_variant
 
 FinishedCell = Callable[..., CellFinished]
 OTHERS = ("found", "rank")
@@ -49,7 +50,7 @@ def test_without_names_the_default_metrics_as_far_as_the_record_has_them(record:
     found, names = measurements_for((), OTHERS, record, registry, record.summaries())
     assert ([column.label for column in found.columns], names) == (["k-robustness"], [])
     (column,) = found.columns
-    assert (column.direction, column.arrow) == (Direction.HIGHER, "↑")
+    assert column.direction is Direction.HIGHER
     assert [values.tolist() for values in found.of(column).values()] == [[0.5, 0.5]]
     assert found.complaints == ()
 
@@ -107,6 +108,18 @@ def test_unknown_names_list_columns_and_metrics(record: Record, registry: Regist
         labels(record, registry, "invalidity[prt=c]")
 
 
-def test_a_metric_that_compares_searchers_is_no_column(record: Record, registry: Registry) -> None:
-    with pytest.raises(StudyError, match="'relative-loss' compares two searchers"):
-        labels(record, registry, "relative-loss")
+def test_a_metric_that_compares_searchers_has_no_settings_on_a_board(record: Record, registry: Registry) -> None:
+    with pytest.raises(StudyError, match="column 'relative-loss' compares searchers with the reference"):
+        labels(record, registry, "relative-loss")  # here it is not among the columns that need no measured metric
+
+
+def test_a_former_name_of_a_metric_is_refused_with_the_present_one(record: Record, registry: Registry) -> None:
+    with pytest.raises(UnknownNameError, match=r"The metric 'cost' is now 'loss'\.$"):
+        labels(record, registry, "cost")
+    with pytest.raises(UnknownNameError, match=r"The metric 'cost' is now 'loss'\.$"):
+        resolve_variant(registry, "metric", "cost")
+
+
+def test_values_of_a_metric_that_is_gone_are_still_shown(registry: Registry) -> None:
+    column = metric_column("cost", registry, [("cost", "1", "{}")], OTHERS)
+    assert (column.label, column.identity, column.entry) == ("cost", ("cost", "1", "{}"), None)

@@ -16,7 +16,7 @@ from cfbench.analysis.measured import Measurements, MetricColumn
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
 from cfbench.record.cells import CellSummary
-from cfbench.registry.entries import Direction, Need, SearcherEntry
+from cfbench.registry.entries import Need, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.hookspecs import hookimpl
 from cfbench.registry.registry import Registry, build_registry
@@ -87,10 +87,11 @@ def test_a_whole_table(eight: list[CellSummary], registry: Registry) -> None:
     assert grow.loss.value == pytest.approx(4.0)
     assert grow.mean_loss.value == pytest.approx(0.5)
     assert (cogs.spending.seconds, cogs.spending.queries) == (1.0, 10.0)
-    assert lore.relative is not None
-    assert lore.relative.value == pytest.approx(1.0)
-    assert (lore.relative.k, lore.relative.n) == (16, 16)
-    assert cogs.relative is None
+    relative = lore.relative("relative-loss")
+    assert relative is not None
+    assert relative.value == pytest.approx(1.0)
+    assert (relative.k, relative.n) == (16, 16)
+    assert cogs.relative("relative-loss") is None
     assert (standings.unit, standings.units, standings.verdict) == ("task", 8, "")
     assert (standings.searches, standings.shared, standings.repetitions) == (16, Count(8, 16), (1,))
     assert (standings.cells, standings.ran, standings.not_run) == (24, 24, 0)
@@ -465,7 +466,7 @@ def test_a_board_in_parts_ranks_each_anew(eight: list[CellSummary], cell: MakeCe
     assert list(by.values()) == [1, 8, 1, 1, 1, 8]
 
 
-ROBUST = MetricColumn("k-robustness", ("k-robustness", "1", "{}"), Direction.HIGHER)
+ROBUST = MetricColumn("k-robustness", ("k-robustness", "1", "{}"), build_registry().metric("k-robustness").entry)
 
 
 def test_a_metric_is_a_mean_over_tasks_on_points_with_a_value_of_all(cell: MakeCell, registry: Registry) -> None:

@@ -23,8 +23,8 @@ from cfbench.analysis.ranks import Position
 from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import Standing
 from cfbench.board.board import Leaderboard, leaderboard_of
+from cfbench.board.columns import page_columns
 from cfbench.board.page import svg
-from cfbench.board.page.columns import PAGE_COLUMNS
 from cfbench.board.page.evidence import TARGETS, gather
 from cfbench.board.page.figures import front
 from cfbench.board.page.render import _incomplete, headline, render_page
@@ -94,7 +94,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page_of(results: Path, *, named: bool = True) -> str:
     registry = build_registry(RegistryOptions(plugins=(str(TOY),)))
     with Record.open(results) as record:
-        columns = [name for name in PAGE_COLUMNS if name != "optimality-gap"]
+        columns = [name for name in page_columns(registry) if name != "optimality-gap"]
         shown = leaderboard_of(record, registry, columns=columns, shown_as="results")
         spaces = {"toy": _space()} if named else {}
         return render_page(shown, record, spaces, "board.csv")
@@ -204,6 +204,9 @@ class Made:
 
     def rows(self, key: str) -> list[dict[str, Any]]:
         return self._searches.get(key, [])
+
+    def machines(self) -> list[dict[str, Any]]:
+        return []
 
     def measures(self, key: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["metric", "version", "settings", "point", "repetition", "value"])

@@ -19,12 +19,13 @@ from cfbench.board.board import Leaderboard
 from cfbench.board.columns import column_named, column_of_metric, columns_of, expanded
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.entries import Direction
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
 
 ROBUST = MetricColumn(
-    "k-robustness", ("k-robustness", "1", '{"m":1000}'), Direction.HIGHER, "", "", "share of kept classes"
+    "k-robustness",
+    ("k-robustness", "1", '{"m":1000}'),
+    replace(build_registry().metric("k-robustness").entry, summary="share of kept classes"),
 )
 TASKS = [
     Task(dataset, model, objective, constraints=True)
@@ -50,7 +51,7 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
         objective=Score(1.5 * loss, 15_204, 20_000, 20),
         mean_loss=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
         mean_objective=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
-        comparison=lambda: None,
+        relative=lambda _: None,
         spending=Spending(20_000, 0.7, 101_000.0, 0.0),
         statuses={"found": found, "not_found": 20_000 - found, "crashed": 1000},
         metrics={"k-robustness": Score(score, 15_204, 20_000, 20)},
@@ -103,7 +104,7 @@ def test_the_layout_is_the_agreed_one(sample: Leaderboard, golden: Path) -> None
 @pytest.mark.parametrize(
     ("width", "last"),
     [
-        *((110, "rows"), (100, "s/search"), (90, "wins"), (80, "loss"), (70, "objective"), (60, "interval")),
+        *((110, "queries"), (100, "s/search"), (90, "wins"), (80, "loss"), (70, "objective"), (60, "interval")),
         (45, "rank"),
     ],
 )
@@ -112,7 +113,7 @@ def test_columns_of_least_use_are_left_out_from_the_right(sample: Leaderboard, w
     assert max(map(cell_len, lines)) <= width
     header = next(line for line in lines if line.lstrip().startswith("searcher"))
     assert header.endswith(last)
-    assert any(line.startswith("more") for line in lines) == (last != "rows")
+    assert any(line.startswith("more") for line in lines) == (last != "queries")
 
 
 def test_what_had_no_room_is_named_as_columns_are_asked_for(sample: Leaderboard) -> None:
@@ -147,7 +148,7 @@ def test_both_tables_are_laid_out_each_with_its_title() -> None:
 
 
 def test_the_gap_to_the_optimum_has_the_unit_of_the_loss(sample: Leaderboard) -> None:
-    gap = MetricColumn("optimality-gap", ("optimality-gap", "1", "{}"), Direction.LOWER)
+    gap = MetricColumn("optimality-gap", ("optimality-gap", "1", "{}"), build_registry().metric("optimality-gap").entry)
     standings = sample.board.standings
     rows = tuple(
         replace(row, metrics={gap.label: Score(value, 15_204, 20_000, 20)})
@@ -155,9 +156,9 @@ def test_the_gap_to_the_optimum_has_the_unit_of_the_loss(sample: Leaderboard) ->
     )
     standings = replace(standings, rows=rows, metrics=(gap,))
     column = column_of_metric(gap, standings)
-    assert [column.text(row) for row in rows] == ["+0.014%", "+4.0%", "+113%", "-"]
+    assert [column.cell(row, standings) for row in rows] == ["+0.014%", "+4.0%", "+113%", "-"]
     assert [column.value(row) for row in rows] == [0.000142, 0.04, 1.13, None]  # files hold the plain number
-    assert column_named(columns_of(standings, ["loss"], ""), "loss").text(rows[1]) == "+4%"
+    assert column_named(columns_of(standings, ["loss"]), "loss").text(rows[1]) == "+4%"
 
 
 def test_sorting_renumbers_nothing(sample: Leaderboard) -> None:

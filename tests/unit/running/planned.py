@@ -123,7 +123,7 @@ ENTRIES: tuple[Entry, ...] = (
     ObjectiveEntry(name="k", objective=Neighbours),
     ObjectiveEntry(name="wary", objective=Wary),
     ObjectiveEntry(name="broken", objective=Broken),
-    MetricEntry(name="loss", metric=Share),
+    MetricEntry(name="loss", metric=Share, measured_by_default=True),
     MetricEntry(name="walker", metric=Share),
 )
 

@@ -271,16 +271,14 @@ def test_a_folder_written_without_a_separator_is_told_how(tmp_path: Path, monkey
         plan_of(datasets=["loans"])
 
 
-def test_metrics_are_resolved_and_default_ones_may_be_absent() -> None:
+def test_metrics_are_resolved_and_default_ones_are_those_that_their_entries_name() -> None:
     plan = plan_of(metrics=["loss[draws=5]", "loss", "loss[draws=10]"])
     assert [metric.label for metric in plan.metrics] == ["loss[draws=5]", "loss"]
     default = make_plan(
         make_study({"datasets": ["numbers"], "models": ["stump"], "searchers": ["walker"]}), REGISTRY, SOURCE
     )
     assert [metric.label for metric in default.metrics] == ["loss"]
-    assert default.notes == (
-        "not measured, since not registered: success, gower, l0, cost, sparsity, seconds, queries, validity",
-    )
+    assert default.notes == ()
 
 
 def test_a_cell_travels_to_a_worker() -> None:

@@ -24,7 +24,6 @@ from cfbench.study.presets import (
     SLOW_SEARCHERS,
     preset,
 )
-from cfbench.study.study import DEFAULT_METRICS
 from cfbench.study.variants import resolve_variant
 
 
@@ -57,7 +56,7 @@ def test_quick_is_a_first_look() -> None:
     assert study.settings == {"cma-es": {"n_rows": 10_000}}  # what bounds a search is rows, not seconds
     assert study.searchers == tuple(registry.searchers)
     assert {name: cap.points for name, cap in study.at_most.items()} == {"dice-a": 1, "dice-b": 1}
-    assert study.metrics == DEFAULT_METRICS
+    assert study.metrics == registry.default_metrics
     assert study.notes == ()
 
 
@@ -131,8 +130,10 @@ def test_standard_searches_every_point_with_every_black_box_and_once_for_the_los
 
 
 def test_standard_measures_robustness_and_plausibility() -> None:
-    study = preset("standard", build_registry())
-    assert set(DEFAULT_METRICS) < set(study.metrics)
+    registry = build_registry()
+    study = preset("standard", registry)
+    assert study.metrics is not None
+    assert set(registry.default_metrics) < set(study.metrics)
     for metric in (
         "k-robustness",
         "k-certified",
@@ -161,7 +162,8 @@ def test_paper_measures_robustness_as_the_paper_does() -> None:
     registry = build_registry()
     study = preset("paper", registry)
     assert study.objectives == (*PAPER_OBJECTIVES, "k[m=4]", "k[m=16]", "ck[m=4]", "ck[m=16]")
-    assert set(DEFAULT_METRICS) < set(study.metrics)
+    assert study.metrics is not None
+    assert set(registry.default_metrics) < set(study.metrics)
     measured = cell_metrics([resolve_variant(registry, "metric", text) for text in study.metrics], registry)
     labels = [variant.label for variant in measured]
     # C, K and both, uniform and normal. Relative costs rest on actual costs and on the share that cannot be walked

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfbench.errors import StudyError
-from cfbench.study.study import DEFAULT_METRICS, Study, make_study, read_study
+from cfbench.registry.registry import build_registry
+from cfbench.study.study import Study, make_study, read_study
 
 SMALL: dict[str, Any] = {"datasets": ["credit"], "models": ["random-forest"], "searchers": ["cogs"]}
 TEXT = 'datasets = ["credit"]\nmodels = ["random-forest"]\nsearchers = ["cogs"]\n'
@@ -40,7 +41,7 @@ def test_a_file_with_three_keys_is_a_study_by_the_papers_protocol(tmp_path: Path
         models=("random-forest",),
         searchers=("cogs",),
         objectives=("none",),
-        metrics=DEFAULT_METRICS,
+        metrics=None,
         constraints=(False,),
         folds=(0, 1, 2, 3, 4),
         points=None,
@@ -76,7 +77,7 @@ def test_the_documentation_has_a_row_for_every_key() -> None:
 
 def test_the_documentation_names_the_default_metrics() -> None:
     (row,) = re.findall(r"^\| `metrics` \|.*$", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert tuple(re.findall(r"`([\w-]+)`", row.split("|")[3])) == DEFAULT_METRICS
+    assert tuple(re.findall(r"`([\w-]+)`", row.split("|")[3])) == build_registry().default_metrics
 
 
 @pytest.mark.parametrize(
