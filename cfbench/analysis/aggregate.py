@@ -73,7 +73,7 @@ class Spending:
 
     @property
     def queries(self) -> float | None:
-        """Rows asked a search, the objective's included."""
+        """Queries per search, including those of the objective."""
         if self.search_queries is None or self.robustness_queries is None:
             return None
         return self.search_queries + self.robustness_queries
@@ -146,7 +146,7 @@ def spending(cells: Sequence[CellSummary]) -> Spending:
     if searches == 0:
         return Spending(0, None, None, None)
     seconds = sum(cell.wall_seconds for cell in cells) / searches
-    # What a killed search had asked died with its worker: it counts with its time, not with 0 rows.
+    # The queries of a killed search are unknown: it counts with its time, not with 0 queries.
     counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in cells)
     if counted == 0:
         return Spending(searches, seconds, None, None)

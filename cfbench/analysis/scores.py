@@ -199,7 +199,7 @@ def _counted(matrix: ResultMatrix) -> int:
 def limits(cells: Iterable[CellSummary]) -> str:
     """Say which limits searches had; empty where the cells do not say."""
     ran = [cell for cell in cells if cell.has_results]
-    rows = _limit(ran, "query_budget", "query budget", lambda value: f"{value:,} rows")
+    rows = _limit(ran, "query_budget", "query budget", lambda value: f"{value:,} queries")
     clock = _limit(ran, "time_limit", "time limit", lambda value: f"{value:g} s")
     return ", ".join(filter(None, [rows, clock]))
 

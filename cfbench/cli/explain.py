@@ -40,7 +40,7 @@ DEFAULT_RESULTS = Path("results")
 )
 @click.option("--fold", type=FOLD, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
 @click.option("--respect-steps", is_flag=True, help="Values off a feature's step are not valid.")
-@click.option("--query-budget", type=int, metavar="ROWS", help="Rows that the search may ask of the model.")
+@click.option("--query-budget", type=int, metavar="QUERIES", help="Most queries of the model that the search may make.")
 @click.option("--seed", type=int, default=42, show_default=True, metavar="N", help="Seed of all random streams.")
 @click.option(
     "--results",

@@ -172,5 +172,5 @@ def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
     ]
     lines += ["white-box"] if one["white_box"] else []
     lines += ["returns sets"] if one["returns_sets"] else []
-    lines += [f"default budget: {one['default_budget']} rows"] if one["default_budget"] else []
+    lines += [f"default budget: {one['default_budget']} queries"] if one["default_budget"] else []
     return ["; ".join(lines), f"unavailable: {one['unavailable']}" if one["unavailable"] else ""]

@@ -62,7 +62,7 @@ _OPTIONS = [
     click.option("--repetitions", type=int, metavar="N", help="Searches a point."),
     _several("--set", "assignments", "ENTRY.SETTING=VALUE", "Setting of an entry, wherever the study uses it."),
     click.option("--time-limit", metavar="SECONDS|none", help="Wall-clock limit of a search."),
-    click.option("--query-budget", metavar="ROWS|none", help="Rows that a search may ask of the model."),
+    click.option("--query-budget", metavar="QUERIES|none", help="Most queries of the model per search."),
     click.option("--respect-steps/--ignore-steps", default=None, help="Whether values off a feature's step are valid."),
     click.option("--workers", type=int, metavar="N", help="Processes that search; results do not depend on it."),
     click.option("--seed", type=int, metavar="N", help="Seed of all random streams."),

@@ -74,7 +74,7 @@ def head(explanation: Explanation) -> list[str]:
     constraints = "on" if explanation.constraints else "off"
     ended = (
         f"{status}: {explanation.searcher}, objective {explanation.objective}, constraints {constraints}: "
-        f"{explanation.queries:,} rows asked, {explanation.seconds:.1f} s"
+        f"{explanation.queries:,} queries, {explanation.seconds:.1f} s"
     )
     lines = [*explanation.heading, f"{ended}: {explanation.reason}" if explanation.reason else ended]
     if not explanation.found:
@@ -216,7 +216,7 @@ def content_of(explanation: Explanation) -> dict[str, Any]:
         "class_before": _plain(explanation.class_before),
         "class_after": _plain(explanation.class_after),
         "target": _plain(explanation.target),
-        "cost": number_or_none(explanation.loss),
+        "loss": number_or_none(explanation.loss),
         "gower": number_or_none(explanation.gower),
         "objective_value": number_or_none(explanation.objective_value),
         "figures": {name: number_or_none(value) for name, value in sorted(explanation.figures.items())},
@@ -288,7 +288,7 @@ class Explanation:
     figures : mapping of str to float
         What the searcher reported, such as ``lower_bound`` and ``proven``.
     queries : int
-        Rows asked of the model, by the searcher and by its objective.
+        Queries of the model, by the searcher and by its objective.
     candidates : ndarray of float64, shape (k, d)
         All that the searcher returned.
     seconds : float

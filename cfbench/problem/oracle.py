@@ -105,12 +105,12 @@ class Meter:
         Raises
         ------
         BudgetExhausted
-            If they would pass the query budget.
+            If they would exceed the query budget.
         """
         left = self.queries_left
         if left is not None and rows > left:
             raise BudgetExhausted(
-                f"a question of {rows} rows would pass the query budget of {self._max_queries}: {left} rows are left"
+                f"{rows} more would exceed the query budget of {self._max_queries} queries: {left} are left"
             )
 
     def predict(self, Z: FloatArray) -> IntArray:

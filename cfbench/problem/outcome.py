@@ -64,10 +64,10 @@ class Outcome:
     l0 : int or None
         Number of changed features; None without a valid result.
     search_queries, robustness_queries : int
-        Rows asked by the searcher and by the objective.
+        Queries by the searcher and by the objective.
     wall_seconds, cpu_seconds : float
     anytime : tuple of (int, float)
-        (rows asked, best base loss until then), a pair whenever the best improved.
+        (queries, best base loss until then), a pair whenever the best improved.
     figures : mapping of str to float
         What the searcher reported.
     """

@@ -93,12 +93,21 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:  # type: ignore[empty-b
     Examples
     --------
     >>> from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
-    >>> class RowsQueried(CounterfactualMetric):
+    >>> class SearchQueries(CounterfactualMetric):
     ...     def measure(self, searches, context):
     ...         return searches["search_queries"].astype(float)
     >>> @hookimpl
     ... def cfbench_register_metrics():
-    ...     yield MetricEntry(name="rows-queried", metric=RowsQueried, direction=Direction.LOWER, unit="rows")
+    ...     yield MetricEntry(
+    ...         name="search-queries",
+    ...         metric=SearchQueries,
+    ...         direction=Direction.LOWER,
+    ...         unit="queries",
+    ...         summary="queries of the searcher alone",
+    ...         header="searcher",
+    ...         group="cost-of-search",
+    ...         shown_by_default=True,
+    ...     )
     """
 
 

@@ -137,7 +137,7 @@ class Study(_Table):
     time_limit : float or None
         Wall-clock seconds a search.
     query_budget : int or None
-        Rows that a search may ask of the model; None: the searcher's own default.
+        Most queries of the model per search; None: the searcher's own default.
     respect_steps : bool
         Whether a value off its feature's step is invalid.
     workers : int

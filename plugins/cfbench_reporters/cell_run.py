@@ -1,4 +1,4 @@
-"""The anytime curve of a cell: the best loss so far against the rows asked."""
+"""The anytime curve of a cell: the best loss so far against the number of queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AnytimeCurve:
     Parameters
     ----------
     queries : IntArray
-        Rows asked by the searcher, ascending, at most ``MOST_STEPS``.
+        Queries by the searcher, ascending, at most ``MOST_STEPS``.
     losses : FloatArray
         The median at each of them; never rises.
     searches : int
@@ -93,7 +93,7 @@ def cell_note(event: CellFinished) -> str:
             "```",
             "",
             "`searches.parquet` holds every search, `measures.parquet` what metrics say about them; the metric "
-            "`anytime_loss` is the median best loss so far, its step the rows asked.",
+            "`anytime_loss` is the median best loss so far, its step the number of queries.",
         ]
     )
 

@@ -62,7 +62,7 @@ def _anytime(name: str, curve: AnytimeCurve) -> Figure:
     axes.plot(exponents[-1:], curve.losses[-1:], "o", color=_INK, markersize=4)
     decades = range(int(np.floor(exponents[0])), int(np.ceil(exponents[-1])) + 1)
     axes.set_xticks(list(decades), [f"{10**decade:,}" for decade in decades])
-    axes.set_xlabel(f"rows asked by a search (median over {curve.searches:,} searches, none yet = infinite)")
+    axes.set_xlabel(f"queries by a search (median over {curve.searches:,} searches, none yet = infinite)")
     axes.set_ylabel("best loss so far")
     return figure
 

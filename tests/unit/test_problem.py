@@ -253,7 +253,7 @@ def test_an_objectives_own_rows_are_part_of_the_question() -> None:
     problem.loss(np.tile(X, (3, 1)))
     assert (meter.search_queries, meter.robustness_queries) == (3, 9)
     assert (problem.queries_left, problem.evaluations_left) == (5, 1)
-    with pytest.raises(BudgetExhausted, match=r"8 rows .* 5 rows are left"):
+    with pytest.raises(BudgetExhausted, match=r"8 more would .* 5 are left"):
         problem.loss(np.tile(X, (2, 1)))
     assert (meter.search_queries, meter.robustness_queries) == (3, 9)  # nothing was asked in part
     problem.predict(np.tile(X, (5, 1)))  # asked without the objective

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench.analysis import references as guards
-from cfbench.analysis.references import PointResults, guard
+from cfbench.analysis.references import PointResults
 from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
+from tests.unit.analysis import guards
+from tests.unit.analysis.guards import guard
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,7 @@ from click.testing import CliRunner
 from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
 from cfbench.analysis.standings import Standing, Standings
 from cfbench.board.board import leaderboard_of
-from cfbench.board.columns import COLUMNS, Column, page_columns
+from cfbench.board.columns import COLUMNS, Column, groups_of, names_without_metrics, page_columns
 from cfbench.board.page.render import render_page
 from cfbench.cli import cli
 from cfbench.record.frames import MEASURE_SCHEMA
@@ -130,3 +132,29 @@ def test_a_third_partys_metric_is_in_every_rendering(results: Path, registry: Re
         *("geology", Direction.HIGHER),
         *(True, True),
     )
+
+
+def test_no_module_of_the_board_the_analysis_or_the_reporters_names_a_metric() -> None:
+    # These are also names of columns or of fields of the record, and mean those.
+    shared = {*COLUMNS, "success", "gower", "l0", "validity"}
+    metrics = set(build_registry().metrics) - shared
+    root = Path(__file__).parents[3]
+    folders = (root / "cfbench" / "board", root / "cfbench" / "analysis", root / "plugins" / "cfbench_reporters")
+    modules = [path for folder in folders for path in folder.rglob("*.py")]
+    assert len(modules) > 30
+    named = [
+        f"{path.name}:{node.lineno} {node.value}"
+        for path in [*modules, root / "cfbench" / "cli" / "leaderboard.py"]
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if any(re.search(rf"(?<![\w-]){metric}(?![\w-])", node.value) for metric in metrics)
+    ]
+    assert named == []
+
+
+def test_the_page_on_the_leaderboard_has_every_column_and_group() -> None:
+    page = Path(__file__).parents[3].joinpath("docs", "leaderboard.md").read_text("utf-8")
+    table = page.partition("## What the columns are")[2].partition("\n## ")[0]
+    registry = build_registry()
+    names = {name for name in names_without_metrics(registry) if name not in groups_of(registry)["failures"]}
+    assert {*names, *groups_of(registry)} <= set(re.findall(r"`([\w-]+)`", table))

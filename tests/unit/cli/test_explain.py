@@ -66,7 +66,7 @@ def test_one_case_in_words(cfbench: Command) -> None:
     assert result.exit_code == 0, result.output
     first, ended, *rest = result.stdout.splitlines()
     assert first.startswith("toy, threshold, fold 0: point 1 of ")
-    assert ended.startswith("found: toy-dice, objective none, constraints on: 200 rows asked, ")
+    assert ended.startswith("found: toy-dice, objective none, constraints on: 200 queries, ")
     assert "'small' becomes 'large' if " in rest[0]
     assert {"To change:", "To keep:"} <= set(rest)
     assert any(line.startswith("  size ") and line.endswith("may only grow") for line in rest)
@@ -79,10 +79,10 @@ def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> N
     record_of(tmp_path, repetitions=3, points=2)
     record = load_record("results")
     point = record[record["point"] == 1]
-    assert anew["cost"] == point[point["repetition"] == 0]["loss"].item()
+    assert anew["loss"] == point[point["repetition"] == 0]["loss"].item()
     assert anew["case"]["record"] is None
     read = json.loads(cfbench("explain", *asked, "--point", "1", "--format", "json").stdout)
-    assert read["cost"] == point["loss"].min()
+    assert read["loss"] == point["loss"].min()
     best = int(point["loss"].argmin())
     assert read["case"]["record"] == {
         "results": "results",
@@ -207,7 +207,7 @@ def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Comm
 
     able, alone = (json.loads(explained(f"{name}-near", "--format", "json").stdout) for name in ("able", "alone"))
     assert alone["objective"] == able["objective"] == "k"
-    assert alone["objective_value"] == able["objective_value"] > able["cost"] == alone["cost"]
+    assert alone["objective_value"] == able["objective_value"] > able["loss"] == alone["loss"]
     assert (alone["case"]["searched_for"], able["case"]["searched_for"]) == ("none", "k")
     text = explained("alone-near").stdout.splitlines()
     assert text[1] == "searched for the loss alone (objective none), and judged under objective k"
@@ -244,4 +244,4 @@ def test_of_several_repetitions_the_best_under_the_objective_is_shown(cfbench: C
     found = json.loads(CliRunner().invoke(cli, asked).stdout)
     assert found["case"]["record"]["repetition"] == best
     assert found["objective_value"] == values[best]
-    assert found["cost"] == rows["loss"][best]
+    assert found["loss"] == rows["loss"][best]

@@ -81,7 +81,7 @@ def test_named_metrics_are_added_and_found_again(measure: Measure, tmp_path: Pat
 def test_all_of_them(measure: Measure) -> None:
     result = measure("--all")
     assert result.exit_code == 0, result.output
-    assert {"success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "validity"} <= set(rows(result))
+    assert {"success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity"} <= set(rows(result))
     assert "relative-loss" not in rows(result)
     (note,) = [line for line in result.stderr.splitlines() if line.startswith("Note: left out")]
     assert "relative-loss" in note
@@ -116,7 +116,7 @@ def test_a_studys_metrics_and_its_record(measure: Measure, tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     assert set(rows(result)) == {"l0", "validity[check=class]"}
     assert "relative-loss" in result.stderr  # compares: left out, as in a run
-    assert set(rows(measure(str(study), "--metric", "cost"))) == {"cost", "l0", "validity[check=class]"}
+    assert set(rows(measure(str(study), "--metric", "gower"))) == {"gower", "l0", "validity[check=class]"}
     elsewhere = measure(str(study), "--results", str(tmp_path / "other")).exception
     assert isinstance(elsewhere, RecordError)
     assert "other" in str(elsewhere)

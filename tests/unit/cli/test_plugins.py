@@ -48,7 +48,7 @@ def test_the_listing_has_what_a_searcher_declares_and_what_failed() -> None:
     assert lines[start].split(maxsplit=1)[1] == "Stays [where it is]"
     assert lines[start + 1] == (
         "handles: categorical features, constraints; needs: model structure; can use: probabilities; white-box; "
-        "returns sets; default budget: 500 rows"
+        "returns sets; default budget: 500 queries"
     )
     assert lines[start + 2] == "unavailable: needs a licence; buy one"
     assert lines[start + 3] == "version 7, acme-search 2.5"
@@ -105,7 +105,7 @@ def test_everything_of_ours_is_registered() -> None:
         ("models", {"random-forest", "neural-network"}),
         ("searchers", {"cogs"}),
         ("objectives", {"none"}),
-        ("metrics", {"success", "loss", "gower", "l0", "cost", "sparsity", "seconds", "queries", "relative-loss"}),
+        ("metrics", {"success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "relative-loss"}),
     ]:
         entries = {one["name"]: one for one in listing[kind]}
         assert some <= set(entries)

@@ -39,7 +39,7 @@ def test_what_changes_is_told_in_the_users_terms() -> None:
         "unit": ["k", ""],
     }
     head, *lines = str(found).splitlines()
-    assert head.startswith("found: mine, objective none, constraints off: 0 rows asked, ")
+    assert head.startswith("found: mine, objective none, constraints off: 0 queries, ")
     assert lines == [
         "'refused' becomes 'granted' if 2 of 3 features change. Cost 0.517, the mean of Gower's distance,",
         "  0.367, and of the share of changed features, 0.667.",
@@ -120,7 +120,7 @@ def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     assert content["perturbations"]["worst_setback"]["to"] == {"income": 40}
     assert content["perturbations"]["survived"] == {"c": {"survived": 0, "n": 1000}}
-    assert content["cost"] == pytest.approx(0.05 + 1 / 6)
+    assert content["loss"] == pytest.approx(0.05 + 1 / 6)
     home = content["features"][2]
     assert (home["feature"], home["before"], home["after"], home["change"]) == ("home", "rents", "rents", None)
     assert explained(entry(earn_fifty), space=perturbed, draws=0).hazards is None
