@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cfbench.errors import RecordError
+from cfbench.record.cells import CELLS
 from cfbench.record.files import DATABASE_NAME
-from cfbench.record.schema import CELLS, MEASURES, SEARCHES, Table, digest_of_values
+from cfbench.record.schema import MEASURES, SEARCHES, TIME_COLUMNS, Table, digest_of_values, sorted_text
+from cfbench.record.store import Record
 
 TABLES = {table.name: table for table in (CELLS, SEARCHES, MEASURES)}
 
@@ -46,3 +51,23 @@ def damage(path: Path, table: str, where: str = "1", column: str = "mark") -> No
 def contents(path: Path) -> dict[str, list[Any]]:
     """Return all rows of all tables: two records with the same ones are the same."""
     return {name: sorted(execute(path, f"SELECT * FROM {name}"), key=repr) for name in ("study", "machines", *TABLES)}
+
+
+def record_digest(path: Path) -> dict[str, str]:
+    """Return a digest of each finished cell's content: coordinates, settings and rows, without the time columns.
+
+    Two runs of one study agree in all of them. Raises RecordError if something in the record is damaged.
+    """
+    found = {}
+    with Record.open(path) as record:
+        for key in sorted(record.keys()):
+            held = record.held(key)
+            if held.cell is None or not held.cell.mark:
+                continue
+            one = held.cell
+            rows = [{n: v for n, v in row.items() if n not in TIME_COLUMNS} for row in held.finished.values()]
+            text = sorted_text([asdict(one.info), one.content, one.eligible, rows])
+            found[key] = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    if record.problems:
+        raise RecordError("; ".join(record.problems))
+    return found

@@ -1,7 +1,8 @@
-"""A finished cell: its summary, which the leaderboard reads without any search, and what a run has to know of it."""
+"""A cell: its coordinates, and the summary of its finished searches, which the leaderboard reads without any search."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sys
@@ -10,8 +11,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
+from cfbench.digests import digest_of
 from cfbench.errors import RecordError
-from cfbench.record.schema import CELLS, LONGEST, DamagedError, Row, SearchId
+from cfbench.record.schema import (
+    AMOUNT,
+    BY_NAME,
+    COUNTS,
+    FLAG,
+    KEY,
+    MACHINES,
+    MEASURES,
+    NAME,
+    NAMES,
+    NUMBERS,
+    RUNS,
+    SEARCHES,
+    STUDY,
+    TABLE,
+    WHOLE,
+    WHOLES,
+    WRONG,
+    DamagedError,
+    Kind,
+    Row,
+    SearchId,
+    Table,
+)
 from cfbench.registry.events import CellInfo
 
 T = TypeVar("T")
@@ -38,7 +63,7 @@ _AXES = ("model", "searcher", "objective")
 
 @dataclass(frozen=True)
 class CellSummary:
-    """What the leaderboard needs of a cell.
+    """What a record holds of a cell, next to its searches: a row of the table of cells, whose columns are these fields.
 
     A search has *succeeded* if its row has a loss: a feasible point of the target class, confirmed by the judge. A
     point's result is its successful repetition with the smallest objective value, the first of those that tie.
@@ -76,6 +101,12 @@ class CellSummary:
         Why the cell was not run; empty if it was.
     failure : str
         Why the cell failed (data, model or worker) when it ran last; empty if it did not. A failed cell runs again.
+    runs : sequence of (str, int, int, int)
+        The finished searches: (status, repetition, first point, last point).
+    mark : str
+        Digest of the finished searches' rows, times included: measures belong to one mark. Empty if there are none.
+    source : str
+        Where a fetched cell comes from; empty for a cell that was searched or merged here.
     """
 
     info: CellInfo
@@ -100,6 +131,9 @@ class CellSummary:
     queries: tuple[int | None, ...] = ()
     skipped: str = ""
     failure: str = ""
+    runs: Runs = ()
+    mark: str = ""
+    source: str = ""
 
     @property
     def has_results(self) -> bool:
@@ -109,66 +143,69 @@ class CellSummary:
         """
         return self.searches > 0 or not (self.skipped or self.failure)
 
-
-_OF_SUMMARY = [one.name for one in fields(CellSummary) if one.name not in ("info", "content")]
-_OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
-_OF_INFO = [one.name for one in fields(CellInfo)]
-
-
-@dataclass(frozen=True)
-class StoredCell:
-    """A row of the table of cells.
-
-    Parameters
-    ----------
-    summary : CellSummary
-    mark : str
-        Digest of the finished searches' rows, times included: measures belong to one mark. Empty if there are none.
-    runs : sequence of (str, int, int, int)
-        The finished searches, in short.
-    source : str
-        Where a fetched cell comes from.
-    """
-
-    summary: CellSummary
-    mark: str = ""
-    runs: Runs = ()
-    source: str = ""
-
     @property
     def done(self) -> dict[SearchId, str]:
         """(point, repetition) of the finished searches with their statuses, in order."""
         return done_of(self.runs)
 
-    def stored(self) -> tuple[Any, ...]:
-        """Return the row that the database holds."""
-        summary = self.summary
-        named = {name: getattr(summary, name) for name in _OF_SUMMARY}
-        about = {**asdict(summary.info), **named, "content": summary.content}
-        return CELLS.stored(CELLS.checked({**about, "done": self.runs, "mark": self.mark, "source": self.source}))
 
-    @classmethod
-    def loaded(cls, values: Sequence[Any]) -> StoredCell:
-        """Return the cell in a row of the database; raise DamagedError if it holds what no cell can."""
-        row = CELLS.loaded(values)
-        try:
-            content = checked_content(row["content"])
-            named = {name: row[name] for name in _OF_SUMMARY}
-            summary = CellSummary(CellInfo(**{name: row[name] for name in _OF_INFO}), content, **named)
-            _check_counts(summary, row["done"], row["mark"])
-        except (TypeError, ValueError, RecursionError) as error:
-            raise DamagedError(str(error)) from error
-        return cls(summary, row["mark"], row["done"], row["source"])
+_KINDS: dict[str, Kind] = {
+    "str": NAME,
+    "bool": FLAG,
+    "int": WHOLE,
+    "float": AMOUNT,
+    "dict[str, str]": BY_NAME,
+    "dict[str, int]": COUNTS,
+    "dict[str, Any]": TABLE,
+    "tuple[str, ...]": NAMES,
+    "tuple[int, ...]": WHOLES,
+    "tuple[int | None, ...]": WHOLES,
+    "tuple[float | None, ...]": NUMBERS,
+    "Runs": RUNS,
+}
+"""How a field of `CellInfo` and `CellSummary` is stored, by its type."""
+_OF_INFO = [one.name for one in fields(CellInfo)]
+_OF_SUMMARY = [one.name for one in fields(CellSummary) if one.name != "info"]
+_OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
+CELLS = Table(
+    "cells",
+    ("key",),
+    {one.name: _KINDS[str(one.type)] for one in (*fields(CellInfo), *fields(CellSummary)) if one.name != "info"}
+    | {"key": KEY},
+)
+TABLES = (SEARCHES, CELLS, MEASURES, MACHINES, STUDY)
 
 
-def _check_counts(summary: CellSummary, runs: Runs, mark: str) -> None:
-    if len({len(getattr(summary, name)) for name in _OF_POINTS}) > 1:
-        raise ValueError("every point must have one value of each kind")
-    listed = sum(max(last - first + 1, 0) for _, _, first, last in runs)  # before they are written out
-    if not sum(summary.tries) == sum(summary.statuses.values()) == summary.searches == listed:
-        raise ValueError("its counts of searches differ")
-    if bool(summary.searches) > bool(mark):
-        raise ValueError(f"it counts {summary.searches:,} searches and has no mark of them")
+def stored_cell(summary: CellSummary) -> tuple[Any, ...]:
+    """Return the row that the database holds of a cell."""
+    named = {name: getattr(summary, name) for name in _OF_SUMMARY}
+    return CELLS.stored(CELLS.checked({**asdict(summary.info), **named}))
+
+
+def loaded_cell(values: Sequence[Any]) -> CellSummary:
+    """Return the cell in a row of the database; raise DamagedError if it holds what no cell can."""
+    row = CELLS.loaded(values)
+    try:
+        content = checked_content(row.pop("content"))
+        summary = CellSummary(CellInfo(**{name: row.pop(name) for name in _OF_INFO}), content, **row)
+        if len({len(getattr(summary, name)) for name in _OF_POINTS}) > 1:
+            raise ValueError("every point must have one value of each kind")
+        if any(None in getattr(summary, name) for name in _OF_POINTS[:4]):
+            raise ValueError("points, row_ids, tries and successes are whole numbers from 0")
+        listed = sum(max(last - first + 1, 0) for _, _, first, last in summary.runs)  # before they are written out
+        if not sum(summary.tries) == sum(summary.statuses.values()) == summary.searches == listed:
+            raise ValueError("its counts of searches differ")
+        if summary.searches and not summary.mark:
+            raise ValueError(f"it counts {summary.searches:,} searches and has no mark of them")
+    except WRONG as error:
+        raise DamagedError(str(error)) from error
+    return summary
+
+
+def mark_of(digests: Iterable[bytes]) -> str:
+    """Return the mark of a cell's finished searches from the digests of their rows, in order; empty without any."""
+    data = b"".join(digests)
+    return hashlib.blake2b(data, digest_size=16).hexdigest() if data else ""
 
 
 def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iterable[Row]) -> CellSummary:
@@ -207,6 +244,8 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         objective_value=tuple(None if row is None else row["objective_value"] for row in of_points),
         seconds=tuple(None if row is None else row["wall_seconds"] for row in of_points),
         queries=tuple(None if row is None else row["search_queries"] + row["robustness_queries"] for row in of_points),
+        runs=runs_of({(row["point"], row["repetition"]): row["status"] for row in ordered}),
+        mark=mark_of(SEARCHES.stored(row)[-1] for row in ordered),
     )
 
 
@@ -223,7 +262,7 @@ def runs_of(done: Mapping[SearchId, str]) -> Runs:
             runs[-1] = (status, repetition, runs[-1][2], point)
         else:
             runs.append((status, repetition, point, point))
-    return runs
+    return tuple(runs)
 
 
 def done_of(runs: Runs) -> dict[SearchId, str]:
@@ -236,17 +275,8 @@ def done_of(runs: Runs) -> dict[SearchId, str]:
 class Outline:
     """What a run has to know of every cell: all summaries of a large record would fill the memory.
 
-    Parameters
-    ----------
-    eligible : int
-        Eligible points of its fold.
-    searches : int
-        Finished ones.
-    skipped, failure : str
-    model : str
-        The data set, the model and the fold of its searches, as `model_of` writes them.
-    runs : tuple
-        The finished searches, in short.
+    `model` is the data set, the model and the fold of its searches, as `model_of` writes them; the other fields are
+    those of the summary.
     """
 
     eligible: int
@@ -255,12 +285,6 @@ class Outline:
     failure: str
     model: str
     runs: Runs
-
-    @classmethod
-    def of(cls, cell: StoredCell) -> Outline:
-        """Return the outline of a cell."""
-        one = cell.summary
-        return cls(one.eligible, one.searches, one.skipped, one.failure, model_of(one.content), cell.runs)
 
     @property
     def done(self) -> dict[SearchId, str]:
@@ -293,6 +317,7 @@ def shared_summary(summary: CellSummary, known: dict[str, Any]) -> CellSummary:
         info=replace(info, versions=shared(info.versions), **names),
         statuses=shared(summary.statuses),
         fingerprints=tuple(map(sys.intern, summary.fingerprints)),
+        runs=shared(summary.runs),
     )
 
 
@@ -301,19 +326,9 @@ def shared_summary(summary: CellSummary, known: dict[str, Any]) -> CellSummary:
 
 def checked_info(given: object) -> CellInfo:
     """Return the coordinates in JSON-like content; raise TypeError or ValueError if it is anything else."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"a cell's coordinates are a table, not {type(given).__name__}")
-    info = CellInfo(**given)
-    if not isinstance(info.versions, dict):
-        raise TypeError("versions must be a table")
-    for text in (info.key, info.dataset, info.model, info.searcher, info.objective, *info.versions.items()):
-        for part in text if isinstance(text, tuple) else (text,):
-            if not isinstance(part, str) or len(part) > LONGEST:
-                raise TypeError(f"names and versions are texts of at most {LONGEST:,} characters")
-            part.encode()
-    if not (isinstance(info.constraints, bool) and isinstance(info.white_box, bool)) or type(info.fold) is not int:
-        raise TypeError("constraints and white_box must be true or false, fold a whole number")
-    return info
+    if not isinstance(given, Mapping) or given.keys() - set(_OF_INFO):
+        raise TypeError(f"a cell's coordinates are a table of {', '.join(_OF_INFO)}")
+    return CellInfo(**{name: CELLS.fields[name].check(value) for name, value in given.items()})
 
 
 class Content(dict[str, Any]):
@@ -360,8 +375,6 @@ def objection_to(key: str, info: CellInfo, content: Mapping[str, Any]) -> str:
     content : mapping
         JSON-like; anything may be in it, and anything may be missing.
     """
-    from cfbench.digests import digest_of  # loads numpy, which summaries do without
-
     try:
         digest = digest_of(content)
         names = {axis: content[axis]["name"] for axis in ("dataset", *_AXES)}

@@ -18,9 +18,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cfbench.errors import RecordError
+from cfbench.record.cells import TABLES
 from cfbench.record.files import DATABASE_NAME, check_directory, explained, make_directory
 from cfbench.record.lock import WriterLock
-from cfbench.record.schema import SCHEMA_VERSION, STUDY, TABLES
+from cfbench.record.schema import SCHEMA_VERSION, STUDY
 from cfbench.study.protocol import PROTOCOL_VERSION
 
 APPLICATION = 0x43464245
@@ -40,15 +41,7 @@ _VFS = ""
 class Database:
     """A connection to a record's database.
 
-    Parameters
-    ----------
-    connection : Connection
-    path : Path
-        The file.
-    lock : WriterLock, optional
-        The writer's.
-    copy : TemporaryDirectory, optional
-        Where the file was copied to, if it could not be read in its place.
+    `path` is its file, `lock` the writer's. `copy` is the place of a copy, if the file could not be read in its place.
     """
 
     def __init__(
@@ -69,13 +62,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all that the block writes, or nothing; it is on the disk at the end. Blocks may be nested.
-
-        Raises
-        ------
-        RecordError
-            If the disk refuses, or the file is not in its place any more.
-        """
+        """Write all that the block writes, or nothing; it is on the disk at the end. Blocks may be nested."""
         if self._depth:
             yield self.connection
             return
@@ -95,13 +82,12 @@ class Database:
         self.check_place()
 
     def check_place(self) -> None:
-        """Raise RecordError if the file that is written was deleted or replaced: nobody would find what is in it."""
+        """Raise RecordError, once, if the file that is written was deleted or replaced: its content is out of reach."""
         if self._file is None:
             return
-        try:
+        same = False
+        with contextlib.suppress(OSError):
             same = os.path.samestat(self._file, self.path.stat())
-        except OSError:
-            same = False
         if not same:
             self._file = None
             raise RecordError(
@@ -135,18 +121,12 @@ class Database:
 
 
 def open_for_writing(folder: Path) -> Database:
-    """Open the record in `folder` for writing; create it if there is none, and lock it.
-
-    Raises
-    ------
-    RecordError
-        If it is no record or one of another version, cannot be written, or another process writes it.
-    """
+    """Open the record in `folder` for writing; create it if there is none, and lock it."""
     check_directory(folder, write=True)
     path = folder / DATABASE_NAME
     with explained(folder, "written"):
         make_directory(folder)
-        lock = WriterLock.acquire(folder / "lock")
+        lock = WriterLock.acquire(folder / "lock", on_network=file_system(folder) in _NETWORK)
     connection = None
     try:
         with explained(path, "written"):
@@ -182,6 +162,14 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
+def temporary_database() -> sqlite3.Connection:
+    """Return a database that ends with this process: without a journal, and without waiting for the disk."""
+    connection = readable(sqlite3.connect("", isolation_level=None, check_same_thread=False))  # "": a temporary file
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    return connection
+
+
 def create_tables(connection: sqlite3.Connection) -> None:
     """Make an empty database a record, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
@@ -196,13 +184,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def open_for_reading(folder: Path) -> Database:
-    """Open the record in `folder` for reading, also while another process writes it; nothing is changed.
-
-    Raises
-    ------
-    RecordError
-        If there is no record of this version, or it cannot be read.
-    """
+    """Open the record in `folder` for reading, also while another process writes it; nothing is changed."""
     check_directory(folder, write=False)
     path = folder / DATABASE_NAME
     with explained(path, "read"):

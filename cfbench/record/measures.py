@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cfbench.errors import RecordError
-from cfbench.record.cells import StoredCell
-from cfbench.record.schema import MetricId, Row, SearchId
+from cfbench.record.cells import CellSummary
+from cfbench.record.schema import MetricId, Row, SearchId, packed_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from cfbench.space.space import FloatArray
 
 ID_COLUMNS = ["metric", "version", "settings"]
-_NAN = struct.pack("<d", math.nan)
 OBJECTIVE = "objective:"
-"""How the name of a measure starts that is no metric's: the value of a cell's results under another objective."""
+"""How the name of a measure starts that is not a metric's: the value of a cell's results under another objective."""
+_NAN = packed_numbers([np.nan])
 MEASURE_COLUMNS = ["cell_key", *ID_COLUMNS, "point", "repetition", "value"]
 
 
+def metric_of(row: Mapping[str, Any]) -> MetricId:
+    """Return which metric a row of measures is of."""
+    return row["metric"], row["version"], row["settings"]
+
+
 def judged_objective(metric: MetricId) -> dict[str, Any] | None:
-    """Return the objective whose values a measure holds, as a cell's content writes it; None from a metric's."""
+    """Return the objective whose values a measure holds, as a cell's content writes it; None for a metric's."""
     label, version, settings = metric
     if not label.startswith(OBJECTIVE):
         return None
@@ -33,21 +38,21 @@ def judged_objective(metric: MetricId) -> dict[str, Any] | None:
     return {"name": name, "version": version, "settings": json.loads(settings)}
 
 
-def measure_rows(key: str, table: pd.DataFrame, cell: StoredCell) -> list[Row]:
+def measure_rows(table: pd.DataFrame, cell: CellSummary) -> list[Row]:
     """Return rows for the database from a table of measures.
 
     Parameters
     ----------
-    key : str
     table : DataFrame
         Columns of ``MEASURE_SCHEMA``: for each metric a value for every finished search of the cell.
-    cell : StoredCell
+    cell : CellSummary
 
     Raises
     ------
     RecordError
         If a column is missing, the measures are another cell's, or they are not of all finished searches, once each.
     """
+    key, done = cell.info.key, cell.done
     missing = [name for name in MEASURE_COLUMNS if name not in table.columns]
     if missing:
         raise RecordError(f"a table of measures lacks the columns {', '.join(missing)}")
@@ -64,7 +69,6 @@ def measure_rows(key: str, table: pd.DataFrame, cell: StoredCell) -> list[Row]:
         of_metrics.setdefault((metric, version, settings), {})[point, repetition] = value
     if sum(map(len, of_metrics.values())) < len(values):
         raise RecordError(f"the measures of cell {key} hold a measure of a search twice")
-    done = cell.done
     rows = []
     for metric_id, measured in of_metrics.items():
         if measured.keys() != done.keys():
@@ -108,10 +112,10 @@ class PointValues:
     ----------
     values : mapping of MetricId to mapping of str to bytes
         By metric and cell key: a value per finished search, packed.
-    cells : mapping of str to StoredCell
+    cells : mapping of str to CellSummary
     """
 
-    def __init__(self, values: Mapping[MetricId, Mapping[str, bytes]], cells: Mapping[str, StoredCell]) -> None:
+    def __init__(self, values: Mapping[MetricId, Mapping[str, bytes]], cells: Mapping[str, CellSummary]) -> None:
         self._values = values
         self._cells = cells
         self._places: dict[str, Any] = {}
@@ -123,21 +127,13 @@ class PointValues:
 
     def of(self, metric: MetricId) -> dict[str, FloatArray]:
         """Return a metric's values by cell key, of the cells in which it was measured; NaN: outside its denominator."""
-        import numpy as np  # slow to load
-
         found = {}
         for key, packed in self._values.get(metric, {}).items():
-            values = np.frombuffer(packed + _NAN, dtype="<f8").astype(np.float64)
-            found[key] = values[self._places_of(key)]
+            values = np.frombuffer(packed + _NAN, dtype="<f8")  # the last one: of a point without a result
+            if key not in self._places:
+                cell = self._cells[key]
+                places = {search: place for place, search in enumerate(cell.done)}
+                results: Any = zip(cell.points, cell.results, strict=True)
+                self._places[key] = np.array([places.get(search, -1) for search in results], dtype=np.intp)
+            found[key] = values[self._places[key]]
         return found
-
-    def _places_of(self, key: str) -> Any:
-        """Return where the values of a cell's points stand; the one behind the last for a point without a result."""
-        import numpy as np  # slow to load
-
-        if key not in self._places:
-            cell = self._cells[key]
-            places = {search: place for place, search in enumerate(cell.done)}
-            results: Any = zip(cell.summary.points, cell.summary.results, strict=True)
-            self._places[key] = np.array([places.get(search, -1) for search in results], dtype=np.intp)
-        return self._places[key]

@@ -6,24 +6,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cfbench
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError, UnavailableError
-from cfbench.record.cells import CellSummary, Outline, StoredCell
+from cfbench.record.cells import CELLS, CellSummary
+from cfbench.record.database import Database, create_tables, temporary_database
 from cfbench.record.files import PACKED_NAME
-from cfbench.record.measures import PointValues, judged_objective
-from cfbench.record.reading import Held, RecordReading
-from cfbench.record.schema import MetricId, Row, SearchId
+from cfbench.record.measures import judged_objective
+from cfbench.record.reading import RecordReading
+from cfbench.record.schema import MEASURES, SEARCHES, MetricId
 from cfbench.record.store import Record
-from cfbench.registry.events import CellInfo
 from cfbench.text import plural
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from cfbench.space.space import FloatArray
 
 
 def published_record() -> Path:
@@ -92,9 +87,6 @@ class CombinedRecord(RecordReading):
     """
 
     def __init__(self, own: RecordReading, published: RecordReading) -> None:
-        self.path = self.origin = own.path
-        self.is_packed = own.is_packed
-        self._sides = (own, published)
         theirs = published.summaries()
         fitting, left_out = _fitting(own.summaries(), theirs, own.measured())
         if not fitting:
@@ -102,65 +94,21 @@ class CombinedRecord(RecordReading):
                 f"nothing in {own.path} can be compared with the published record: {listed(left_out)}. "
                 + (_OTHER_ORDER_HINT if set(left_out) == {OTHER_ORDER} else _SAME_TASKS_HINT)
             )
-        mine = {key for key, cell in fitting.items() if key not in theirs or cell.searches > theirs[key].searches}
-        self._summaries = theirs | {key: fitting[key] for key in sorted(mine)}
-        self._owner: dict[str, RecordReading] = {key: own if key in mine else published for key in self._summaries}
-        self.yours = frozenset(mine)
+        self.yours = frozenset(
+            k for k, cell in fitting.items() if k not in theirs or cell.searches > theirs[k].searches
+        )
         """Keys of the cells that are taken from `own`."""
+        self._sides = (own, published)
+        connection = temporary_database()
+        create_tables(connection)
+        for table in (CELLS, SEARCHES, MEASURES):
+            for side in (own, published):
+                rows = (values for values in side.scan(table) if (values[0] in self.yours) == (side is own))
+                connection.executemany(table.insert, rows)
+        super().__init__(own.path, Database(connection, own.path), is_packed=own.is_packed)
         self.problems = [*published.problems, *own.problems]
         if left_out:
             self.problems.append(f"left out next to the published record: {listed(left_out)}")
-
-    def keys(self) -> set[str]:
-        """Return the keys of the cells of both."""
-        return set(self._owner)
-
-    def summaries(self) -> dict[str, CellSummary]:
-        """Return the summaries of the cells of both."""
-        return dict(self._summaries)
-
-    def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
-        """Yield the outlines of the cells of both."""
-        for side in self._sides:
-            yield from (one for one in side.outlines() if self._owner.get(one[0].key) is side)
-
-    def pending(self) -> set[str]:
-        """Return the keys of the cells with waiting searches."""
-        return {key for side in self._sides for key in side.pending() if self._owner.get(key) is side}
-
-    def done(self, key: str) -> dict[SearchId, str]:
-        """Return the searches of a cell with their statuses."""
-        return self._owner[key].done(key)
-
-    def rows(self, key: str) -> list[Row]:
-        """Return the searches of a cell."""
-        return self._owner[key].rows(key)
-
-    def held(self, key: str) -> Held:
-        """Return what is held of a cell."""
-        return self._owner[key].held(key)
-
-    def mark(self, key: str) -> str:
-        """Return the mark of a cell's finished searches."""
-        return self._owner[key].mark(key)
-
-    def measures(self, key: str) -> pd.DataFrame:
-        """Return what metrics say about a cell."""
-        return self._owner[key].measures(key)
-
-    def measure_rows(self, cell: StoredCell) -> list[Row]:
-        """Return what metrics say about a cell, one row per metric."""
-        return self._owner[cell.summary.info.key].measure_rows(cell)
-
-    def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
-        """Return what was measured of each cell."""
-        return {
-            key: found for side in self._sides for key, found in side.measured().items() if self._owner.get(key) is side
-        }
-
-    def point_values(self) -> PointValues:
-        """Return what was measured of the points' results."""
-        return _Values([(side, side.point_values()) for side in self._sides], self._owner)
 
     def machines(self) -> list[dict[str, str]]:
         """Return the machines of the own record."""
@@ -171,31 +119,10 @@ class CombinedRecord(RecordReading):
         return self._sides[0].machines(), self._sides[1].machines()
 
     def close(self) -> None:
-        """Close both records."""
+        """Close both records, and what was made of them."""
+        super().close()
         for side in self._sides:
             side.close()
-
-
-class _Values(PointValues):
-    """The values of two records, each cell's from the one that it is taken from."""
-
-    def __init__(self, sides: list[tuple[RecordReading, PointValues]], owner: Mapping[str, RecordReading]) -> None:
-        self._sides = sides
-        self._owner = owner
-
-    @property
-    def metrics(self) -> set[MetricId]:
-        """Everything that was measured in any cell."""
-        return {metric for _, values in self._sides for metric in values.metrics}
-
-    def of(self, metric: MetricId) -> dict[str, FloatArray]:
-        """Return a metric's values by cell key."""
-        return {
-            key: found
-            for side, values in self._sides
-            for key, found in values.of(metric).items()
-            if self._owner.get(key) is side
-        }
 
 
 def listed(left_out: Mapping[str, Counter[str]]) -> str:

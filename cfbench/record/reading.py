@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -10,13 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfbench.record.archive import machines_in, mark_of
-from cfbench.record.cells import CellSummary, Outline, StoredCell, shared_summary, summarise
+from cfbench.record.cells import CELLS, CellSummary, Outline, loaded_cell, model_of, shared_summary, summarise
 from cfbench.record.database import Database
 from cfbench.record.files import explained, is_damage
 from cfbench.record.measures import PointValues, measure_frame
 from cfbench.record.schema import (
-    CELLS,
     MEASURES,
     SEARCHES,
     DamagedError,
@@ -37,7 +36,7 @@ RUNS_AGAIN = "it runs again with the next `cfbench run` of its study"
 """What becomes of a damaged search."""
 MEASURED_AGAIN = "`cfbench measure` measures it again"
 """What becomes of damaged measures."""
-_MARKS = "SELECT key, mark, searches FROM cells"
+MOST_MACHINES = 100
 _COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
 
 
@@ -47,15 +46,25 @@ class Held:
 
     Parameters
     ----------
-    cell : StoredCell or None
+    cell : CellSummary or None
         None if the cell was never finished, skipped or failed.
     finished, waiting : dict of (int, int) to dict
         Rows by (point, repetition): those of the finished cell, and those that wait for it to be finished.
     """
 
-    cell: StoredCell | None
+    cell: CellSummary | None
     finished: dict[SearchId, Row]
     waiting: dict[SearchId, Row]
+
+
+def machines_in(listed: object) -> list[dict[str, str]]:
+    """Return what is a list of machines in JSON-like content from elsewhere."""
+    machines = [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
+    return [{_shown(key): _shown(value) for key, value in one.items()} for one in machines][:MOST_MACHINES]
+
+
+def _shown(value: object) -> str:
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class RecordReading:
@@ -82,43 +91,39 @@ class RecordReading:
 
     def keys(self) -> set[str]:
         """Return the keys of all cells that were finished, skipped or failed."""
-        return {key for (key,) in self._select("SELECT key FROM cells", [])}
+        return {key for (key,) in self._select("SELECT key FROM cells")}
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key."""
         shared: dict[str, Any] = {}
-        cells = self._keep("cells", self._stored_cells)
-        return {cell.summary.info.key: shared_summary(cell.summary, shared) for cell in cells}
+        cells = self._keep("cells", self._cells)
+        return {cell.info.key: shared_summary(cell, shared) for cell in cells}
 
     def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
         """Yield coordinates, wall-clock seconds and outline of the cells in `summaries`, one at a time."""
         shared: dict[Any, Any] = {}
-        for cell in self._stored_cells():
-            outline = Outline.of(cell)
-            yield (
-                cell.summary.info,
-                cell.summary.wall_seconds,
-                replace(outline, runs=shared.setdefault(outline.runs, outline.runs)),
-            )
+        for one in self._cells():
+            runs = shared.setdefault(one.runs, one.runs)
+            outline = Outline(one.eligible, one.searches, one.skipped, one.failure, model_of(one.content), runs)
+            yield one.info, one.wall_seconds, outline
 
     def pending(self) -> set[str]:
         """Return the keys of the cells with searches that wait for `finish`."""
         counted = self._select(
             "SELECT s.cell_key FROM (SELECT cell_key, count(*) AS n FROM searches GROUP BY cell_key) s "
-            "LEFT JOIN cells c ON c.key = s.cell_key WHERE s.n > coalesce(c.searches, 0)",
-            [],
+            "LEFT JOIN cells c ON c.key = s.cell_key WHERE s.n > coalesce(c.searches, 0)"
         )
         return {key for (key,) in counted}
 
     def done(self, key: str) -> dict[SearchId, str]:
         """Return (point, repetition) and status of every search of a cell that the record holds, undamaged."""
         point, repetition, status = (SEARCHES.columns.index(name) for name in ("point", "repetition", "status"))
-        found = self._of_cell(SEARCHES, checked_key(key), "point, repetition", self._sound_values, RUNS_AGAIN)
+        found = self._of_cell(SEARCHES, key, _sound_search)
         return {(values[point], values[repetition]): values[status] for values in found}
 
     def rows(self, key: str) -> list[Row]:
         """Return the searches of a cell, the waiting ones included, sorted by point and repetition."""
-        return self._of_cell(SEARCHES, checked_key(key), "point, repetition", loaded_search, RUNS_AGAIN)
+        return self._of_cell(SEARCHES, key, loaded_search)
 
     def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
         """Return the searches of a cell, the waiting ones included, as `search_frame` describes them.
@@ -146,36 +151,24 @@ class RecordReading:
 
     def mark(self, key: str) -> str:
         """Return the mark of a cell's finished searches; empty if there are none."""
-        found = self._select("SELECT mark FROM cells WHERE key = ?", [checked_key(key)])
+        found = self._select("SELECT mark FROM cells WHERE key = ?", key)
         return str(found[0][0]) if found else ""
-
-    def is_whole(self, key: str) -> bool:
-        """Return whether the searches of a cell, none of which waits, are those of its mark, by their digests."""
-        found = self._select(
-            "SELECT digest FROM searches WHERE cell_key = ? ORDER BY point, repetition", [checked_key(key)]
-        )
-        return not self.is_packed and mark_of(digest for (digest,) in found) == self.mark(key)
 
     def contradictions(self, held: Held) -> list[str]:
         """Return what a board reads of a cell, its summary, that the cell's searches deny; a sentence, or nothing."""
-        if held.cell is None or not (held.finished or held.cell.summary.searches):
+        if held.cell is None or not (held.finished or held.cell.searches):
             return []
-        said = held.cell.summary
+        said = held.cell
         made = summarise(said.info, said.content, said.eligible, held.finished.values())
-        made = replace(made, skipped=said.skipped, failure=said.failure)
+        made = replace(made, skipped=said.skipped, failure=said.failure, source=said.source)
         names = [one.name for one in fields(CellSummary) if getattr(made, one.name) != getattr(said, one.name)]
-        if {search: row["status"] for search, row in held.finished.items()} != held.cell.done:
-            names.append("list of searches")
-        digests = [SEARCHES.stored(held.finished[search])[-1] for search in sorted(held.finished)]
-        if not names and mark_of(digests) != held.cell.mark:
-            names.append("mark")
         return [f"its summary has another {', '.join(names)} than its searches"] if names else []
 
     def all_searches(self) -> pd.DataFrame:
         """Return the searches of all finished cells; `load_record` describes the frame."""
         from cfbench.record.frames import search_frame  # loads pandas
 
-        infos = [cell.summary.info for cell in self._stored_cells() if cell.mark]
+        infos = [cell.info for cell in self._cells() if cell.mark]
         rows: list[Row] = []
         coordinates: dict[str, list[Any]] = {name: [] for name in _COORDINATES}
         for info in sorted(infos, key=lambda info: (*(getattr(info, name) for name in _COORDINATES), info.key)):
@@ -190,11 +183,10 @@ class RecordReading:
         cell = self._cell(key)
         return measure_frame([], []) if cell is None else measure_frame(self.measure_rows(cell), [*cell.done])
 
-    def measure_rows(self, cell: StoredCell) -> list[Row]:
+    def measure_rows(self, cell: CellSummary) -> list[Row]:
         """Return what metrics say about the finished searches of a cell, one row per metric."""
-        key, count = cell.summary.info.key, cell.summary.searches
-        rows = self._of_cell(MEASURES, key, "metric, version, settings", MEASURES.loaded, MEASURED_AGAIN)
-        return [row for row in rows if row["mark"] == cell.mark and len(row["values"]) == count]
+        rows = self._of_cell(MEASURES, cell.info.key, MEASURES.loaded)
+        return [row for row in rows if row["mark"] == cell.mark and len(row["values"]) == cell.searches]
 
     def measured(self) -> Mapping[str, AbstractSet[MetricId]]:
         """Return the (metric, version, settings) that were measured on the finished searches of each cell.
@@ -211,7 +203,7 @@ class RecordReading:
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results, in the order of the points in each cell's summary."""
-        cells = {cell.summary.info.key: cell for cell in self._keep("cells", self._stored_cells)}
+        cells = {cell.info.key: cell for cell in self._keep("cells", self._cells)}
         values: dict[MetricId, dict[str, bytes]] = {}
         for key, metric, packed in self._keep("measures", self._current_measures):
             if key in cells:
@@ -220,18 +212,12 @@ class RecordReading:
 
     def machines(self) -> list[dict[str, str]]:
         """Return the machines that the searches ran on, each once."""
-        import json
-
-        found = self._select("SELECT description FROM machines ORDER BY rowid", [])
+        found = self._select("SELECT description FROM machines ORDER BY rowid")
         return machines_in([json.loads(text) for (text,) in found])
 
     def notes(self) -> dict[str, str]:
         """Return the facts that are noted about the whole record, by name."""
-        return dict(self._select("SELECT name, value FROM study", []))
-
-    def sources(self) -> dict[str, str]:
-        """Return where each cell comes from, by key; empty for a cell that was searched here."""
-        return dict(self._select("SELECT key, source FROM cells", []))
+        return dict(self._select("SELECT name, value FROM study"))
 
     def close(self) -> None:
         """Close the database; a writer's lock is free then."""
@@ -239,7 +225,7 @@ class RecordReading:
 
     # ---------------------------------------------------------------- rows of the database
 
-    def _select(self, statement: str, arguments: list[Any]) -> list[Any]:
+    def _select(self, statement: str, *arguments: Any) -> list[Any]:
         try:
             return self._database.connection.execute(statement, arguments).fetchall()
         except sqlite3.DatabaseError as error:
@@ -247,70 +233,57 @@ class RecordReading:
             return []
 
     def _keep(self, name: str, read: Callable[[], Iterable[T]]) -> Iterable[T]:
-        """Return what `read` returns; a reader keeps it until somebody writes, since boards read rows several times."""
+        """Return what `read` returns; a reader keeps it until another process writes: boards read it several times."""
         if self._database.lock is not None:
             return read()
         # data_version: a number that changes when another connection has committed something.
-        version = self._select("PRAGMA data_version", [])
+        version = self._select("PRAGMA data_version")
         if self._kept.get(name, (None,))[0] != version:
             self._kept[name] = (version, list(read()))
         kept: list[T] = self._kept[name][1]
         return kept
 
-    def _stored_cells(self) -> Iterator[StoredCell]:
+    def _cells(self) -> Iterator[CellSummary]:
         """Yield all cells, except damaged ones, which are reported."""
-        for values in self._scan(CELLS):
+        for values in self.scan(CELLS):
             try:
-                yield StoredCell.loaded(values)
+                yield loaded_cell(values)
             except DamagedError as error:
-                self._report_cell(str(values[0]), error)
+                self._report(f"cell {values[0]!s:.40} is damaged ({error}); {RUNS_AGAIN}")
 
-    def _report_cell(self, key: str, error: DamagedError) -> None:
-        self._report(f"{self.path}: cell {key:.40} is damaged ({error}); {RUNS_AGAIN}")
-
-    def _cell(self, key: str) -> StoredCell | None:
+    def _cell(self, key: str) -> CellSummary | None:
         """Return a cell; None if there is none, or it is damaged."""
-        found = self._of_cell(CELLS, checked_key(key), "key", StoredCell.loaded, RUNS_AGAIN)
+        found = self._of_cell(CELLS, key, loaded_cell)
         return found[0] if found else None
 
     def _current_measures(self) -> Iterator[tuple[str, MetricId, bytes]]:
         """Yield key, metric and packed values of all measures of the cells' present searches."""
-        cells = {key: (mark, count) for key, mark, count in self._select(_MARKS, [])}
-        for values in self._scan(MEASURES):
+        cells = {key: (mark, count) for key, mark, count in self._select("SELECT key, mark, searches FROM cells")}
+        for values in self.scan(MEASURES):
             key, metric, version, settings, mark, packed, _ = values
             try:
                 MEASURES.check_digest(values)
             except DamagedError as error:
-                self._report(
-                    f"{self.path}: measures of cell {key:.40} by {metric:.80} are damaged ({error}); {MEASURED_AGAIN}"
-                )
+                self._report(f"measures of cell {key:.40} by {metric:.80} are damaged ({error}); {MEASURED_AGAIN}")
                 continue
             if mark and cells.get(key) == (mark, len(packed) // 8):
                 yield key, (metric, version, settings), packed
 
-    def _of_cell(self, table: Table, key: str, order: str, load: Callable[[Any], Any], what_now: str) -> list[Any]:
-        """Return the rows of a cell, except damaged ones, which are reported."""
+    def _of_cell(self, table: Table, key: str, load: Callable[[Any], T]) -> list[T]:
+        """Return the rows of a cell in their order, except damaged ones, which are reported."""
         found = []
-        try:
-            listed = self._database.connection.execute(table.select(f"{table.key[0]} = ?", order), [key]).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._raise_or_report(error, f"the {table.name} of cell {key}")
-            return []
-        for values in listed:
+        for values in self._select(table.select(f"{table.key[0]} = ?", ", ".join(table.key)), checked_key(key)):
             try:
+                if values[0] != key:  # a damaged index leads to the rows of others
+                    raise DamagedError("another cell's row is in its place")
                 found.append(load(values))
             except DamagedError as error:
                 named = [f", {name} {values[table.columns.index(name)]!s:.80}" for name in table.key[1:]]
-                what = f"{table.name} of cell {key}{''.join(named)}"
-                self._report(f"{self.path}: {what}: it is damaged ({error}); {what_now}")
+                what_now = MEASURED_AGAIN if table is MEASURES else RUNS_AGAIN
+                self._report(f"{table.name} of cell {key}{''.join(named)}: it is damaged ({error}); {what_now}")
         return found
 
-    @staticmethod
-    def _sound_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
-        SEARCHES.check_digest(values)
-        return values
-
-    def _scan(self, table: Table) -> Iterable[tuple[Any, ...]]:
+    def scan(self, table: Table) -> Iterator[tuple[Any, ...]]:
         """Yield all rows of a table; where a page is damaged, those before it and those behind it."""
         seen = set()
         for order in ("rowid", "rowid DESC"):
@@ -325,12 +298,18 @@ class RecordReading:
                 return
 
     def _raise_or_report(self, error: sqlite3.DatabaseError, what: str) -> None:
-        """Raise what is no damage, and for a writer everything; a reader goes on with the rest."""
+        """Raise any error except damage, and for a writer every error; a reader goes on with the rest."""
         if not is_damage(error) or self._database.lock is not None:
             with explained(self._database.path, "read"):
                 raise error
-        self._report(f"{self._database.path} is damaged ({error}): {what} cannot be read and is left out")
+        self._report(f"the file is damaged ({error}): {what} cannot be read and is left out")
 
     def _report(self, problem: str) -> None:
+        problem = f"{self.path}: {problem}"
         if problem not in self.problems:
             self.problems.append(problem)
+
+
+def _sound_search(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    SEARCHES.check_digest(values)
+    return values

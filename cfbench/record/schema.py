@@ -1,7 +1,8 @@
 """What a record holds, field by field: the tables of the database, their checks and stored forms follow from here.
 
 To add a field of a search, add one line to ``SEARCHES``. The database's table, the check of rows that are written and
-read, the packed files and the data frame's column follow from it; `SCHEMA_VERSION` goes up.
+read, the packed files and the data frame's column follow from it; `SCHEMA_VERSION` goes up. A field of a cell is a
+field of `cfbench.record.cells.CellSummary`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import json
 import math
 import operator
 import re
-import struct
-import sys
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from cfbench.errors import RecordError
+from cfbench.problem.outcome import Status
 
 SCHEMA_VERSION = 2
 """The tables below, in a database or packed. Version 1 was a directory of journals and parquet files."""
@@ -29,6 +31,8 @@ TIME_COLUMNS = ("wall_seconds", "cpu_seconds")
 """The columns that differ between two runs of the same study."""
 LONGEST = 10_000
 """Characters of a name, a version or a reason; cfbench writes no longer ones."""
+WRONG = (TypeError, ValueError, OverflowError, KeyError, IndexError, RecursionError)
+"""What a check or a conversion raises for a value that a field cannot hold."""
 
 Row = dict[str, Any]
 """A search: strings, int, float, lists of float; `anytime` a list of [queries, loss]; `figures` sorted by name."""
@@ -38,42 +42,36 @@ MetricId = tuple[str, str, str]
 """(metric with its variant label, version, settings as canonical JSON)."""
 
 _KEY = re.compile(r"[0-9a-f]{32}")
-_LARGEST = 2**63 - 1
+
+
+class DamagedError(RecordError):
+    """A row of the database that cfbench does not write, or whose digest does not fit."""
 
 
 def checked_key(key: str) -> str:
-    """Return `key`; raise RecordError if it is no cell's key, 32 hexadecimal digits."""
+    """Return `key`; raise RecordError if it is not the key of a cell, 32 hexadecimal digits."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise RecordError(f"{key!r:.100} is no cell's key: a key is 32 hexadecimal digits in lower case")
     return key
 
 
-def json_text(value: Any) -> str:
-    """Return JSON text; NaN and infinities, which JSON lacks, become the strings that float reads."""
-    try:
-        return _PLAIN(value)
-    except ValueError:
-        return _PLAIN(_spelt(value))
-
-
 def sorted_text(value: Any) -> str:
-    """Return JSON text as `json_text` does, with sorted keys: one content, one text."""
+    """Return JSON text with sorted keys; NaN and infinities, which JSON lacks, become the strings that float reads."""
     try:
         return _SORTED(value)
     except ValueError:
-        return _SORTED(_spelt(value))
+        return _SORTED(_without_infinities(value))
 
 
-_PLAIN = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _SORTED = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=True).encode
 
 
-def _spelt(value: Any) -> Any:
+def _without_infinities(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
-        return {key: _spelt(item) for key, item in value.items()}
-    return [_spelt(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: _without_infinities(item) for key, item in value.items()}
+    return [_without_infinities(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 # ---------------------------------------------------------------- kinds of fields
@@ -106,6 +104,11 @@ class Kind:
         """Whether the field may hold None."""
         return "NOT NULL" not in self.sql
 
+    @property
+    def optional(self) -> Kind:
+        """The kind that may hold None in addition."""
+        return replace(self, sql=self.sql.removesuffix(" NOT NULL"))
+
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
@@ -122,28 +125,20 @@ def _name(value: Any) -> str:
 
 
 def _status(value: Any) -> str:
-    status = _text(value)
-    if status not in _statuses():
-        raise ValueError(f"it must be one of {', '.join(_statuses())}")
-    return status
-
-
-@cache
-def _statuses() -> tuple[str, ...]:
-    from cfbench.problem.outcome import Status  # loads numpy, which summaries do without
-
-    return tuple(Status)
+    if _text(value) not in tuple(Status):
+        raise ValueError(f"it must be one of {', '.join(Status)}")
+    return str(value)
 
 
 def _whole(value: Any) -> int:
     number = operator.index(value)
-    if not 0 <= number <= _LARGEST:
+    if not 0 <= number < 2**63:
         raise ValueError("it must be a whole number from 0 to 2**63 - 1")
     return number
 
 
 def _number_or_none(value: Any) -> float | None:
-    number = math.nan if value is None else float(value)
+    number = float(value)
     return None if math.isnan(number) else number
 
 
@@ -188,117 +183,63 @@ def _table(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    return tuple(map(_name, value))
-
-
-def _by_name(value: Any) -> dict[str, str]:
-    return {_name(name): _name(text) for name, text in _table(value).items()}
-
-
-def _counts(value: Any) -> dict[str, int]:
-    return {_name(name): _whole(count) for name, count in _table(value).items()}
-
-
-def _wholes(value: Any) -> tuple[int, ...]:
-    values = tuple(value)
-    if min(values, default=0) < 0:
-        raise ValueError("it must hold whole numbers from 0")
-    return values
-
-
-def _optional_wholes(value: Any) -> tuple[int | None, ...]:
-    values = tuple(value)
-    _wholes(one for one in values if one is not None)
-    return values
-
-
 def _runs(value: Any) -> tuple[tuple[str, int, int, int], ...]:
     return tuple((_name(status), _whole(rep), _whole(first), _whole(last)) for status, rep, first, last in value)
 
 
-def packed_numbers(values: Iterable[float], code: str = "d") -> bytes:
-    """Return float64 ('d') or int64 ('q') numbers as bytes, little-endian."""
-    numbers = array(code, values)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+def _several(check: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda value: tuple(None if item is None else check(item) for item in value)
 
 
-def unpacked_numbers(data: bytes, code: str = "d") -> list[Any]:
+def packed_numbers(values: Iterable[float]) -> bytes:
+    """Return float64 numbers as bytes, little-endian."""
+    return np.asarray(values, dtype="<f8").tobytes()
+
+
+def unpacked_numbers(data: bytes) -> list[float]:
     """Return the numbers that `packed_numbers` has packed; raise ValueError if `data` is cut off."""
-    numbers = array(code)
-    numbers.frombytes(data)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tolist()
+    found: list[float] = np.frombuffer(data, dtype="<f8").tolist()
+    return found
 
 
 def _packed_matrix(rows: Sequence[Sequence[float]]) -> bytes:
     """Pack the number of rows, then the rows one after the other."""
-    return packed_numbers([float(len(rows)), *(number for row in rows for number in row)]) if rows else b""
+    return packed_numbers([len(rows), *chain(*rows)] if rows else [])
 
 
 def _unpacked_matrix(data: bytes) -> list[list[float]]:
-    numbers = unpacked_numbers(data)
-    if not numbers:
-        return []
-    n = int(numbers[0])
-    d, rest = divmod(len(numbers) - 1, n)
-    if rest:
-        raise ValueError("it is cut off")
-    return [numbers[1 + i * d : 1 + (i + 1) * d] for i in range(n)]
+    numbers = np.frombuffer(data, dtype="<f8")
+    found: list[list[float]] = numbers[1:].reshape(int(numbers[0]), -1).tolist() if len(numbers) else []
+    return found
 
 
-def _packed_wholes(values: Iterable[int | None]) -> bytes:
-    return packed_numbers((-1 if value is None else value for value in values), "q")
+def _json(check: Callable[[Any], Any], arrow: str = "string") -> Kind:
+    return Kind("TEXT NOT NULL", check, sorted_text, json.loads, arrow)
 
-
-def _unpacked_wholes(data: bytes) -> list[int | None]:
-    return [None if value < 0 else value for value in unpacked_numbers(data, "q")]
-
-
-def _packed_optional(values: Iterable[float | None]) -> bytes:
-    return packed_numbers(math.nan if value is None else value for value in values)
-
-
-def _unpacked_optional(data: bytes) -> list[float | None]:
-    return [None if value != value else value for value in unpacked_numbers(data)]  # noqa: PLR0124 - NaN alone
-
-
-_JSON: dict[str, Any] = {"store": sorted_text, "load": json.loads}
-_FLOATS: dict[str, Any] = {"store": packed_numbers, "load": unpacked_numbers, "arrow": "list<double>"}
 
 KEY = Kind("TEXT NOT NULL", checked_key)
 TEXT = Kind("TEXT NOT NULL", _text)
 NAME = Kind("TEXT NOT NULL", _name)
 STATUS = Kind("TEXT NOT NULL", _status)
 WHOLE = Kind("INTEGER NOT NULL", _whole, arrow="int64")
-OPTIONAL_WHOLE = Kind("INTEGER", lambda value: None if value is None else _whole(value), arrow="int64")
 AMOUNT = Kind("REAL NOT NULL", _amount, arrow="double")
 OPTIONAL_AMOUNT = Kind("REAL", _amount_or_none, arrow="double")
 OPTIONAL_NUMBER = Kind("REAL", _number_or_none, arrow="double")
 FLAG = Kind("INTEGER NOT NULL", _flag, int)
-VECTOR = Kind("BLOB NOT NULL", _vector, **_FLOATS)
-OPTIONAL_VECTOR = Kind("BLOB", lambda value: None if value is None else _vector(value), **_FLOATS)
+VECTOR = Kind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
 MATRIX = Kind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
-ANYTIME = Kind("TEXT NOT NULL", _anytime, **_JSON, arrow="list<struct<queries: int64, loss: double>>")
-FIGURES = Kind("TEXT NOT NULL", _figures, **_JSON, arrow="map<string, double>")
-TABLE = Kind("TEXT NOT NULL", _table, **_JSON)
-NAMES = Kind("TEXT NOT NULL", _names, **_JSON)
-BY_NAME = Kind("TEXT NOT NULL", _by_name, **_JSON)
-COUNTS = Kind("TEXT NOT NULL", _counts, **_JSON)
-RUNS = Kind("TEXT NOT NULL", _runs, **_JSON)
-WHOLES = Kind("BLOB NOT NULL", _wholes, _packed_wholes, lambda data: unpacked_numbers(data, "q"))
-OPTIONAL_WHOLES = Kind("BLOB NOT NULL", _optional_wholes, _packed_wholes, _unpacked_wholes)
-OPTIONAL_NUMBERS = Kind("BLOB NOT NULL", tuple, _packed_optional, _unpacked_optional)
+ANYTIME = _json(_anytime, "list<struct<queries: int64, loss: double>>")
+FIGURES = _json(_figures, "map<string, double>")
+TABLE = _json(_table)
+BY_NAME = _json(lambda value: {_name(name): _name(text) for name, text in _table(value).items()})
+COUNTS = _json(lambda value: {_name(name): _whole(count) for name, count in _table(value).items()})
+NAMES = _json(_several(_name))
+RUNS = _json(_runs)
+WHOLES = _json(_several(_whole))
+NUMBERS = _json(_several(float))
 
 
 # ---------------------------------------------------------------- tables
-
-
-class DamagedError(RecordError):
-    """A row of the database that cfbench does not write, or whose digest does not fit."""
 
 
 @dataclass(frozen=True)
@@ -340,24 +281,19 @@ class Table:
         return f"SELECT {names} FROM {self.name}{condition}{f' ORDER BY {order}' if order else ''}"  # noqa: S608
 
     def checked(self, given: Mapping[str, Any]) -> Row:
-        """Return a row in its one form.
-
-        Raises
-        ------
-        RecordError
-            If a field is missing or unknown, or holds what it cannot.
-        """
+        """Return a row in its one form; raise RecordError if a field is missing, unknown or holds what it cannot."""
         if given.keys() != self.fields.keys():
             missing = ", ".join(sorted(self.fields.keys() - given.keys())) or "none"
             unknown = ", ".join(sorted(map(str, given.keys() - self.fields.keys()))) or "none"
             raise RecordError(f"a row of {self.name} has other columns (missing: {missing}; unknown: {unknown})")
         row: Row = {}
         for name, kind in self.fields.items():
+            value = given[name]
             try:
-                row[name] = kind.check(given[name])
-            except (TypeError, ValueError, OverflowError, KeyError) as error:
-                value = repr(given[name])[:200]
-                raise RecordError(f"column {name!r} of a row of {self.name} cannot hold {value}: {error}") from error
+                row[name] = None if value is None and kind.is_optional else kind.check(value)
+            except (*WRONG, RecordError) as error:
+                shown = repr(value)[:200]
+                raise RecordError(f"column {name!r} of a row of {self.name} cannot hold {shown}: {error}") from error
         return row
 
     def stored(self, row: Row) -> tuple[Any, ...]:
@@ -369,41 +305,26 @@ class Table:
         return *values, digest_of_values(values)
 
     def loaded(self, values: Sequence[Any]) -> Row:
-        """Return the row that SQLite holds, checked.
-
-        Raises
-        ------
-        DamagedError
-            If its digest does not fit, or a field holds what it cannot.
-        """
+        """Return the row that SQLite holds; raise DamagedError if its digest or a value does not fit."""
         self.check_digest(values)
         row: Row = {}
         for (name, kind), value in zip(self.fields.items(), values, strict=False):
             try:
-                row[name] = kind.check(value if kind.load is None or value is None else kind.load(value))
-            except (TypeError, ValueError, OverflowError, KeyError, ZeroDivisionError, RecursionError) as error:
+                row[name] = None if value is None else kind.check(value if kind.load is None else kind.load(value))
+            except (*WRONG, RecordError) as error:
                 raise DamagedError(f"{name} cannot be {value!r:.50}: {error}") from error
         return row
 
     def check_digest(self, values: Sequence[Any]) -> None:
-        """Raise DamagedError if the digest does not fit; rows of packed files have none, their file has one."""
-        if values[-1] != b"" and digest_of_values(values[:-1]) != values[-1]:
+        """Raise DamagedError if the digest does not fit."""
+        if digest_of_values(values[:-1]) != values[-1]:
             raise DamagedError("its digest does not fit what it holds")
 
 
 def digest_of_values(values: Sequence[Any]) -> bytes:
     """Return eight bytes that stand for a row's values, the same on every machine."""
-    parts = [_BYTES[type(value)](value) for value in values]
-    return hashlib.blake2b(b"".join([b"%d " % len(part) + part for part in parts]), digest_size=8).digest()
+    return hashlib.blake2b(ascii(tuple(values)).encode("ascii"), digest_size=8).digest()
 
-
-_BYTES: dict[type, Callable[[Any], bytes]] = {
-    type(None): lambda _: b"",
-    int: lambda value: b"i%d" % value,
-    float: lambda value: b"f" + struct.pack("<d", value),
-    str: lambda value: b"s" + value.encode("utf-8", "surrogatepass"),
-    bytes: lambda value: b"b" + value,
-}
 
 SEARCHES = Table(
     "searches",
@@ -416,11 +337,11 @@ SEARCHES = Table(
         "status": STATUS,
         "reason": TEXT,
         "x": VECTOR,
-        "z": OPTIONAL_VECTOR,
+        "z": VECTOR.optional,
         "candidates": MATRIX,
         "loss": OPTIONAL_AMOUNT,  # the loss (Eq. 9); None, like its parts, without a valid result
         "gower": OPTIONAL_AMOUNT,
-        "l0": OPTIONAL_WHOLE,
+        "l0": WHOLE.optional,
         "cost": OPTIONAL_AMOUNT,
         "objective_value": OPTIONAL_NUMBER,
         "search_queries": WHOLE,
@@ -433,46 +354,6 @@ SEARCHES = Table(
     },
 )
 
-CELLS = Table(
-    "cells",
-    ("key",),
-    {
-        "key": KEY,
-        "dataset": NAME,
-        "model": NAME,
-        "searcher": NAME,
-        "objective": NAME,
-        "constraints": FLAG,
-        "fold": WHOLE,
-        "versions": BY_NAME,
-        "white_box": FLAG,
-        "content": TABLE,  # all that the key is a digest of
-        "eligible": WHOLE,
-        "skipped": NAME,
-        "failure": NAME,
-        "repetitions": WHOLE,
-        "searches": WHOLE,
-        "statuses": COUNTS,
-        "wall_seconds": AMOUNT,
-        "cpu_seconds": AMOUNT,
-        "search_queries": WHOLE,
-        "robustness_queries": WHOLE,
-        "fingerprints": NAMES,
-        "points": WHOLES,
-        "row_ids": WHOLES,
-        "tries": WHOLES,
-        "successes": WHOLES,
-        "results": OPTIONAL_WHOLES,
-        "loss": OPTIONAL_NUMBERS,
-        "objective_value": OPTIONAL_NUMBERS,
-        "seconds": OPTIONAL_NUMBERS,
-        "queries": OPTIONAL_WHOLES,
-        "done": RUNS,  # the finished searches: (status, repetition, first point, last point)
-        "mark": TEXT,  # digest of the finished searches' rows, times included; empty if there are none
-        "source": TEXT,  # where a fetched cell comes from; empty for a cell that was searched or merged here
-    },
-)
-
 MEASURES = Table(
     "measures",
     ("cell_key", "metric", "version", "settings"),
@@ -482,14 +363,12 @@ MEASURES = Table(
         "version": TEXT,
         "settings": TEXT,  # canonical JSON, every setting
         "mark": TEXT,  # of the finished searches that were measured
-        "values": Kind("BLOB NOT NULL", list, packed_numbers, unpacked_numbers),  # per finished search, in order; NaN:
-        # outside the metric's denominator
+        "values": VECTOR,  # one per finished search, in order; NaN: outside the metric's denominator
     },
 )
 
 MACHINES = Table("machines", ("description",), {"description": BY_NAME})
 STUDY = Table("study", ("name",), {"name": TEXT, "value": TEXT})
-TABLES = (SEARCHES, CELLS, MEASURES, MACHINES, STUDY)
 
 
 def checked_row(row: Mapping[str, Any]) -> Row:
@@ -511,11 +390,7 @@ def checked_row(row: Mapping[str, Any]) -> Row:
 
 def loaded_search(values: Sequence[Any]) -> Row:
     """Return the row of a search as the database holds it; raise DamagedError if it is damaged."""
-    row = SEARCHES.loaded(values)
-    try:
-        return _of_one_width(row)
-    except RecordError as error:
-        raise DamagedError(str(error)) from error
+    return _of_one_width(SEARCHES.loaded(values))
 
 
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -545,5 +420,5 @@ def _of_one_width(row: Row) -> Row:
     for name, vectors in (("z", [] if row["z"] is None else [row["z"]]), ("candidates", row["candidates"])):
         others = [len(vector) for vector in vectors if len(vector) != d]
         if others:
-            raise RecordError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, and x has {d}")
+            raise DamagedError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, x has {d}")
     return row

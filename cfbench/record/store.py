@@ -5,33 +5,31 @@ One process writes, any number read meanwhile. A finished search is committed be
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
-from cfbench.record.archive import FILES, check_target, machines_in, mark_of, read_packed, write_packed
-from cfbench.record.cells import CellSummary, StoredCell, runs_of, summarise
+from cfbench.record.archive import FILES, check_target, read_packed, write_packed
+from cfbench.record.cells import CELLS, CellSummary, mark_of, stored_cell, summarise
 from cfbench.record.database import Database, open_for_reading, open_for_writing
 from cfbench.record.files import is_packed
-from cfbench.record.measures import measure_rows
-from cfbench.record.reading import RecordReading
+from cfbench.record.measures import measure_rows, metric_of
+from cfbench.record.reading import RecordReading, machines_in
 from cfbench.record.schema import (
-    CELLS,
     MACHINES,
     MEASURES,
     SEARCHES,
     STUDY,
-    TIME_COLUMNS,
     Row,
     SearchId,
     checked_key,
     checked_row,
     checked_rows,
-    json_text,
 )
 from cfbench.registry.events import CellInfo
 
@@ -98,14 +96,11 @@ class Record(RecordReading):
             If a row does not fit the schema, or the disk refuses; what was written before stays sound.
         """
         checked = {(row["cell_key"], row["point"], row["repetition"]): row for row in map(checked_row, rows)}
-        if not checked:
-            return
-        with self._writing() as connection:
-            held = "SELECT 1 FROM searches WHERE cell_key = ? AND point = ? AND repetition = ?"
-            for key, point, repetition in checked:
-                if connection.execute(held, (key, point, repetition)).fetchone():
-                    self._drop(key, {(point, repetition)})  # a finished search that runs again is finished no more
-            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, checked.values()))
+        if checked:
+            with self.transaction() as connection:
+                for key in {key for key, *_ in checked}:  # a finished search that runs again is finished no more
+                    self._drop(key, {(point, repetition) for of, point, repetition in checked if of == key})
+                connection.executemany(SEARCHES.insert, map(SEARCHES.stored, checked.values()))
 
     def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
         """Summarise a cell, all of whose searches are in.
@@ -118,8 +113,8 @@ class Record(RecordReading):
         eligible : int
             Points of the test fold with another class than the target.
         """
-        with self._writing():
-            return self._summarised(info, content, eligible, self.rows(info.key))
+        with self.transaction():
+            return self._put(summarise(info, dict(content), eligible, self.rows(info.key)))
 
     def adopt(
         self,
@@ -144,34 +139,32 @@ class Record(RecordReading):
         source : str
             Where the cell comes from.
         """
-        key, checked = checked_key(info.key), checked_rows(rows)
-        with self._writing() as connection:
-            waiting = self.held(key).waiting if keep_waiting else {}
-            connection.execute("DELETE FROM searches WHERE cell_key = ?", [key])
-            taken = {(row["point"], row["repetition"]) for row in checked}
-            kept = [row for search, row in waiting.items() if search not in taken]
-            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, [*checked, *kept]))
-            return self._summarised(info, content, eligible, checked, source=source)
+        checked = checked_rows(rows)
+        with self.transaction() as connection:
+            waiting = self.held(info.key).waiting if keep_waiting else {}
+            connection.execute("DELETE FROM searches WHERE cell_key = ?", [info.key])
+            kept = [*waiting.values(), *checked]  # a row of the same search replaces the one before
+            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, kept))
+            return self._put(replace(summarise(info, dict(content), eligible, checked), source=source))
 
     def skip(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
         """Note that a cell cannot be run, and why."""
-        return self._note(info, content, skipped=reason)
+        return self._note(info, content, reason, "")
 
     def fail(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
         """Note that a cell has failed, and why; its finished searches stay."""
-        return self._note(info, content, failure=reason)
+        return self._note(info, content, "", reason)
 
     def forget(self, key: str, statuses: Collection[str]) -> int:
         """Drop the searches of a cell that ended in one of `statuses`, so that they run again; return their number."""
-        with self._writing():
+        with self.transaction():
             dropped = {search for search, status in self.done(key).items() if status in statuses}
-            if dropped:
-                self._drop(key, dropped)
+            self._drop(key, dropped)
         return len(dropped)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Take cells out of the record, with all that belongs to them."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for key in keys:
                 for table in (CELLS, SEARCHES, MEASURES):
                     connection.execute(f"DELETE FROM {table.name} WHERE {table.key[0]} = ?", [key])  # noqa: S608
@@ -189,84 +182,64 @@ class Record(RecordReading):
         cell = self._cell(key)
         if cell is None or not cell.mark:
             raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
-        self.write_measure_rows(key, measure_rows(key, table, cell))
+        self.write_measure_rows(key, measure_rows(table, cell))
 
     def write_measure_rows(self, key: str, rows: Iterable[Row]) -> None:
         """Add rows of measures of a cell's finished searches, one per metric."""
         added = [MEASURES.checked(row) for row in rows]
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.executemany(MEASURES.insert, map(MEASURES.stored, added))
         if self._measured is not None and added:
-            known = self._measured.get(key, frozenset())
-            self._measured[key] = known | {(row["metric"], row["version"], row["settings"]) for row in added}
+            self._measured[key] = self._measured.get(key, frozenset()) | set(map(metric_of, added))
 
     def add_machines(self, machines: Iterable[Mapping[str, str]]) -> None:
         """Note machines that searches ran on, those that the record does not know."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             known = self.machines()
             added = [one for one in machines_in([dict(one) for one in machines]) if one not in known]
             connection.executemany(MACHINES.insert, [MACHINES.stored({"description": one}) for one in added])
 
     def note(self, name: str, value: str) -> None:
         """Note a fact about the whole record, such as the name of its study."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.execute(STUDY.insert, STUDY.stored({"name": name, "value": value}))
 
-    # ---------------------------------------------------------------- inside a transaction
-
-    def transaction(self) -> Any:
+    def transaction(self) -> AbstractContextManager[Connection]:
         """Return a context in which everything that is written is committed at once, or not at all."""
-        return self._writing()
-
-    def _writing(self) -> Any:
         if self._database.lock is None:
             raise RecordError(f"the record {self.path} is open for reading; open it with write=True")
         return self._database.transaction()
 
-    def _summarised(
-        self,
-        info: CellInfo,
-        content: Mapping[str, Any],
-        eligible: int,
-        rows: list[Row],
-        *,
-        source: str = "",
-        skipped: str = "",
-        failure: str = "",
-    ) -> CellSummary:
-        """Write a cell's summary, of its finished searches; measures of other searches go."""
-        key = checked_key(info.key)
-        mark = mark_of(SEARCHES.stored(row)[-1] for row in rows)
-        summary = replace(summarise(info, dict(content), eligible, rows), skipped=skipped, failure=failure)
-        done = {(row["point"], row["repetition"]): row["status"] for row in rows}
+    # ---------------------------------------------------------------- inside a transaction
+
+    def _put(self, summary: CellSummary) -> CellSummary:
+        """Write the summary of a cell; measures of other searches go."""
+        key = checked_key(summary.info.key)
         connection = self._database.connection
-        if self.mark(key) != mark:
+        if self.mark(key) != summary.mark:
             connection.execute("DELETE FROM measures WHERE cell_key = ?", [key])
             if self._measured is not None:
                 self._measured.pop(key, None)
-        connection.execute(CELLS.insert, StoredCell(summary, mark, runs_of(done), source).stored())
+        connection.execute(CELLS.insert, stored_cell(summary))
         return summary
 
     def _drop(self, key: str, searches: set[SearchId]) -> None:
         """Take searches out of a cell, and out of its summary if they are finished."""
-        held = self.held(key)
+        cell = self._cell(key)
+        if cell is not None and searches & cell.done.keys():
+            rest = [row for search, row in self.held(key).finished.items() if search not in searches]
+            made = summarise(cell.info, cell.content, cell.eligible, rest)
+            self._put(replace(made, skipped=cell.skipped, failure=cell.failure, source=cell.source))
         self._database.connection.executemany(
             "DELETE FROM searches WHERE cell_key = ? AND point = ? AND repetition = ?",
             [(key, *search) for search in searches],
         )
-        if held.cell is not None and searches & held.cell.done.keys():
-            one = held.cell.summary
-            rest = [row for search, row in held.finished.items() if search not in searches]
-            notes = {"skipped": one.skipped, "failure": one.failure}
-            self._summarised(one.info, one.content, one.eligible, rest, source=held.cell.source, **notes)
 
-    def _note(self, info: CellInfo, content: Mapping[str, Any], *, skipped: str = "", failure: str = "") -> CellSummary:
-        with self._writing() as connection:
-            known = self._cell(checked_key(info.key))
-            cell = known if known is not None and known.mark else StoredCell(CellSummary(info, dict(content)))
-            cell = replace(cell, summary=replace(cell.summary, skipped=skipped, failure=failure))
-            connection.execute(CELLS.insert, cell.stored())
-            return cell.summary
+    def _note(self, info: CellInfo, content: Mapping[str, Any], skipped: str, failure: str) -> CellSummary:
+        with self.transaction():
+            known = self._cell(info.key)
+            cell = known if known is not None and known.mark else CellSummary(info, dict(content))
+            return self._put(replace(cell, skipped=skipped, failure=failure))
 
 
 @dataclass(frozen=True)
@@ -311,11 +284,11 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
         if held.cell is None or held.finished.keys() != held.cell.done.keys():
             left_out.append(key)
             continue
-        is_bare = bare(held.cell.summary.info)
+        is_bare = bare(held.cell.info)
         rows = [{**row, "x": [], "z": None, "candidates": []} if is_bare else row for row in held.finished.values()]
         stored = [SEARCHES.stored(row) for row in rows]
         mark = mark_of(values[-1] for values in stored)
-        packed["cells.parquet"].append(replace(held.cell, mark=mark).stored())
+        packed["cells.parquet"].append(stored_cell(replace(held.cell, mark=mark)))
         packed["searches.parquet"] += stored
         packed["measures.parquet"] += [MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(held.cell)]
     write_packed(folder, packed, record.machines())
@@ -344,29 +317,3 @@ def load_record(path: Path | str) -> pd.DataFrame:
     for problem in record.problems:
         warnings.warn(problem, stacklevel=2)
     return frame
-
-
-def record_digest(path: Path) -> dict[str, str]:
-    """Return a digest of each finished cell's content: coordinates, settings and rows, without the time columns.
-
-    Two runs of one study must agree in all of them.
-
-    Raises
-    ------
-    RecordError
-        If there is no record in `path`, or something in it is damaged.
-    """
-    found = {}
-    with Record.open(path) as record:
-        for key in sorted(record.keys()):
-            held = record.held(key)
-            if held.cell is None or not held.cell.mark:
-                continue
-            one = held.cell.summary
-            state = hashlib.blake2b(json_text([asdict(one.info), one.content, one.eligible]).encode(), digest_size=16)
-            for row in held.finished.values():
-                state.update(json_text({n: v for n, v in row.items() if n not in TIME_COLUMNS}).encode())
-            found[key] = state.hexdigest()
-    if record.problems:
-        raise RecordError("; ".join(record.problems))
-    return found

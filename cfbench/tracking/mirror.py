@@ -289,7 +289,7 @@ def rebuild_record(
     wanted = {cell.key: cell for cell in listing.cells}
     with Record.open(path, write=True) as record:
         record.note(FETCHED, "yes")  # before any cell is in it
-        state = record.sources()
+        state = {key: cell.source for key, cell in record.summaries().items()}
         missing = [cell for key, cell in wanted.items() if state.get(key) != _source(cell)]
         left_out = list(_fetch(reader, record, missing, track))
         gone = state.keys() - wanted.keys()

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cfbench.record.schema import TIME_COLUMNS
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
+from tests.databases import record_digest
 from tests.faults.commands import Command, WarmStart
 
 HERE = Path(__file__).parent
@@ -122,7 +123,7 @@ def _said_in(results: Path) -> dict[str, str]:
         for key in sorted(record.keys()):
             held = record.held(key)
             assert held.cell is not None
-            one = held.cell.summary
+            one = held.cell
             said[key] = repr((asdict(one.info), one.content, one.eligible))
             for row in held.finished.values():
                 where = f"{key} point {row['point']} repetition {row['repetition']}"

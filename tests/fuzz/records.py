@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from cfbench import CfbenchError, load_record
 from cfbench.board.board import open_leaderboard
 from cfbench.digests import DIGEST_BYTES
+from cfbench.record.cells import TABLES
 from cfbench.record.files import DATABASE_NAME
-from cfbench.record.schema import TABLES, digest_of_values, packed_numbers
+from cfbench.record.schema import digest_of_values, packed_numbers
 from cfbench.record.store import Record, pack_record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry

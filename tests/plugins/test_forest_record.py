@@ -10,9 +10,9 @@ import pytest
 
 import cfbench
 from cfbench import Oracle, UnavailableError
-from cfbench.record.store import record_digest
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest.family import ForestModel
+from tests.databases import record_digest
 
 STUDY = {
     "name": "fast or not",

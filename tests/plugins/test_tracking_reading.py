@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from cfbench import CellFinished, RunStarted, TrackingError
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.tracking.mirror import fetched_cell, rebuild_record
 from cfbench_reporters import reading
 from cfbench_reporters import reading as database_store
 from cfbench_reporters import reading as server_store
 from cfbench_reporters.reading import TrackingReader
 from cfbench_reporters.tracking import TrackingReporter
+from tests.databases import record_digest
 
 WholeCell = Callable[..., CellFinished]
 PutCell = Callable[[Record, CellFinished], None]

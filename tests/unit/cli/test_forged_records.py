@@ -12,9 +12,8 @@ from click.testing import CliRunner, Result
 
 import cfbench
 from cfbench.cli import cli
-from cfbench.record.archive import mark_of
-from cfbench.record.cells import StoredCell, runs_of, summarise
-from cfbench.record.schema import CELLS, SEARCHES, Row, digest_of_values
+from cfbench.record.cells import CELLS, stored_cell, summarise
+from cfbench.record.schema import SEARCHES, Row, digest_of_values
 from cfbench.record.store import Record
 from tests.databases import execute, forge
 
@@ -51,14 +50,11 @@ def write_rows(results: Path, edit: Callable[[list[Row]], None]) -> None:
         cell, rows = record.held(key).cell, record.rows(key)
     assert cell is not None
     edit(rows)
-    one = cell.summary
-    made = summarise(one.info, one.content, one.eligible, rows)
-    stored = [SEARCHES.stored(row) for row in rows]
-    runs = runs_of({(row["point"], row["repetition"]): row["status"] for row in rows})
+    made = summarise(cell.info, cell.content, cell.eligible, rows)
     execute(results, "DELETE FROM searches")
-    for values in stored:
-        execute(results, SEARCHES.insert, *values)
-    execute(results, CELLS.insert, *StoredCell(made, mark_of(values[-1] for values in stored), runs).stored())
+    for row in rows:
+        execute(results, SEARCHES.insert, *SEARCHES.stored(row))
+    execute(results, CELLS.insert, *stored_cell(made))
 
 
 def change_second(**changes: Any) -> Callable[[list[Row]], None]:

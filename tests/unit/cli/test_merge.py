@@ -8,9 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.record.store import record_digest
 from cfbench.tracking.addresses import remembered_tracking
-from tests.databases import damage, execute
+from tests.databases import damage, execute, record_digest
 
 TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
 STUDY = [

@@ -17,8 +17,9 @@ import cfbench
 from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
 from cfbench.api import StudyResult
 from cfbench.cli import cli
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.running.progress import RunReport
+from tests.databases import record_digest
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 STUDY: dict[str, Any] = {

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from cfbench.errors import RecordError
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
+from tests.databases import record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"searcher": {"name": "cogs", "population_size": 50}}

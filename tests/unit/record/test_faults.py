@@ -23,9 +23,9 @@ from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.record import database
 from cfbench.record.merge import merge_records
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
-from tests.databases import contents, damage, execute, forge
+from tests.databases import contents, damage, execute, forge, record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"a": 1}

@@ -12,10 +12,10 @@ import pytest
 from cfbench.errors import RecordError
 from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.record.merge import MergeReport, merge_records
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.running.runner import Run
 from cfbench.study.shard import Shard, shard_of
-from tests.databases import contents, damage, execute, forge
+from tests.databases import contents, damage, execute, forge, record_digest
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
@@ -119,7 +119,7 @@ def altered(path: Path, **changes: Any) -> None:
         assert stored is not None
         rows = sorted(record.rows(key), key=lambda row: (row["point"], row["repetition"]))
         rows[0] = {**rows[0], **changes}
-        record.adopt(stored.summary.info, stored.summary.content, stored.summary.eligible, rows)
+        record.adopt(stored.info, stored.content, stored.eligible, rows)
 
 
 def test_different_results_of_one_search_are_named_and_only_their_cell_is_left_out(toys: Toys, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_model_that_no_summary_names_is_refused_without_the_flag(toys: Toys, t
     forge(tmp_path / "a", "searches", f"cell_key = '{key}'", model_fingerprint="0" * 32)
     report = merge_records([tmp_path / "a"], tmp_path / "merged")
     (conflict,) = report.conflicts
-    assert conflict == f"cell {key}: its searches are on differently fitted models; --mixed-models lets them in"
+    assert conflict == f"cell {key}: its searches are on differently fitted models; --mixed-models allows it"
     assert (report.cells, report.added) == (2, 1)
     assert merge_records([tmp_path / "a"], tmp_path / "merged", mixed_models=True).complete
 
@@ -211,7 +211,7 @@ def test_models_of_one_fold_that_differ_are_refused_without_the_flag(toys: Toys,
             stored = record.held(key).cell
             assert stored is not None
             rows = [{**row, "model_fingerprint": "0" * 32} for row in record.rows(key)]
-            record.adopt(stored.summary.info, stored.summary.content, stored.summary.eligible, rows)
+            record.adopt(stored.info, stored.content, stored.eligible, rows)
     with pytest.raises(RecordError) as refused:
         merge_records([tmp_path / "a", tmp_path / "b"], tmp_path / "merged")
     assert "toy, threshold, fold 0" in str(refused.value)
@@ -276,8 +276,7 @@ def test_content_that_does_not_belong_to_its_key_is_refused(toys: Toys, tmp_path
         (key,) = record.summaries()
         stored = record.held(key).cell
         assert stored is not None
-        one = stored.summary
-        record.adopt(one.info, {**one.content, "seed": 43}, one.eligible, record.rows(key))
+        record.adopt(stored.info, {**stored.content, "seed": 43}, stored.eligible, record.rows(key))
     report = merge_records([tmp_path / "a"], tmp_path / "merged")
     assert "it was altered" in report.conflicts[0]
     assert record_digest(tmp_path / "merged") == {}

@@ -15,11 +15,11 @@ import pytest
 
 import cfbench
 from cfbench.errors import RecordError
-from cfbench.record.archive import MOST_MACHINES
 from cfbench.record.frames import SEARCH_SCHEMA
-from cfbench.record.store import Record, record_digest
+from cfbench.record.reading import MOST_MACHINES
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
-from tests.databases import contents
+from tests.databases import contents, record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"searcher": {"name": "cogs", "population_size": 50}}

@@ -20,11 +20,12 @@ import pytest
 
 import cfbench
 from cfbench.errors import StudyError, UnavailableError
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
 from cfbench.running.executors.dask import DaskExecutor, Mission, connect
 from cfbench.running.executors.local import ExecutorLost, Job
 from cfbench.running.session import executor_for
 from cfbench.running.worker import entries_of, take_inventory
+from tests.databases import record_digest
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cfbench.errors import RecordError
-from cfbench.record.store import Record, record_digest
+from cfbench.record.store import Record
+from tests.databases import record_digest
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
@@ -25,6 +26,7 @@ import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.unit.running.conftest import Toys
+from tests.databases import record_digest
 if __name__ == "__main__":
     toys = Toys(Path({cache!r}))
     asked = dict(workers=2, searchers={searchers!r}, folds=(0, 1, 2), points=5)

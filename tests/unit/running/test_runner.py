@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from cfbench.record.schema import TIME_COLUMNS
-from cfbench.record.store import Record, load_record, record_digest
+from cfbench.record.store import Record, load_record
 from cfbench.registry.events import CellFinished, RunFinished, SearchFinished
 from cfbench.registry.hookspecs import hookimpl
 from cfbench.registry.registry import build_registry
 from cfbench.running.executors.local import Executor, ExecutorLost, Job
 from cfbench.running.search import SearchTask
+from tests.databases import record_digest
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
