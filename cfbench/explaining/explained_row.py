@@ -111,7 +111,7 @@ def explanation_of(
     hazards = None
     if valid and z is not None and draws:
         # One luck a case: another searcher's result for it meets the same.
-        stream = int(digest_of(["explain", cell.seed, cell.dataset, int(row["row_id"])]), 16) & _BITS
+        stream = int(digest_of(["explain", cell.seed, cell.content["dataset"]["name"], int(row["row_id"])]), 16) & _BITS
         hazards = hazards_of(x, z, space, target, predict, stream, draws)
         if model is not None and any(one.part is PerturbedPart.K for one in hazards.survivals):
             proven = proven_of_kept(model, space, x, z, target, predict)

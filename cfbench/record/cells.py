@@ -385,7 +385,9 @@ def objection_to(key: str, info: CellInfo, content: Mapping[str, Any]) -> str:
     if not key == info.key == digest:
         return f"its key is not the digest of what it says was run ({digest})"
     labels = {axis: getattr(info, axis).partition("[")[0] for axis in _AXES}
-    if {"dataset": info.dataset, **labels} != names or places != (info.constraints, info.fold):
+    is_folder = names["dataset"] == content["dataset"].get("digest")  # its name is a label alone
+    labels["dataset"] = names["dataset"] if is_folder else info.dataset
+    if labels != names or places != (info.constraints, info.fold):
         return "it says to be another cell than the one that was run"
     if versions != {axis: info.versions[axis] for axis in versions}:
         return "it says to be of other versions than the one that was run"

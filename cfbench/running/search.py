@@ -195,7 +195,7 @@ class SearchTask:
     def seeds(self) -> SearchName:
         """What names the search's random streams."""
         cell = self.cell
-        names = (cell.dataset, cell.model.name, cell.searcher.name, cell.objective.name)
+        names = (cell.content["dataset"]["name"], cell.model.name, cell.searcher.name, cell.objective.name)
         return SearchName(cell.seed, *names, cell.fold, self.row_id, self.repetition)
 
 

@@ -200,7 +200,7 @@ class Grounds:
         CfbenchError
             If it cannot be had, or is another than the cell's.
         """
-        name = cell.content["dataset"]["name"]
+        name = cell.info.dataset
         if name not in self._datasets:
             self._datasets[name] = load_dataset(self._registry.dataset(name).entry, self._source)
         dataset, recorded = self._datasets[name], cell.content["dataset"]["digest"]
@@ -300,7 +300,7 @@ def recorded_cell(summary: CellSummary) -> Cell:
     )
     return Cell(
         info=info,
-        dataset=content["dataset"]["name"],
+        dataset=info.dataset,
         model=model,
         searcher=searcher,
         objective=objective,

@@ -291,7 +291,7 @@ def points_of(cell: Cell, ground: Ground) -> IntArray:
     """
     rows = ground.fold.test
     if cell.content.get("points") == DRAWN:
-        rows = point_order(cell.seed, cell.dataset, cell.fold, rows)
+        rows = point_order(cell.seed, cell.content["dataset"]["name"], cell.fold, rows)
     return eligible_points(ground.model, ground.dataset, rows)
 
 

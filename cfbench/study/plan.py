@@ -344,10 +344,12 @@ def _cell(
         "objective": registry.objective(place.objective.name).entry,
     }
     budget = searcher.default_budget if study.query_budget is None else study.query_budget
+    is_folder = registry.dataset(place.dataset).entry.folder is not None
     content = {
         "protocol": PROTOCOL_VERSION,
-        # The name seeds the searches; the digest stands for all that the table and its annotation hold.
-        "dataset": shared.table({"name": place.dataset, "digest": dataset.digest}),
+        # The name seeds the searches; the digest stands for all that the table and its annotation hold. The name of a
+        # user's folder is a label alone: it depends on the other folders.
+        "dataset": shared.table({"name": dataset.digest if is_folder else place.dataset, "digest": dataset.digest}),
         "model": shared.table(_content(place.model, entries["model"])),
         "searcher": shared.table(_content(place.searcher, entries["searcher"])),
         "objective": shared.table(_content(place.objective, entries["objective"])),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 from cfbench import Dataset, DatasetEntry, DataSource, hookimpl
@@ -47,10 +49,7 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
         _entry("wine", "Wine: 178 wines of three cultivars, three classes", _wine),
     ]
     yield from own
-    taken = [entry.name for entry in own]
-    for folder in folders:
-        name = folder_name(folder, taken)
-        taken.append(name)
+    for folder, name in zip(folders, folder_names(folders, [entry.name for entry in own]), strict=True):
         yield DatasetEntry(
             name=name,
             summary=f"the folder {folder}",
@@ -60,13 +59,24 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
         )
 
 
-def folder_name(folder: Path, taken: Sequence[str]) -> str:
-    """Return the folder's name in kebab-case, with a number where another data set has that name already."""
-    plain = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "folder"
-    name, number = plain, 2
-    while name in taken:
-        name, number = f"{plain}-{number}", number + 1
-    return name
+def folder_names(folders: Sequence[Path], taken: Iterable[str]) -> list[str]:
+    """Return a name per folder: its own in kebab-case, and a part of its files' digest where it is not the only one.
+
+    So the names do not depend on the order of the folders. Copies of one folder are numbered.
+    """
+    plain = [re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "folder" for folder in folders]
+    several = Counter([*plain, *taken])
+    found: list[str] = []
+    for folder, name in zip(folders, plain, strict=True):
+        label = name if several[name] == 1 else f"{name}-{_files_digest(folder)[:6]}"
+        copies = sum(one == label or one.startswith(f"{label}-copy-") for one in found)
+        found.append(label if copies == 0 else f"{label}-copy-{copies + 1}")
+    return found
+
+
+def _files_digest(folder: Path) -> str:
+    files = [folder / name for name in ("data.csv", "annotations.toml")]
+    return blake2b(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _entry(name: str, summary: str, load: Callable[[str, DataSource], Dataset]) -> DatasetEntry:

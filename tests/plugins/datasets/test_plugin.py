@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +14,9 @@ import pytest
 
 from cfbench import DataError, DatasetEntry, DataSource
 from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench_datasets.plugin import cfbench_register_datasets, folder_name
+from cfbench.study.plan import make_plan
+from cfbench.study.study import Study
+from cfbench_datasets.plugin import cfbench_register_datasets, folder_names
 
 WriteFolder = Callable[..., Path]
 
@@ -23,15 +27,32 @@ def of_users(folders: list[Path]) -> list[DatasetEntry]:
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [("loans", "loans"), ("My Loans_2024", "my-loans-2024"), ("--x--", "x"), ("日本", "folder"), ("wine", "wine-2")],
+    [("loans", "loans"), ("My Loans_2024", "my-loans-2024"), ("--x--", "x"), ("日本", "folder")],
 )
-def test_names_are_kebab_case_and_free(tmp_path: Path, folder: str, name: str) -> None:
-    assert folder_name(tmp_path / folder, ["credit", "wine"]) == name
+def test_names_are_kebab_case(tmp_path: Path, folder: str, name: str) -> None:
+    assert folder_names([tmp_path / folder], ["credit", "wine"]) == [name]
 
 
-def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    entries = of_users([tmp_path / "a" / "loans", tmp_path / "b" / "loans", tmp_path / "c" / "loans"])
-    assert [entry.name for entry in entries] == ["loans", "loans-2", "loans-3"]
+def test_a_name_that_is_taken_gets_a_part_of_the_files_digest(tmp_path: Path) -> None:
+    (tmp_path / "wine").mkdir()
+    (tmp_path / "wine" / "data.csv").write_bytes(b"a,b\n")
+    digest = hashlib.blake2b(b"a,b\n").hexdigest()
+    assert folder_names([tmp_path / "wine"], ["credit", "wine"]) == [f"wine-{digest[:6]}"]
+
+
+def test_folders_of_one_name_have_the_same_names_in_any_order(tmp_path: Path) -> None:
+    folders = [tmp_path / parent / "loans" for parent in "abc"]
+    for number, folder in enumerate(folders):
+        folder.mkdir(parents=True)
+        (folder / "annotations.toml").write_text(f"target = {number}")
+    names = {entry.folder: entry.name for entry in of_users(folders)}
+    assert len(set(names.values())) == 3
+    assert {entry.folder: entry.name for entry in of_users(folders[::-1])} == names
+
+
+def test_copies_of_one_folder_are_numbered(tmp_path: Path) -> None:
+    names = folder_names([tmp_path / parent / "loans" for parent in "abc"], [])
+    assert [name[12:] for name in names] == ["", "-copy-2", "-copy-3"]
 
 
 def test_a_broken_folder_fails_when_it_is_loaded_and_not_before(tmp_path: Path, write_folder: WriteFolder) -> None:
@@ -73,3 +94,23 @@ def test_listing_imports_nothing_heavy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_cells_of_a_folder_are_known_by_its_content_in_any_order_and_alone(
+    tmp_path: Path, write_folder: WriteFolder
+) -> None:
+    first, second = tmp_path / "first" / "loans", tmp_path / "second" / "loans"
+    shutil.copytree(write_folder("one"), first)
+    shutil.copytree(write_folder("other", annotation=lambda text: text.replace("[18, 90]", "[18, 95]")), second)
+    renamed = tmp_path / "people"
+    shutil.copytree(first, renamed)
+
+    def keys(*folders: Path) -> list[str]:
+        registry = build_registry(RegistryOptions(folders=folders))
+        datasets = tuple(map(str, folders))
+        study = Study(datasets=datasets, models=("random-forest",), searchers=("random-search",), folds=(0,))
+        return [cell.info.key for cell in make_plan(study, registry, DataSource((), tmp_path)).cells]
+
+    assert [*keys(first), *keys(second)] == keys(first, second) == keys(second, first)[::-1]
+    assert keys(renamed) == keys(first)
+    assert len(set(keys(first, second))) == 2
