@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 
@@ -14,3 +16,43 @@ def at_home(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError:
         return path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: a reader sees all of the old content or all of the new.
+
+    Raises
+    ------
+    OSError
+        If the disk refuses; the old content stays, and no draft is left behind.
+    """
+    make_directory(path.parent)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its parents so that they survive a power cut."""
+    missing = [folder for folder in (path, *path.parents) if not folder.is_dir()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        _sync_directory(folder.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    with contextlib.suppress(OSError):  # some file systems do not sync directories
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from cfbench.analysis.published import OWN
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
 from cfbench.record.measures import OBJECTIVE, PointValues, judged_objective
-from cfbench.record.published import OWN
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import MetricId, Row, SearchId
 from cfbench.registry.entries import Handles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cfbench.analysis.notes import Kind, Note, listing
-from cfbench.record.published import CombinedRecord
+from cfbench.analysis.published import CombinedRecord
 from cfbench.record.reading import RecordReading
 
 

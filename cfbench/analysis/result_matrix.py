@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from cfbench.analysis.groups import Group, Point, Task, bare_name, differences, is_white_box, lacks_values
 from cfbench.analysis.loss_alone import record_key
+from cfbench.analysis.published import OWN
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
-from cfbench.record.published import OWN
 from cfbench.space.space import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]

@@ -17,6 +17,7 @@ from cfbench.analysis.loss_alone import board_cells
 from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.measured import measurements_for
 from cfbench.analysis.notes import why_unfound
+from cfbench.analysis.published import CombinedRecord, opened_record
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis
 from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
@@ -26,8 +27,8 @@ from cfbench.board.tabular import flat_row, flat_standing
 from cfbench.board.task_table import task_lines
 from cfbench.board.text import Line, show, text_of
 from cfbench.errors import CfbenchError, RecordError, StudyError, UnknownNameError
-from cfbench.record.files import refuse_inside_record, write_atomically
-from cfbench.record.published import CombinedRecord, opened_record
+from cfbench.files import write_atomically
+from cfbench.record.files import refuse_inside_record
 from cfbench.record.reading import RecordReading
 from cfbench.record.store import Record
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry

@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
+from cfbench.files import write_atomically
 from cfbench.record.cells import CELLS, checked_content, checked_info, stored_cell, summarise
 from cfbench.record.database import create_tables, temporary_database
-from cfbench.record.files import PACKED_NAME, explained, refuse_inside_record, write_atomically
+from cfbench.record.files import PACKED_NAME, explained, refuse_inside_record
 from cfbench.record.reading import machines_in
 from cfbench.record.schema import (
     MACHINES,

@@ -18,8 +18,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cfbench.errors import RecordError
+from cfbench.files import make_directory
 from cfbench.record.cells import TABLES
-from cfbench.record.files import DATABASE_NAME, check_directory, explained, make_directory
+from cfbench.record.files import DATABASE_NAME, check_directory, explained
 from cfbench.record.lock import WriterLock
 from cfbench.record.schema import SCHEMA_VERSION, STUDY
 from cfbench.study.protocol import PROTOCOL_VERSION

@@ -14,7 +14,6 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -258,7 +257,7 @@ class Table:
     key: tuple[str, ...]
     fields: Mapping[str, Kind]
 
-    @cached_property
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the fields, in order."""
         return tuple(self.fields)
@@ -269,7 +268,7 @@ class Table:
         columns = ", ".join(f'"{name}" {kind.sql}' for name, kind in self.fields.items())
         return f"CREATE TABLE {self.name} ({columns}, digest BLOB NOT NULL, PRIMARY KEY ({', '.join(self.key)})) STRICT"
 
-    @cached_property
+    @property
     def insert(self) -> str:
         """The statement that inserts a row, in place of an earlier one of the same key."""
         return f"INSERT OR REPLACE INTO {self.name} VALUES ({', '.join('?' * (len(self.fields) + 1))})"  # noqa: S608

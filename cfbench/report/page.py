@@ -14,7 +14,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from cfbench.errors import CfbenchError, RecordError
-from cfbench.record.files import refuse_inside_record, write_atomically
+from cfbench.files import write_atomically
+from cfbench.record.files import refuse_inside_record
 from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry

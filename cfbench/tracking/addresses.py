@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cfbench.errors import RecordError, TrackingError
-from cfbench.record.files import explained, refuse_device, write_atomically
+from cfbench.files import write_atomically
+from cfbench.record.files import explained, refuse_device
 
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""

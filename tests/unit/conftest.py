@@ -1,13 +1,60 @@
-"""Distributions for the tests of discovery: folders with METADATA and entry_points.txt on sys.path."""
+"""Rows and cells made by hand; distributions for the tests of discovery, folders with METADATA on sys.path."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from cfbench.registry.events import CellInfo
+
+KEY = "0123456789abcdef" * 2
+MakeRow = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def info() -> CellInfo:
+    return CellInfo(KEY, "credit", "random-forest", "cogs", "none", constraints=True, fold=2, versions={"cogs": "1"})
+
+
+@pytest.fixture(scope="session")
+def make_row() -> MakeRow:
+    """Return what makes a search's row as the harness hands it over; keywords change columns."""
+
+    def make(point: int, repetition: int = 0, status: str = "found", **changes: Any) -> dict[str, Any]:
+        there = status == "found"
+        number = point + repetition / 8
+        row = {
+            "cell_key": KEY,
+            "point": point,
+            "row_id": 100 + point,
+            "repetition": repetition,
+            "status": status,
+            "reason": "" if there else f"it was {status}",
+            "x": np.array([number, -0.0, 1e-300]),
+            "z": np.array([number, 2.0, 0.1]) if there else None,
+            "candidates": np.array([[number, 2.0, 0.1], [0.0, 1.0, 2.0]]) if there else np.empty((0, 3)),
+            "loss": 0.5 * number if there else float("nan"),
+            "gower": 0.25 if there else float("nan"),
+            "l0": 2 if there else None,
+            "cost": 0.5 if there else None,
+            "objective_value": 1.0 - repetition / 8 if there else None,
+            "search_queries": 100,
+            "robustness_queries": 64,
+            "wall_seconds": 0.25,
+            "cpu_seconds": 0.125,
+            "anytime": ((1, 1.5), (50, 0.5)),
+            "figures": {"slack": float("inf"), "bound": 0.125},
+            "model_fingerprint": "f" * 32,
+        }
+        return row | changes
+
+    return make
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfbench.analysis.published import opened_record
 from cfbench.board.page.render import render_page
 from cfbench.errors import CfbenchError
-from cfbench.record.published import opened_record
 from cfbench.registry.registry import Registry
 from cfbench.study.sources import data_source, load_dataset
 

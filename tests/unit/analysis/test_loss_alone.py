@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cfbench.analysis.published import CombinedRecord
 from cfbench.analysis.standings import State
 from cfbench.board.board import leaderboard_of
 from cfbench.cli import cli
 from cfbench.errors import UnknownNameError
 from cfbench.record.merge import merge_records
-from cfbench.record.published import CombinedRecord
 from cfbench.record.store import Record
 from tests.toys.drifting import TOY, Drifting
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.notes import Kind
-from cfbench.record.published import CombinedRecord
+from cfbench.analysis.published import CombinedRecord
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
 

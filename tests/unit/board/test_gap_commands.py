@@ -124,7 +124,7 @@ def test_next_to_the_published_record_your_gap_alone_is_named(run: Run, monkeypa
     run("there", searchers=["toy-crash"], folds=[0], points=1)
     with Record.open(Path("there")) as record:
         pack_record(record, Path("packed"))
-    monkeypatch.setattr("cfbench.record.published.published_record", lambda: Path("packed"))
+    monkeypatch.setattr("cfbench.analysis.published.published_record", lambda: Path("packed"))
     run("mine", searchers=["toy-give-up"], folds=[0], points=1)
     shown = board_of("mine", with_published=True)
     assert states(shown) == {

@@ -1,4 +1,4 @@
-"""Rows and cells made by hand, and a process that writes a record on command."""
+"""Records made by hand, and a process that writes a record on command."""
 
 from __future__ import annotations
 
@@ -14,55 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from tests.unit.running.conftest import toys  # noqa: F401 - a fixture of tests that run studies
 
-KEY = "0123456789abcdef" * 2
 MakeRow = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="session")
-def info() -> CellInfo:
-    return CellInfo(KEY, "credit", "random-forest", "cogs", "none", constraints=True, fold=2, versions={"cogs": "1"})
-
-
-@pytest.fixture(scope="session")
-def make_row() -> MakeRow:
-    """Return what makes a search's row as the harness hands it over; keywords change columns."""
-
-    def make(point: int, repetition: int = 0, status: str = "found", **changes: Any) -> dict[str, Any]:
-        there = status == "found"
-        number = point + repetition / 8
-        row = {
-            "cell_key": KEY,
-            "point": point,
-            "row_id": 100 + point,
-            "repetition": repetition,
-            "status": status,
-            "reason": "" if there else f"it was {status}",
-            "x": np.array([number, -0.0, 1e-300]),
-            "z": np.array([number, 2.0, 0.1]) if there else None,
-            "candidates": np.array([[number, 2.0, 0.1], [0.0, 1.0, 2.0]]) if there else np.empty((0, 3)),
-            "loss": 0.5 * number if there else float("nan"),
-            "gower": 0.25 if there else float("nan"),
-            "l0": 2 if there else None,
-            "cost": 0.5 if there else None,
-            "objective_value": 1.0 - repetition / 8 if there else None,
-            "search_queries": 100,
-            "robustness_queries": 64,
-            "wall_seconds": 0.25,
-            "cpu_seconds": 0.125,
-            "anytime": ((1, 1.5), (50, 0.5)),
-            "figures": {"slack": float("inf"), "bound": 0.125},
-            "model_fingerprint": "f" * 32,
-        }
-        return row | changes
-
-    return make
 
 
 class Writer:

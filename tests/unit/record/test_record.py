@@ -17,9 +17,10 @@ import cfbench
 from cfbench.errors import RecordError
 from cfbench.record.frames import SEARCH_SCHEMA
 from cfbench.record.reading import MOST_MACHINES
-from cfbench.record.store import Record
+from cfbench.record.schema import AMOUNT, SEARCHES
+from cfbench.record.store import Record, pack_record
 from cfbench.registry.events import CellInfo
-from tests.databases import contents, record_digest
+from tests.databases import contents, execute, record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"searcher": {"name": "cogs", "population_size": 50}}
@@ -312,3 +313,24 @@ def test_reading_while_a_process_writes_sees_whole_searches_only(
             break
     assert seen == rows.keys()
     assert reader.problems == []
+
+
+def test_a_field_of_a_search_is_added_in_one_place(
+    path: Path, tmp_path: Path, make_row: MakeRow, info: CellInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table, its checks, the packed file and the data frame follow from the field."""
+    monkeypatch.setitem(SEARCHES.fields, "luck", AMOUNT)
+    rows = [make_row(point) | {"luck": 0.5 + point} for point in range(2)]
+    with Record.open(path, write=True) as record:
+        record.adopt(info, CONTENT, 9, rows)
+        with pytest.raises(RecordError, match=r"column .luck. of a row of searches cannot hold -1\.0"):
+            record.append(rows[0] | {"luck": -1.0})
+        with pytest.raises(RecordError, match="missing: luck"):
+            record.append(make_row(2))
+        pack_record(record, tmp_path / "packed")
+    for place in (path, tmp_path / "packed"):
+        assert cfbench.load_record(place)["luck"].tolist() == [0.5, 1.5]
+    execute(path, "UPDATE searches SET luck = 9 WHERE point = 1")
+    with Record.open(path) as record:
+        assert len(record.rows(info.key)) == 1
+        assert "point 1, repetition 0: it is damaged" in record.problems[0]

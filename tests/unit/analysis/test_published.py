@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 import cfbench
+from cfbench.analysis.published import CombinedRecord, published_record
 from cfbench.cli import cli
 from cfbench.errors import RecordError
-from cfbench.record.published import CombinedRecord, published_record
 from cfbench.record.store import Record, pack_record
 from cfbench.registry.events import CellInfo
 
@@ -132,7 +132,7 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         cfbench.run({**study, "searchers": [searcher]}, plugins=[TOY], results=tmp_path / name)
     with Record.open(tmp_path / "there") as record:
         pack_record(record, tmp_path / "packed")
-    monkeypatch.setattr("cfbench.record.published.published_record", lambda: tmp_path / "packed")
+    monkeypatch.setattr("cfbench.analysis.published.published_record", lambda: tmp_path / "packed")
     arguments = ["leaderboard", "--results", str(tmp_path / "own"), "--plugin", str(TOY)]
     alone, both = (CliRunner().invoke(cli, [*arguments, *more]).stdout for more in ((), ("--with-published",)))
     assert "toy-both" in alone
