@@ -2,6 +2,7 @@
 #
 #   make quickstart    install, run a small comparison on real data, show its leaderboard
 #   make test          install the development tools as well, run all tests
+#   make test-fast     run the tests that need no process, no browser and no minute
 #   make check         style, types, layers, documentation, words
 #   make leaderboard   the published leaderboard's page, rendered from its record again
 #   make benchmark     speed and memory measurements, ten thousand damaged files of each kind
@@ -17,7 +18,7 @@ BIN = $(VENV)/bin
 INSTALLED = $(VENV)/.installed
 DEVELOPMENT = $(VENV)/.development
 
-.PHONY: quickstart test check leaderboard benchmark clean
+.PHONY: quickstart test test-fast check leaderboard benchmark clean
 .DELETE_ON_ERROR:
 
 quickstart: $(INSTALLED)
@@ -25,6 +26,9 @@ quickstart: $(INSTALLED)
 
 test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-fast: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not browser"
 
 check: $(DEVELOPMENT)
 	$(BIN)/ruff check

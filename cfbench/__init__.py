@@ -113,7 +113,6 @@ if TYPE_CHECKING:
     from cfbench.tracking.addresses import SUMMARY_TAG as SUMMARY_TAG
     from cfbench.tracking.addresses import TABLE_VIEW as TABLE_VIEW
     from cfbench.tracking.addresses import VIEW_TAG_PREFIX as VIEW_TAG_PREFIX
-    from cfbench.tracking.addresses import follow_moved_store as follow_moved_store
     from cfbench.tracking.addresses import shown_address as shown_address
     from cfbench.tracking.addresses import sqlite_path as sqlite_path
     from cfbench.tracking.mirror import MirroredCell as MirroredCell
@@ -199,7 +198,6 @@ _HOME = {
         "SUMMARY_TAG",
         "TABLE_VIEW",
         "VIEW_TAG_PREFIX",
-        "follow_moved_store",
         "shown_address",
         "sqlite_path",
     ],

@@ -14,6 +14,7 @@ from cfbench.board.board import Leaderboard, leaderboard
 from cfbench.errors import CfbenchError, RecordError, StudyError
 from cfbench.record.store import Record, load_record
 from cfbench.registry.registry import registry_with
+from cfbench.running.executors.local import WORKER_NAME
 from cfbench.running.progress import RunReport
 from cfbench.running.session import Session, check_statuses
 from cfbench.study.presets import PRESETS, preset
@@ -156,7 +157,7 @@ def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, 
 
 def _refuse_a_worker() -> None:
     """Refuse to run inside a starting worker: it came here by importing the script that started it."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself finds out
+    if multiprocessing.current_process().name == WORKER_NAME:
         raise CfbenchError(
             "cfbench.run was called again by one of its own workers, since workers import the script that starts them; "
             'put the call under `if __name__ == "__main__":`'

@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, digest_of
 from cfbench.record.frames import rows_of, search_frame
@@ -30,9 +32,28 @@ from tests.toys.drifting import Drifting
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# A property holds on a busy machine, too: how long hypothesis takes is no property of ours.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("any machine")
+
 FinishedCell = Callable[..., CellFinished]
 PutCell = Callable[[Record, CellFinished], None]
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
+
+
+@pytest.fixture(autouse=True)
+def _processes_are_slow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that starts a process without the marker `slow`: `make test-fast` would run it."""
+    if any(map(request.node.get_closest_marker, ("slow", "browser"))):
+        return
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a test that starts a process has the marker slow")
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+    monkeypatch.setattr(BaseProcess, "start", refuse)
 
 
 @pytest.fixture(scope="session")

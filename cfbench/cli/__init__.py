@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -87,26 +87,21 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
-    try:
-        return _until_interrupted(arguments)
-    except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
-        from cfbench.running.interrupt import EXIT_CODE
-
-        sys.exit(EXIT_CODE)
-
-
-def _until_interrupted(arguments: list[str] | None) -> Any:
-    from cfbench.running.interrupt import EXIT_CODE, interrupted_by_signals
+    from cfbench.running.interrupt import EXIT_CODE, SIGNALS, interrupted_by_signals
 
     _open_what_is_closed()
-    with interrupted_by_signals(_how_to_go_on):
-        try:
+    try:
+        with interrupted_by_signals(_how_to_go_on):
             return _answered(arguments)
-        except SystemExit as end:
-            if end.code == EXIT_CODE and arguments is None:
-                _end_interrupted()
-            _leave_strays_behind(end)
-            raise
+    except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
+        sys.exit(EXIT_CODE)
+    except SystemExit as end:
+        if end.code == EXIT_CODE and arguments is None:  # Python's own end would answer Ctrl-C with a traceback
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, signal.SIG_DFL)
+        _warn_of_threads()
+        raise
 
 
 def _answered(arguments: list[str] | None) -> Any:
@@ -146,21 +141,13 @@ def _how_to_go_on() -> str:
     return f"interrupted; what was finished is kept; go on with: {this_command()}"
 
 
-def _end_interrupted() -> NoReturn:
-    """End this process after an interruption without Python's own end, which answers Ctrl-C with tracebacks."""
-    from cfbench.running.interrupt import EXIT_CODE, SIGNALS, end_now
-
-    for number in SIGNALS:
-        signal.signal(number, lambda *_: os._exit(EXIT_CODE))
-    end_now(EXIT_CODE)
-
-
-def _leave_strays_behind(end: SystemExit) -> None:
-    """End the process here where a plugin has left threads running, since Python would wait for them."""
-    strays = sys.modules.get("cfbench.running.interrupt")  # loaded only where something was run
-    running = strays.stray_threads() if strays is not None else []
-    if strays is not None and running:
+def _warn_of_threads() -> None:
+    """Say that a plugin has left threads running, since Python waits for them at the end of a program."""
+    module = sys.modules.get("cfbench.running.interrupt")  # loaded only where something was run
+    running = module.stray_threads() if module is not None else []
+    if running:
         click.echo(
-            f"Warning: a plugin left threads running, which end with this command: {', '.join(running)}", err=True
+            f"Warning: a plugin left threads running, and this command ends only when they do: {', '.join(running)}. "
+            "All results are written; Ctrl-C ends the command now",
+            err=True,
         )
-        strays.end_now(end.code if isinstance(end.code, int) else int(end.code is not None))

@@ -234,14 +234,13 @@ def command(results: Path, port: int) -> None:
     The addresses are those of the study's summary, a searcher a line, as a table and as charts, and of its runs. For
     a study that was tracked to a server no other is started: the command prints the addresses there.
     """
-    from cfbench.tracking.addresses import ARTIFACTS_NAME, follow_moved_store, shown_address
+    from cfbench.tracking.addresses import ARTIFACTS_NAME, shown_address
 
     study, store = _tracked(results)
     if store.startswith(("http://", "https://")):
         server = shown_address(store)
         click.echo("\n".join([f"{study} is tracked to a server:", *_pages(server, study)]))
         return
-    follow_moved_store(store)
     click.echo(f"Starting the MLflow UI on {shown_address(store)}", err=True)
     try:
         with MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:

@@ -5,23 +5,18 @@ Handlers only take a note and wake the run. Child processes and threads that plu
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker, util
+from multiprocessing import resource_tracker
 from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from typing import Any
 from weakref import WeakSet
 
 _OF_TERMINALS = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
-
-_TIDYING = 1.0
-"""Seconds that a process which ends at once gives to what the system does not tidy."""
 
 _CURSOR = "\x1b[?25h"
 """Shows a terminal's cursor, which a live display hides."""
@@ -46,35 +41,6 @@ def unseen_by_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def end_at_once(farewell: str, code: int) -> None:
-    """Say something on stderr and end this process with its children, in the middle of whatever it does.
-
-    Parameters
-    ----------
-    farewell : str
-    code : int
-        The process's exit code.
-    """
-    try:
-        tidying = threading.Thread(target=_free_semaphores, daemon=True)
-        tidying.start()  # what it needs may be held by what this process was in the middle of
-        tidying.join(_TIDYING)
-        for process in multiprocessing.active_children():
-            process.kill()
-    finally:
-        with suppress(OSError):  # nobody reads it any more
-            os.write(2, f"{_CURSOR if os.isatty(2) else ''}{farewell}\n".encode(errors="backslashreplace"))
-        os._exit(code)
-
-
-def _free_semaphores() -> None:
-    """Free what processes share: who watches over it would complain on the terminal that nobody did.
-
-    multiprocessing does it at a regular end, under no public name.
-    """
-    util._run_finalizers(0)  # type: ignore[attr-defined]
-
-
 _left: WeakSet[threading.Thread] = WeakSet()
 
 
@@ -91,15 +57,6 @@ def noticed_threads() -> Iterator[None]:
 def stray_threads() -> list[str]:
     """Return the names of the noted threads that still run."""
     return sorted(thread.name for thread in _left if thread.is_alive())
-
-
-def end_now(code: int) -> NoReturn:
-    """End this process without waiting for any thread; what is registered to run at its end does run."""
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
-    os._exit(code)
 
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -223,7 +180,19 @@ def was_asked_for() -> bool:
 
 
 def _end(farewell: str) -> None:
-    """End the process at once; further signals change nothing."""
+    """Say something on stderr and end this process with its children, in the middle of whatever it does.
+
+    It ends as Ctrl-C ends a program that does not handle it; further signals change nothing.
+    """
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    end_at_once(farewell, EXIT_CODE)
+    try:
+        for process in multiprocessing.active_children():
+            process.kill()
+    finally:
+        with suppress(OSError):  # standard error may be closed
+            os.write(2, f"{_CURSOR if os.isatty(2) else ''}{farewell}\n".encode(errors="backslashreplace"))
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        os.kill(os.getpid(), signal.SIGINT)

@@ -38,9 +38,6 @@ from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.plan import Cell
 from cfbench.study.protocol import SearchName, guarded_randomness
 
-FORKED = 73
-"""Exit code of a copy of this process that a searcher has made and not ended."""
-
 
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
@@ -55,7 +52,7 @@ def contained() -> Iterator[None]:
             yield
     finally:
         if os.getpid() != number:
-            os._exit(FORKED)
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -6,10 +6,8 @@ processes can work on one study.
 
 from __future__ import annotations
 
-import ctypes
 import pickle
 import platform
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -238,9 +236,7 @@ class Worker:
         entry = self._registry.model(cell.model.name).entry
         family = build_settings(entry.family, cell.model.settings, entry.name)
         model = self._fitted.get(dataset, cell.fold, entry, family)
-        _give_back_memory()
         oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
-        _give_back_memory()
         return self._keep(key, dataset, fold, model, oracle)
 
     def parcel(self, cell: Cell) -> tuple[Prepared, bytes]:
@@ -309,17 +305,6 @@ def _read_only(array: A) -> A:
     """Return a view that nobody can make writeable again: the array that owns the values is locked first."""
     array.setflags(write=False)
     return array.view()
-
-
-def _give_back_memory() -> None:
-    """Give memory that was freed back to the system, where its C library (glibc) has a way to.
-
-    Reading a forest and making its oracle leave gaps of twice its size, which would stay with the worker for hours.
-    """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
 
 
 def classes_differ(classes: IntArray, target: int) -> list[int]:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from cfbench import CELL_VIEW, TrackingError, digest_of, follow_moved_store, shown_address, sqlite_path
+from cfbench import CELL_VIEW, TrackingError, digest_of, shown_address, sqlite_path
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures
@@ -45,7 +45,6 @@ class Mirror:
     def __init__(self, address: str, study: str, results: Path) -> None:
         self._address, self._study, self._results = address, study, results
         with talking_to(address):
-            follow_moved_store(address)
             self._client = open_client(address)
             experiment = self._experiment()
             self._experiment_id = str(experiment.experiment_id)
@@ -135,10 +134,21 @@ class Mirror:
                 f"the experiment {study!r} was deleted in {shown_address(self._address)}; restore it with `mlflow "
                 f"experiments restore --experiment-id {experiment.experiment_id}`, or give the study another name"
             )
+        self._check_place(experiment)
         for name, value in tags.items():
             if experiment.tags.get(name) != value:
                 client.set_experiment_tag(experiment.experiment_id, name, value)
         return experiment
+
+    def _check_place(self, experiment: Any) -> None:
+        """Refuse a store that was moved or copied: MLflow would go on writing to the folder of the old place."""
+        store, there = sqlite_path(self._address), experiment.artifact_location
+        if store is not None and there.endswith(f"/{ARTIFACTS_FOLDER}") and there != self._artifacts():
+            raise TrackingError(
+                f"{shown_address(self._address)} was moved or copied: its experiment {self._study!r} keeps files in "
+                f"{there}. Delete {store.name} and the folder {ARTIFACTS_FOLDER} next to it, then run `cfbench sync`, "
+                "which logs every cell of the record again"
+            )
 
     def _artifacts(self) -> str | None:
         """Name the folder for artifacts; a server knows its own, and anything else would use the working directory."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import random
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -319,19 +321,15 @@ def _generators_kept() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the library's progress bar and warnings to itself.
+    """Hide the library's progress bar and warnings.
 
-    Its bar runs over one point. It also starts a thread and creates a lock between processes, which a killed worker
-    leaves behind; no argument of the library turns it off. Its warnings are of divisions by zero, for features without
-    a spread and where all weights of a distance round to zero: its answer is judged as it is.
+    No argument of the library turns off its bar, which runs over one point. The bar's lock is one of threads here: one
+    between processes would be left behind by a worker that is killed. The warnings are of divisions by zero, for
+    features without a spread and where all weights of a distance round to zero. The answer is judged as it is.
     """
     from dice_ml.explainer_interfaces import explainer_base
 
-    progress_bar = explainer_base.tqdm
-    explainer_base.tqdm = iter
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "(divide by zero|invalid value)", RuntimeWarning, r"dice_ml\b")
-            yield
-    finally:
-        explainer_base.tqdm = progress_bar
+    explainer_base.tqdm.set_lock(threading.RLock())
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.filterwarnings("ignore", "(divide by zero|invalid value)", RuntimeWarning, r"dice_ml\b")
+        yield

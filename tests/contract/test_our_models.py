@@ -19,6 +19,7 @@ OTHER_SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", MODELS.values(), ids=MODELS)
 def test_models(entry: ModelEntry) -> None:
     for settings in ({}, *OTHER_SETTINGS[entry.name]):
@@ -26,6 +27,7 @@ def test_models(entry: ModelEntry) -> None:
         assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
 
 
+@pytest.mark.slow
 def test_the_forest_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
     report = check_model(MODELS["random-forest"])

@@ -29,6 +29,7 @@ OTHER_SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", OBJECTIVES.values(), ids=OBJECTIVES)
 def test_objectives(entry: ObjectiveEntry) -> None:
     for settings in ({}, {"m": 5}, {"m": 0}) if entry.name in ("k", "ck") else ({},):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cfbench.registry.discovery import import_file
 from cfbench.registry.entries import Handles, SearcherEntry
 from cfbench.testing import Result, check_searcher
@@ -19,6 +21,7 @@ WITHOUT_A_WRONG_SEARCHER = {
 }
 
 
+@pytest.mark.slow
 def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
     # Its own end never comes, so it is not waited for; the others have time even on a busy machine.
     limit = 1.0 if wrong.status == "timed_out" else 5.0 if wrong.entry.name.startswith("asks-on") else 60.0
@@ -29,6 +32,7 @@ def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
     assert finding.fix in str(report)
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_the_honest_one(wrong_files: tuple[Path, ...]) -> None:
     module: Any = import_file(wrong_files[0])
     entry = SearcherEntry(name="honest", searcher=module.honest, handles=module.EVERYTHING)
@@ -36,6 +40,7 @@ def test_nothing_is_wrong_with_the_honest_one(wrong_files: tuple[Path, ...]) -> 
     assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
 
 
+@pytest.mark.slow
 def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_files: tuple[Path, ...]) -> None:
     module: Any = import_file(wrong_files[0])
     report = check_searcher(SearcherEntry(name="honest", searcher=module.honest))

@@ -130,6 +130,7 @@ def _assert_judged(frame: pd.DataFrame, wrong: list[Wrong]) -> None:
         assert rows["reason"].str.contains(words, regex=False).all(), (one.entry.name, set(rows["reason"]))
 
 
+@pytest.mark.slow
 def test_the_harness_judges_each_and_the_rest_goes_on(go: Go, all_wrong: list[Wrong]) -> None:
     _, alone = go("alone", ["honest", "toy-dice"])
     wrong = [one for one in all_wrong if one.entry.name not in IN_OTHER_PROCESSES]
@@ -152,6 +153,7 @@ def test_those_that_hang_or_kill_lose_their_own_searches_alone(go: Go, all_wrong
     _assert_untouched(frame, alone)
 
 
+@pytest.mark.slow
 def test_a_budget_holds_whatever_the_searcher_does_about_it(go: Go) -> None:
     names = ["honest", "breaks-on-its-budget", "asks-on-past-its-budget"]
     report, frame = go("budget", names, processes=True, query_budget=100, time_limit=3.0, points=1)

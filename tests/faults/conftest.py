@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.commands import WarmStart
 from tests.faults.gates import Gate
 from tests.faults.small_disks import SmallDisk, mounted
 from tests.faults.studies import Study
 
 
 @pytest.fixture(scope="session")
-def warm_start() -> Iterator[WarmStart]:
-    start = WarmStart()
-    yield start
-    start.close()
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the records that nothing has happened to, one per study."""
+    return tmp_path_factory.mktemp("undisturbed")
 
 
 @pytest.fixture
-def study(warm_start: WarmStart, tmp_path: Path) -> Study:
+def study(tmp_path: Path, undisturbed: Path) -> Iterator[Study]:
     (tmp_path / "cache").mkdir(mode=0o700)
-    return Study(warm_start, tmp_path)
+    study = Study(tmp_path, undisturbed)
+    yield study
+    study.end()
 
 
 @pytest.fixture

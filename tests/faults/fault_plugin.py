@@ -36,7 +36,7 @@ def honest(problem: Problem, rng: np.random.Generator) -> FloatArray:
 
 
 def takes_its_time(problem: Problem, rng: np.random.Generator) -> FloatArray:
-    """Answer as `honest` does, after the pool has looked at its clock a few times."""
+    """Answer as `honest` does, after a time in which a clock that jumps would have passed any limit."""
     threading.Event().wait(0.7)
     return honest(problem, rng)
 
@@ -96,11 +96,6 @@ def raises_system_exit(problem: Problem, rng: np.random.Generator) -> None:
     raise SystemExit("I have seen enough")
 
 
-def leaves_threads(problem: Problem, rng: np.random.Generator) -> FloatArray:
-    threading.Thread(target=threading.Event().wait, name="stays").start()
-    return honest(problem, rng)
-
-
 @hookimpl
 def cfbench_register_searchers() -> Iterator[SearcherEntry]:
     every = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
@@ -115,7 +110,6 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
         fills_its_temporary_folder,
         raises_keyboard_interrupt,
         raises_system_exit,
-        leaves_threads,
     ):
         yield SearcherEntry(name=function.__name__.replace("_", "-"), searcher=function, handles=every)
 

@@ -9,7 +9,7 @@ from typing import Any
 from cfbench.record.schema import TIME_COLUMNS
 from cfbench.record.store import Record
 from tests.databases import record_digest
-from tests.faults.commands import Command, WarmStart
+from tests.faults.commands import Command, start
 
 HERE = Path(__file__).parent
 PLUGINS = (HERE.parent / "toys" / "toy_plugin.py", HERE / "fault_plugin.py")
@@ -21,12 +21,13 @@ class Study:
 
     Parameters
     ----------
-    start : WarmStart
     folder : Path
+    records : Path
+        Folder of the records of studies that nothing has happened to.
     """
 
-    start: WarmStart
     folder: Path
+    records: Path
     searchers: tuple[str, ...] = ("honest",)
     model: str = "threshold"
     folds: tuple[int, ...] = (0,)
@@ -36,7 +37,7 @@ class Study:
     time_limit: str = "none"
     tracking: str = "none"
     environment: dict[str, str] = field(default_factory=dict)
-    _started: int = 0
+    _started: list[Command] = field(default_factory=list)
 
     @property
     def results(self) -> Path:
@@ -58,23 +59,21 @@ class Study:
 
     def command(self, *words: str, **limits: int) -> Command:
         """Start any command of cfbench."""
-        self._started += 1
-        out, err = (self.folder / f"{name}-{self._started}" for name in ("out", "err"))
+        number = len(self._started) + 1
         environment = {
             "CFBENCH_CACHE_DIR": str(self.folder / "cache"),
             "CFBENCH_TEST_GATE": str(self.gate),
             "COLUMNS": "300",
             **self.environment,
         }
-        order = {
-            "run": words,
-            "cwd": str(self.folder),
-            "out": str(out),
-            "err": str(err),
-            "environment": environment,
-            "limits": limits,
-        }
-        return Command(self.start, self.start.run(order), out, err)
+        streams = self.folder / f"out-{number}", self.folder / f"err-{number}"
+        self._started.append(start(words, self.folder, streams, environment, limits))
+        return self._started[-1]
+
+    def end(self) -> None:
+        """Leave no process behind, whatever the test has found."""
+        for command in self._started:
+            command.kill_all()
 
     def run(self, *more: str, **options: Any) -> tuple[int, str]:
         """Run to the end; return the exit code and what was said on stderr."""
@@ -83,10 +82,14 @@ class Study:
 
     def undisturbed(self) -> dict[str, str]:
         """Return the digest of a record of the same study that nothing has happened to."""
-        results = self.folder / "undisturbed"
+        results = self._whole()
         if not results.exists():
             assert self.run(results=results)[0] == 0
         return record_digest(results)
+
+    def _whole(self) -> Path:
+        settings = [*self.searchers, self.model, *self.folds, self.points, self.repetitions, self.time_limit]
+        return self.records / "_".join(map(str, settings))
 
     def digest(self) -> dict[str, str]:
         return record_digest(self.results)
@@ -96,7 +99,7 @@ class Study:
         whole = self.undisturbed()
         if self.digest() == whole:
             return []
-        disturbed, expected = (_said_in(folder) for folder in (self.results, self.folder / "undisturbed"))
+        disturbed, expected = (_said_in(folder) for folder in (self.results, self._whole()))
         assert disturbed != expected, "the digests differ, and nothing that they are of"
         return [
             f"{where}: {disturbed.get(where)} for {expected.get(where)}"

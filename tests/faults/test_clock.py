@@ -12,10 +12,11 @@ from cfbench import load_record
 if TYPE_CHECKING:
     from tests.faults.studies import Study
 
+pytestmark = pytest.mark.slow
+
 CLOCK = str(Path(__file__).with_name("clock_plugin.py"))
 
 
-@pytest.mark.slow
 def test_a_clock_that_jumps_ahead_ends_no_search(study: Study) -> None:
     study.searchers, study.time_limit = ("honest", "takes-its-time"), "30"
     whole = study.undisturbed()
@@ -25,7 +26,6 @@ def test_a_clock_that_jumps_ahead_ends_no_search(study: Study) -> None:
     assert load_record(study.results)["wall_seconds"].between(0, 60).all()
 
 
-@pytest.mark.slow
 def test_a_clock_that_jumps_back_spares_no_search_that_never_returns(study: Study) -> None:
     study.searchers, study.time_limit, study.points, study.repetitions = ("toy-hang",), "0.5", 1, 1
     study.environment = {"CFBENCH_TEST_DAYS": "-1"}

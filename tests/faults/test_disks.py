@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.faults.small_disks import SmallDisk
     from tests.faults.studies import Study
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_full_disk_ends_the_run_and_the_same_command_goes_on(study: Study, small_disk: SmallDisk) -> None:
     study.searchers, study.folds = ("honest", "toy-dice[rows=4]"), (0, 1, 2)

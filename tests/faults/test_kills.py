@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from tests.faults.gates import Gate
     from tests.faults.studies import Study
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 
 
-@pytest.mark.slow
 def test_twenty_kills_of_the_main_process_change_nothing(study: Study) -> None:
     rng = random.Random(8)
     study.searchers, study.folds, study.points = ("honest", "toy-dice[rows=4]"), (0, 1, 2, 3, 4), 5
@@ -68,7 +69,6 @@ def _database(study: Study) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{study.results / 'record.db'}?mode=ro", uri=True)
 
 
-@pytest.mark.slow
 def test_a_killed_worker_costs_the_search_that_it_was_at(study: Study, gate: Gate) -> None:
     study.searchers, study.workers = ("waits", "honest"), 2
     whole = study.undisturbed()
@@ -89,7 +89,6 @@ def test_a_killed_worker_costs_the_search_that_it_was_at(study: Study, gate: Gat
     assert study.digest() == whole
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_while_it_fits_a_model_fails_its_cells_until_the_next_run(
     study: Study, gate: Gate
 ) -> None:

@@ -20,6 +20,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.faults.studies import Study
 
+pytestmark = pytest.mark.slow
+
 FAULTS = ("dies", "hangs", "answers 500")
 
 
@@ -95,7 +97,6 @@ def between(request: pytest.FixtureRequest, runs_page: str) -> Iterator[Between]
     server.end()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("between", FAULTS, indirect=True)
 def test_a_tracking_server_that_fails_in_the_middle_costs_one_message(
     study: Study, between: Between, runs_page: str
@@ -145,7 +146,6 @@ def locked(database: Path) -> Iterator[None]:
         process.kill()
 
 
-@pytest.mark.slow
 def test_a_locked_sqlite_store_costs_one_message(study: Study, empty_store: Path) -> None:
     study.folds = (0, 1)
     whole = study.undisturbed()

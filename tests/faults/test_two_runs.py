@@ -7,9 +7,13 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.faults.gates import Gate
     from tests.faults.studies import Study
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_second_run_is_refused_and_the_first_goes_on(study: Study, gate: Gate) -> None:

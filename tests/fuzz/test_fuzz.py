@@ -40,10 +40,12 @@ def by_name(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, targ
         os.environ[CACHE_VARIABLE] = before
 
 
+@pytest.mark.slow
 def test_all_kinds_are_fuzzed(by_name: dict[str, targets.Target]) -> None:
     assert tuple(by_name) == KINDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_file_leads_to_a_traceback(by_name: dict[str, targets.Target], kind: str) -> None:
     with contextlib.redirect_stderr(io.StringIO()):

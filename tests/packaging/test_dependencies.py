@@ -38,6 +38,7 @@ def imported(package: Path) -> Iterator[tuple[str, Path]]:
                 yield str(node.module).partition(".")[0], file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_every_import_is_declared(package: Path) -> None:
     ours = {one.name for one in PACKAGES}

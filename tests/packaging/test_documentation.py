@@ -59,6 +59,7 @@ def test_snippets_are_well_formed(page: Path) -> None:
             assert make_study(table, page.name).datasets == tuple(table["datasets"])
 
 
+@pytest.mark.slow
 def test_the_study_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     registry, source = build_registry(), DataSource((), tmp_path, download=False)
     (text,) = snippets(ROOT / "README.md", "toml")

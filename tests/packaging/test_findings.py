@@ -39,6 +39,7 @@ def rows() -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.slow
 def test_values_of_a_figure_are_means_by_what_is_accounted_for(script: ModuleType, rows: pd.DataFrame) -> None:
     none, c, k, both = script.fixable(rows, "credit")["here"]
     assert (none.mean, none.n, k.mean, c, both) == (0.5, 8, 0.75, None, None)

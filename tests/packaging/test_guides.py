@@ -10,6 +10,8 @@ import pytest
 
 from tests.packaging.conftest import ROOT, Fresh
 
+pytestmark = pytest.mark.slow
+
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -18,7 +20,6 @@ def snippets(page: str) -> list[tuple[str, str]]:
     return SNIPPET.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
 def test_the_way_from_nothing_to_the_leaderboard(fresh: Fresh, tmp_path: Path, empty_store: Path) -> None:
     shutil.copy(empty_store, tmp_path / "mlflow.db")
     here = tmp_path
@@ -44,7 +45,6 @@ def test_the_way_from_nothing_to_the_leaderboard(fresh: Fresh, tmp_path: Path, e
     assert {"my-searcher", "cogs"} <= set(rows), "the last command shows the leaderboard"
 
 
-@pytest.mark.slow
 def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
     found = snippets("python.md")
     assert {language for language, _ in found} == {"python"}

@@ -36,6 +36,7 @@ def test_every_entry_point_leads_to_a_file() -> None:
         assert any((package.parent / module).is_file() for package in PACKAGES), value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["datasets", "plugins"])
 def test_another_package_of_a_source_roots_name_is_not_shadowed(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
@@ -68,6 +69,7 @@ def test_plugins_take_public_names_from_cfbench_and_nothing_else(file: Path) -> 
                 assert package == own or not package.startswith("cfbench")
 
 
+@pytest.mark.slow
 def test_loading_every_plugin_imports_no_heavy_library() -> None:
     code = "import sys; from cfbench.registry.registry import build_registry; build_registry(); print(*sys.modules)"
     finished = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

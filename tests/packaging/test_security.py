@@ -44,6 +44,7 @@ def calls(path: Path) -> Iterator[tuple[str, str]]:
                 yield "", node.func.id
 
 
+@pytest.mark.slow
 def test_pickles_are_loaded_in_two_places_alone() -> None:
     found = {
         str(path.relative_to(ROOT))
@@ -54,6 +55,7 @@ def test_pickles_are_loaded_in_two_places_alone() -> None:
     assert {path for path in found if not path.startswith("cfbench/testing/")} == set(UNPICKLE)
 
 
+@pytest.mark.slow
 def test_no_text_is_run_as_code() -> None:
     found = {
         str(path.relative_to(ROOT)) for path in SOURCES for owner, name in calls(path) if not owner and name in RUNNERS
@@ -69,6 +71,7 @@ def test_no_text_is_run_as_code() -> None:
     assert not imported & {"yaml", "joblib", "dill", "shelve", "marshal"}
 
 
+@pytest.mark.slow
 def test_no_shell_is_started() -> None:
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

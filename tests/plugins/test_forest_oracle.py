@@ -75,6 +75,7 @@ def oracles(model: ForestModel) -> list[Oracle]:
 sums_of_huge_values = pytest.mark.filterwarnings("ignore:invalid value encountered in reduce:RuntimeWarning")
 
 
+@pytest.mark.slow
 @sums_of_huge_values
 @each_forest
 def test_both_ways_answer_as_scikit_learn_does(trees: int, classes: int, split: int) -> None:
@@ -234,6 +235,7 @@ print(type(oracle).__name__, hashlib.sha256(b"".join(a.tobytes() for a in answer
 """
 
 
+@pytest.mark.slow
 @sums_of_huge_values
 def test_processes_with_and_without_numba_give_the_same_bytes(tmp_path: Path) -> None:
     model = forest(50, 2, 8)

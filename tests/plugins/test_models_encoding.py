@@ -79,7 +79,7 @@ def sklearn_columns(train: FloatArray, Z: FloatArray, space: FeatureSpace, *, st
     return np.hstack(parts)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(space=spaces(), seed=st.integers(0, 2**32 - 1), standardise=st.booleans())
 def test_the_encoding_equals_scikit_learns_encoders_column_by_column(
     space: FeatureSpace, seed: int, standardise: bool

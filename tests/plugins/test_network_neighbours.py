@@ -51,6 +51,7 @@ def test_neighbours_do_not_hang_on_the_candidates_beside_theirs(classes: int) ->
     np.testing.assert_array_equal(together, alone)
 
 
+@pytest.mark.slow
 @each_number_of_classes
 def test_neighbours_of_candidates_on_the_boundary(classes: int) -> None:
     model = fitted(classes)

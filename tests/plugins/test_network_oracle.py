@@ -24,6 +24,7 @@ from tests.plugins.fitted_networks import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOSEN)
 @each_number_of_classes
 def test_50_000_rows_have_scikit_learns_classes(choice: tuple[Any, ...], classes: int) -> None:
@@ -40,6 +41,7 @@ def test_rows_one_by_one_have_the_same_classes(classes: int) -> None:
     np.testing.assert_array_equal([oracle.predict(z[np.newaxis])[0] for z in Z], asked_alone(model, Z))
 
 
+@pytest.mark.slow
 @each_number_of_classes
 def test_rows_on_the_boundary_are_answered_as_if_asked_alone(classes: int) -> None:
     model = fitted(classes)

@@ -138,6 +138,7 @@ class TestFiles:
         assert len({CellTables.of(change).digest() for change in changes}) == len(changes)
 
 
+@pytest.mark.slow
 def test_a_run_shows_all_of_it(store: Path, finished_cell: FinishedCell) -> None:
     from mlflow.tracking import MlflowClient
 

@@ -133,6 +133,7 @@ class TestResumedRun:
         reporter.cfbench_run_finished(RunFinished(1, 0, 4, interrupted=False))
 
 
+@pytest.mark.slow
 class TestServer:
     """A real MLflow server, over HTTP."""
 

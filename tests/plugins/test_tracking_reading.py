@@ -48,6 +48,7 @@ def quick_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 
 
+@pytest.mark.slow
 class TestRealServer:
     def test_a_record_goes_over_http_and_comes_back_the_same(
         self, runs_page: str, tmp_path: Path, whole_cell: WholeCell, put_cell: PutCell

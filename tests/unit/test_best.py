@@ -338,6 +338,7 @@ def test_without_draws_an_answer_that_differs_is_queried_once_more(budget: int, 
     assert len(model.asked) == budget
 
 
+@pytest.mark.slow
 def test_the_example_runs() -> None:
     result = doctest.testmod(cfbench.problem.best, raise_on_error=True)
     assert result.attempted > 3

@@ -221,6 +221,7 @@ def test_an_edited_file_is_read_anew(tmp_path: Path) -> None:
     assert "aaaa" not in registry.searchers
 
 
+@pytest.mark.slow
 def test_what_a_file_defines_can_be_pickled_to_another_process(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(GOOD.replace("NAME", "mine"))

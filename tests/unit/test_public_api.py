@@ -56,6 +56,7 @@ def test_the_version_is_the_distributions() -> None:
     assert cfbench.__version__ == version("counterfactual-bench")
 
 
+@pytest.mark.slow
 def test_importing_cfbench_imports_next_to_nothing() -> None:
     code = "import cfbench, sys; print(*(name for name in sys.modules if name.startswith('cfbench') or name in {}))"
     heavy = {"numpy", "pandas", "sklearn", "mlflow", "pydantic", "scipy", "rich", "click", "pluggy"}

@@ -89,8 +89,6 @@ class Host:
         self._idle = list(range(slots))
         self._loaded: list[OrderedDict[str, None] | None] = [None] * slots
         self._lock = threading.Lock()
-        # Linux ends a process when the very thread that started it ends, and Dask's threads come and go.
-        self._starter = ThreadPoolExecutor(1, "cfbench starts processes")
 
     @property
     def busy(self) -> bool:
@@ -121,8 +119,7 @@ class Host:
         """Start a slot's process if it has none, and hold what it has against what it should have."""
         if self._loaded[slot] is not None:
             return
-        job = Job("inventory", (self._mission.entries,))
-        found = self._starter.submit(self._executor.submit, slot, job).result().result()
+        found = self._executor.submit(slot, Job("inventory", (self._mission.entries,))).result()
         differences = self._mission.inventory.differences(found)
         if differences:
             raise UnfitHost("; ".join(differences))
@@ -138,7 +135,6 @@ class Host:
     def close(self) -> None:
         """End the processes at once."""
         self._executor.close()
-        self._starter.shutdown(wait=False)
 
 
 _hosts: dict[str, Host] = {}
@@ -184,15 +180,10 @@ def _host(mission: Mission, slots: int) -> Host:
             # Runs whose main process was killed have left theirs.
             for run in [run for run, other in _hosts.items() if not other.busy]:
                 _hosts.pop(run).close()
-            _allow_processes()
+            # multiprocessing refuses a daemonic process children because they might outlive it: ours do not.
+            multiprocessing.current_process().daemon = False
             host = _hosts[mission.run] = Host(mission, slots)
         return host
-
-
-def _allow_processes() -> None:
-    """Let a daemonic process start others, which multiprocessing refuses because they might outlive it: ours do not."""
-    configuration = getattr(multiprocessing.current_process(), "_config", {})
-    configuration["daemon"] = False
 
 
 WAIT_FOR_WORKERS = 600.0

@@ -1,4 +1,4 @@
-"""Executors of this machine: jobs run in this process, or in spawned worker processes (pebble).
+"""Executors of this machine: jobs run in this process, or in spawned worker processes.
 
 Each slot of an executor is one worker that keeps what it has loaded. A job past its time limit is killed with its
 worker, and only its own search is lost. A worker ends with the process that started it.
@@ -6,26 +6,21 @@ worker, and only its own search is lost. A worker ends with the process that sta
 
 from __future__ import annotations
 
-import ctypes
+import math
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from enum import Enum, auto
 from multiprocessing import get_context
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
-from types import SimpleNamespace
+from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-import pebble
-import pebble.pool.process
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
@@ -33,44 +28,11 @@ from cfbench.running.interrupt import noticed_threads, unseen_by_children, was_a
 from cfbench.running.search import ran_out_of_memory
 from cfbench.running.worker import Worker, WorkerSetup
 
-ORPHANED = 71
-"""Exit code of a worker whose parent is gone; nobody but the system sees it."""
+WORKER_NAME = "cfbench worker"
+"""Name of the processes that perform jobs."""
 
-_SET_DEATH_SIGNAL = 1
-"""``PR_SET_PDEATHSIG`` of Linux's prctl: the signal that a process gets when its parent ends."""
-
-
-def end_with_parent() -> None:
-    """Have this process killed when the one that started it ends; nothing happens in a process of its own.
-
-    Linux's kernel does it, in the middle of compiled code, too. Elsewhere a thread waits for the parent's end, which a
-    search that never gives up the interpreter can hold up.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    if not _kernel_kills():
-        threading.Thread(target=_end_after, args=[parent], name="waits for the parent's end", daemon=True).start()
-    elif wait([parent.sentinel], timeout=0):  # it ended before the kernel was asked
-        os._exit(ORPHANED)
-
-
-def _kernel_kills() -> bool:
-    if sys.platform != "linux":
-        return False
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    return prctl is not None and prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0) == 0
-
-
-def _end_after(parent: BaseProcess) -> None:
-    wait([parent.sentinel])
-    os._exit(ORPHANED)
-
-
-def hold_limits_to_a_steady_clock() -> None:
-    """Have pebble, which asks for the time of day, measure its jobs by the monotonic clock instead."""
-    vars(pebble.pool.process)["time"] = SimpleNamespace(time=time.monotonic, sleep=time.sleep)
-
+LOOK_AGAIN = 0.5
+"""Seconds after which one who waits for a worker's answer looks whether its process lives."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -181,8 +143,84 @@ class SerialExecutor:
         self._holds = False
 
 
+class WorkerProcess:
+    """A spawned process with a worker, which performs one job at a time.
+
+    Parameters
+    ----------
+    setup : WorkerSetup
+    """
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, setup), name=WORKER_NAME)
+        with unseen_by_children():
+            self._process.start()
+        theirs.close()
+        self._is_ready = False
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.is_alive()
+
+    def perform(self, job: Job) -> Any:
+        """Return the result of a job.
+
+        Raises
+        ------
+        TimeoutError
+            Past the job's limit; the process is gone then, as with the next.
+        WorkerDied
+        CfbenchError
+            If the worker raised anything, or no worker can start.
+        """
+        try:
+            if not self._is_ready:
+                self._receive(None)
+                self._is_ready = True
+            self._pipe.send((job.method, job.arguments))
+            kind, value = self._receive(job.time_limit)
+        except TimeoutError:
+            self.end()
+            raise
+        except (EOFError, OSError):
+            self.end()
+            raise WorkerDied(self._obituary()) if self._is_ready else CfbenchError(_STILLBORN) from None
+        if kind is _Answer.OUT_OF_MEMORY:  # what fills it may be left from another search
+            self.end()
+            raise WorkerDied("its process could have no more memory")
+        if kind is _Answer.ERROR:
+            raise value
+        return value
+
+    def end(self) -> None:
+        """Kill the process and wait until it is gone."""
+        self._process.kill()
+        self._process.join()
+
+    def _receive(self, time_limit: float | None) -> Any:
+        """Return what the process sends next; raise EOFError if it dies, TimeoutError past the limit."""
+        end = math.inf if time_limit is None else time.monotonic() + time_limit
+        while not self._pipe.poll(max(0.0, min(LOOK_AGAIN, end - time.monotonic()))):
+            if not self._process.is_alive():  # a copy that a searcher has forked can hold the pipe open
+                raise EOFError
+            if time.monotonic() >= end:
+                raise TimeoutError
+        return self._pipe.recv()
+
+    def _obituary(self) -> str:
+        code = self._process.exitcode
+        if code is None or code >= 0:
+            return f"its process ended with exit code {code}"
+        try:
+            return f"its process was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"its process was killed by signal {-code}"
+
+
 class ProcessExecutor:
-    """Runs jobs in spawned processes, one pool of one worker a slot, so that a slot's worker is known.
+    """Runs jobs in spawned processes, one per slot, so that a slot's worker is known.
 
     Parameters
     ----------
@@ -195,47 +233,43 @@ class ProcessExecutor:
     def __init__(self, setup: WorkerSetup, slots: int) -> None:
         self.slots = slots
         self._setup = setup
-        hold_limits_to_a_steady_clock()
         self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
-        self._pools = [self._pool() for _ in range(slots)]
-        self._running: set[Future[Any]] = set()
+        self._workers: list[WorkerProcess | None] = [None] * slots
+        self._starting = threading.Lock()
+        self._closed = False
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
         """Start `job` on a slot's worker."""
-        with unseen_by_children():  # the first job starts the worker, and the thread that starts all later ones
-            inner = self._pools[slot].schedule(_perform, args=[job.method, job.arguments], timeout=job.time_limit)
-        outer: Future[Any] = Future()
-        self._running.add(outer)
-        outer.add_done_callback(self._running.discard)
-
-        def translate(ended: Future[Any]) -> None:
-            error = ended.exception()
-            if isinstance(error, pebble.ProcessExpired):
-                outer.set_exception(WorkerDied(_obituary(error)))
-            elif isinstance(error, BrokenProcessPool):
-                outer.set_exception(CfbenchError(_STILLBORN))
-            elif error is not None:
-                outer.set_exception(error)
-            else:
-                outer.set_result(ended.result())
-
-        inner.add_done_callback(translate)
-        return outer
+        future: Future[Any] = Future()
+        threading.Thread(target=self._perform, args=(slot, job, future), name=f"slot {slot}", daemon=True).start()
+        return future
 
     def close(self) -> None:
         """Kill all workers and wait until they are gone."""
-        for pool in self._pools:
-            pool.stop()
-        for pool in self._pools:
-            pool.join()
-        for future in list(self._running):  # of these the pools say nothing, and somebody may wait for them
-            future.set_exception(WorkerDied("its executor was closed"))
+        with self._starting:
+            self._closed = True
+        for worker in self._workers:
+            if worker is not None:
+                worker.end()
         _restore(self._environment)
 
-    def _pool(self) -> Any:
-        return pebble.ProcessPool(
-            max_workers=1, context=get_context("spawn"), initializer=_start_worker, initargs=[self._setup]
-        )
+    def _perform(self, slot: int, job: Job, future: Future[Any]) -> None:
+        try:
+            result = self._worker(slot).perform(job)
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def _worker(self, slot: int) -> WorkerProcess:
+        """Return the slot's worker, a new one if the last one is gone."""
+        with self._starting:
+            if self._closed:
+                raise WorkerDied("its executor was closed")
+            worker = self._workers[slot]
+            if worker is None or not worker.is_alive():
+                worker = self._workers[slot] = WorkerProcess(self._setup)
+        return worker
 
 
 @contextmanager
@@ -270,51 +304,52 @@ def _restore(environment: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-QUIET_EXIT = 70
-"""Exit code of a worker that a plugin has ended with code 0."""
+class _Answer(Enum):
+    """What a worker's process says of a job."""
 
-OUT_OF_MEMORY = 72
-"""Exit code of a worker that could have no more memory: what fills it may be left from another search."""
-
-_worker: Worker | CfbenchError | None = None
-"""The worker of a spawned process, or why there is none; there is one a process, and none in the main one."""
+    RESULT = auto()
+    ERROR = auto()
+    OUT_OF_MEMORY = auto()
 
 
-def _start_worker(setup: WorkerSetup) -> None:
-    """Make the spawned process's worker; the terminal's Ctrl-C is for the main process alone."""
-    global _worker  # noqa: PLW0603 - pebble hands a process's state to its jobs in no other way
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    leave = os._exit
-    # The pool takes a worker that ends with code 0 for one that was told to end, and waits for its answer for ever.
-    os._exit = lambda status: leave(status or QUIET_EXIT)
+def _serve(pipe: Connection, setup: WorkerSetup) -> None:
+    """Be a worker's process: say that it is ready, then answer one job after the other until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the main process alone
+    threading.Thread(target=_end_with_parent, name="waits for the parent's end", daemon=True).start()
+    worker: Worker | CfbenchError
     try:
-        _worker = Worker(setup)
+        worker = Worker(setup)
     except CfbenchError as error:  # a plugin that is not here: the first job says so
-        _worker = error
+        worker = error
     threadpool_limits(1)
-
-
-def _perform(method: str, arguments: tuple[Any, ...]) -> Any:
-    if isinstance(_worker, CfbenchError):
-        raise _worker
-    assert _worker is not None
-    try:
-        result = getattr(_worker, method)(*arguments)
-    except MemoryError:
-        os._exit(OUT_OF_MEMORY)
-    if method == "search_all" and any(map(ran_out_of_memory, result)):
-        os._exit(OUT_OF_MEMORY)
-    return result
-
-
-def _obituary(error: Any) -> str:
-    code = getattr(error, "exitcode", None)
-    if isinstance(code, int) and code < 0:
+    pipe.send(None)
+    while True:
         try:
-            return f"its process was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"its process was killed by signal {-code}"
-    if code == OUT_OF_MEMORY:
-        return "its process could have no more memory"
-    return f"its process ended with exit code {code}"
+            method, arguments = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_answer(worker, method, arguments))
+
+
+def _end_with_parent() -> None:
+    """Kill this process when the one that started it ends, which a search in compiled code can hold up."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _answer(worker: Worker | CfbenchError, method: str, arguments: tuple[Any, ...]) -> tuple[_Answer, Any]:
+    if isinstance(worker, CfbenchError):
+        return _Answer.ERROR, worker
+    try:
+        result = getattr(worker, method)(*arguments)
+    except MemoryError:
+        return _Answer.OUT_OF_MEMORY, None
+    except CfbenchError as error:
+        return _Answer.ERROR, error
+    except BaseException as error:  # a plugin's own class may not be known to the main process
+        return _Answer.ERROR, CfbenchError(f"{type(error).__name__}: {error}")
+    if method == "search_all" and any(map(ran_out_of_memory, result)):
+        return _Answer.OUT_OF_MEMORY, None
+    return _Answer.RESULT, result

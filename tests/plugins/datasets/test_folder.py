@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfbench import CategoricalPerturbation, Constraint, Kind, NumericalPerturbation
@@ -67,7 +67,7 @@ words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
 numbers = st.floats(-1e6, 1e6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_what_is_written_is_what_is_read(tmp_path: Path, data: st.DataObject) -> None:
     names = data.draw(st.lists(words, min_size=3, max_size=5, unique=True))

@@ -87,6 +87,7 @@ def test_entries_travel_between_processes(tmp_path: Path, write_folder: WriteFol
     assert pickle.loads(pickle.dumps(entry)).load(source).digest == entry.load(source).digest
 
 
+@pytest.mark.slow
 def test_listing_imports_nothing_heavy() -> None:
     code = (
         "import sys; from cfbench_datasets.plugin import cfbench_register_datasets as r; list(r([])); "

@@ -178,6 +178,7 @@ def rounded(value: float, direction: str) -> float:
     return float(exact.quantize(Decimal((0, (1,), exact.adjusted() - 1)), rounding=direction))
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_another_process(tmp_path: Path) -> None:
     code = (
         "from cfbench import DataSource; from cfbench_datasets.plugin import cfbench_register_datasets as entries; "

@@ -51,6 +51,7 @@ def enumerated(drawn: Any, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     return Z, weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_boxes_are_what_enumeration_says(draw_forest: DrawForest, n_classes: int) -> None:
     seen: Counter[str] = Counter()
@@ -90,6 +91,7 @@ def test_boxes_are_what_enumeration_says(draw_forest: DrawForest, n_classes: int
     assert seen["at a corner"] <= 2, seen
 
 
+@pytest.mark.slow
 def test_a_limit_leaves_it_open(draw_forest: DrawForest) -> None:
     opened = 0
     for seed in range(40):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfbench import (
@@ -225,7 +225,7 @@ def test_c_perturbations_against_their_probabilities(
     assert invalid == pytest.approx(0.75, abs=0.03)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(
     x=st.tuples(st.floats(0, 10), st.floats(0, 4), st.sampled_from([0, 1, 2])),
     z=st.tuples(st.floats(0, 10), st.floats(0, 4), st.sampled_from([0, 1, 2])),

@@ -33,6 +33,7 @@ def test_coordinates_stand_for_values_and_for_equal_cells_of_categories(
     assert Z[1].tolist() == [40, 20_000, 5e-4, 1.75, 3, 1, 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 3])
 def test_finds_a_threshold(make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], d: int) -> None:
     problem = make_problem(numbers(*[(0, 10)] * d), np.full(d, 2.0), lambda Z: Z[:, 0] > 4)
@@ -57,6 +58,7 @@ def test_asks_whole_generations_up_to_its_rows(
     assert [len(Z) for Z in asked] == [20, 20, 20]
 
 
+@pytest.mark.slow
 def test_same_generator_same_search_without_traces(
     make_problem: Callable[..., Problem],
     mixed: FeatureSpace,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -299,7 +299,7 @@ def spaces_and_points(draw: st.DrawFn) -> tuple[FeatureSpace, FloatArray]:
     return FeatureSpace(tuple(features)), np.array(x)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(drawn=spaces_and_points(), constraints=st.booleans(), respect_steps=st.booleans(), seed=st.integers(0, 99))
 def test_every_candidate_is_feasible(
     make_problem: Callable[..., Problem],

@@ -176,6 +176,7 @@ def test_values_outside_the_bounds_are_not_taken_from_the_fold() -> None:
     assert Z is not None
 
 
+@pytest.mark.slow
 def test_same_generator_same_set_and_not_a_word(
     mixed: FeatureSpace, mixed_x: FloatArray, start: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

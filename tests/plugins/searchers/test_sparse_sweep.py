@@ -45,6 +45,7 @@ def linear_optimum(weights: FloatArray, cut: float, x: FloatArray) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_models_of_8_features(make_problem: MakeProblem, numbers: Numbers, seed: int) -> None:
     draws = rng(seed)
@@ -114,6 +115,7 @@ def stumps(draws: np.random.Generator, n: int, d: int) -> tuple[IntArray, FloatA
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3, 4, 5, 6, 8, 11, 14])
 def test_little_forests(make_problem: MakeProblem, numbers: Numbers, seed: int) -> None:
     d = 4

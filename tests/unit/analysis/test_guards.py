@@ -14,6 +14,8 @@ from cfbench.registry.registry import build_registry
 from tests.unit.analysis import guards
 from tests.unit.analysis.guards import guard
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:

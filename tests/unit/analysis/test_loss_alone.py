@@ -148,6 +148,7 @@ def test_own_results_next_to_others_are_judged_on_their_tasks(drifting: Drifting
     assert {name for name, row in rows.items() if row.searcher.yours} == {"alone-near"}
 
 
+@pytest.mark.slow
 def test_the_command_judges_what_a_study_or_an_option_names(
     drifting: Drifting, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ def test_the_command_shows_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "toy-dice" in page
 
 
+@pytest.mark.slow
 def test_the_tutorial_uses_data_sets_that_are_on_the_published_board() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "write-a-searcher.md").read_text(encoding="utf-8")
     used = set(re.findall(r"--dataset (\S+)", guide))
@@ -153,6 +154,7 @@ def test_the_tutorial_uses_data_sets_that_are_on_the_published_board() -> None:
     assert used <= published
 
 
+@pytest.mark.slow
 def test_the_published_record_comes_with_a_checkout() -> None:
     folder = published_record()
     with Record.open(folder) as record:

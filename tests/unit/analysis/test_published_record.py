@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from tests.unit.analysis.guards import guard
+
+pytestmark = pytest.mark.slow
 
 PUBLISHED = Path(__file__).parents[3] / "leaderboard" / "record"
 PLACE = ("credit", "random-forest", "none", False, 0)

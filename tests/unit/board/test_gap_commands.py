@@ -58,6 +58,7 @@ def board_of(results: str, **options: Any) -> Leaderboard:
     return cfbench.leaderboard(results, plugins=[str(TOY)], reference="toy-dice", **options)
 
 
+@pytest.mark.slow
 def test_the_command_ranks_who_was_not(run: Run) -> None:
     run("a b")
     # The second has one of two folds and one of its three points, with a limit of its own.

@@ -112,6 +112,7 @@ def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -
             cfbench.leaderboard(tmp_path / place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["import cfbench", "import cfbench.board.text, cfbench"])
 def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -> None:
     code = (

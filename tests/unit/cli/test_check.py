@@ -55,6 +55,7 @@ def check(*arguments: str, width: int = 200) -> Result:
     return CliRunner().invoke(command, list(arguments), env={"COLUMNS": str(width)})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("acme")
 def test_a_searcher_that_passes_and_one_that_does_not() -> None:
     passing = check("acme-up")
@@ -72,6 +73,7 @@ def test_a_searcher_that_passes_and_one_that_does_not() -> None:
     assert "To fix: look at what" in failing.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("acme")
 def test_json_is_one_document() -> None:
     result = check("acme-search", "--json")
@@ -85,6 +87,7 @@ def test_json_is_one_document() -> None:
     assert result.stderr == "acme-away cannot run here: it needs a licence\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("acme")
 def test_an_entry_in_a_module_need_not_be_registered() -> None:
     declared = check("acme_plugin:DECLARED")
@@ -94,12 +97,14 @@ def test_an_entry_in_a_module_need_not_be_registered() -> None:
     assert check("acme_plugin:Group.entry").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_the_user_names(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(ACME)
     assert check("acme-up", "--plugin", str(file)).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_own_module.py").write_text(ACME)
     monkeypatch.chdir(tmp_path)
@@ -141,6 +146,7 @@ def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric or ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), [("random-forest", "model"), ("none", "objective"), ("loss", "metric")])
 def test_models_objectives_and_metrics_have_checks_of_their_own(name: str, kind: str) -> None:
     result = check(name, "--json")

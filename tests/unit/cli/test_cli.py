@@ -73,6 +73,7 @@ def test_an_error_of_ours_is_one_message_and_no_traceback(
     assert capsys.readouterr().err == "Error: key `points` is -1; it must be positive\n"
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom cfbench.cli import main\n"
@@ -85,6 +86,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert not imported & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "<&- 2>&-"])
 def test_a_closed_stream_is_no_traceback(closed: str, tmp_path: Path) -> None:
     said = tmp_path / "said"

@@ -71,6 +71,7 @@ def compare(records: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     return invoke
 
 
+@pytest.mark.slow
 def test_two_searchers_of_a_record(compare: Compare) -> None:
     result = compare("toy-both", "toy-dice", "--results", "one")
     assert result.exit_code == 0, result.output

@@ -44,6 +44,7 @@ def _datasets(path: Path) -> set[str]:
         return {summary.info.dataset for summary in record.summaries().values()}
 
 
+@pytest.mark.slow
 def test_it_goes_into_the_cache_and_is_known_the_next_time(
     address: str, registry: Registry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def _leaderboard(*options: str) -> int:
     return int(ended.value.code or 0)
 
 
+@pytest.mark.slow
 def test_the_leaderboard_of_a_server_and_what_is_left_of_it_when_it_is_gone(
     address: str, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

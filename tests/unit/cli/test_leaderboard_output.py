@@ -60,10 +60,11 @@ def test_a_file_keeps_what_it_held_where_the_board_cannot_be_made(board: Board, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board.csv", "results"]  # no draft
 
 
+@pytest.mark.slow
 def test_a_pipe_takes_a_board(board: Board, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
     assert board("--format", "csv", "--output", str(pipe)).exit_code == 0
-    said, _ = reader.communicate(timeout=60)
+    said, _ = reader.communicate(timeout=300)
     assert said.startswith("table,")

@@ -109,6 +109,7 @@ def test_the_example_is_what_the_command_makes() -> None:
     assert files_in(EXAMPLE) == {str(path): text for path, text in rendered("searcher", "example-searcher").items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["s", "2-opt", "s" * LONGEST_NAME])
 def test_what_it_makes_passes_ruff_at_once(tmp_path: Path, name: str) -> None:
     new(name, "--path", str(tmp_path))
@@ -116,6 +117,7 @@ def test_what_it_makes_passes_ruff_at_once(tmp_path: Path, name: str) -> None:
     run(["ruff", "format", "--check"], tmp_path / f"cfbench-{name}")
 
 
+@pytest.mark.slow
 def test_the_guides_files_pass_the_templates_ruff_as_they_stand(tmp_path: Path) -> None:
     new("my-searcher", "--path", str(tmp_path))
     folder = tmp_path / "cfbench-my-searcher"

@@ -149,6 +149,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", BROKEN)
 def test_a_broken_plugin_is_reported_by_plugins_and_by_run(cfbench: Command, mistake: str) -> None:
     source, words = BROKEN[mistake]
@@ -288,6 +289,7 @@ def test_a_setting_that_cannot_be_is_refused_before_anything_runs(cfbench: Comma
 # ------------------------------------------------------------------ a first try is one file
 
 
+@pytest.mark.slow
 def test_a_file_is_run_in_spawned_workers_under_a_time_limit(cfbench: Command) -> None:
     hang = "def hang(problem, rng):\n    import threading\n    threading.Event().wait()\n\n@hookimpl"
     entry = '    yield SearcherEntry(name="hanging", searcher=hang, handles=ALL)\n'

@@ -50,6 +50,7 @@ def _runs(address: str, study: str) -> list[Any]:
     return list(client.search_runs([client.get_experiment_by_name(study).experiment_id]))
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_logged_once(
     results: Path,
     empty_store: Path,
@@ -74,6 +75,7 @@ def test_what_is_missing_is_logged_once(
     assert sorted(run.data.metrics["searches"] for run in _runs(address, "quick")) == [4, 5]
 
 
+@pytest.mark.slow
 def test_a_record_that_was_never_tracked_goes_where_the_options_say(
     results: Path, empty_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +103,7 @@ def test_no_tracking_is_no_place_to_log_to(results: Path, capsys: pytest.Capture
     assert "names no store" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_packed_record_stays_as_it_is(
     results: Path, empty_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,8 @@ from cfbench.errors import UnavailableError
 from cfbench.record.store import Record
 from cfbench.tracking.addresses import remember_tracking
 
+pytestmark = pytest.mark.slow
+
 StartUi = Callable[[Path, int], AbstractContextManager[subprocess.Popen[str]]]
 
 
@@ -90,7 +92,7 @@ def test_it_serves_the_store_until_it_is_told_to_stop(
         started = _children(process.pid)
         assert len(started) == 2, "one that starts the server, and the server with one worker"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(300) == 0
         assert process.stderr.read().endswith("Stopped\n")
     assert not any(_is_alive(pid) for pid in started)
     check_port(port)  # is free again
@@ -99,7 +101,7 @@ def test_it_serves_the_store_until_it_is_told_to_stop(
 def test_it_listens_on_loopback_alone(runs_page: str) -> None:
     port = urlsplit(runs_page).port
     assert port is not None
-    socket.create_connection(("127.0.0.1", port), timeout=10).close()
+    socket.create_connection(("127.0.0.1", port), timeout=300).close()
     with pytest.raises(OSError):  # noqa: PT011 - refused here, unreachable on other systems
         socket.create_connection(("127.0.0.2", port), timeout=1).close()
 
@@ -110,7 +112,7 @@ def _search_runs(server: str, experiment: str) -> list[dict[str, dict[str, str]]
         data=json.dumps({"experiment_ids": [experiment]}).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=300) as response:
         return list(json.load(response)["runs"])
 
 

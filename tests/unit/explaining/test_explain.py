@@ -73,6 +73,7 @@ def test_a_case_may_be_given_in_any_common_form(x: Any) -> None:
     assert explained(entry(buy), x).x.tolist() == X
 
 
+@pytest.mark.slow
 def test_a_registered_searcher_beats_the_obvious_answers() -> None:
     found = explained("cogs[population_size=100,n_generations=30]")
     assert found.status == "found"

@@ -58,6 +58,7 @@ def test_a_result_without_a_finished_cell_is_shown_with_what_to_do(results: Path
     assert "<table>" not in page
 
 
+@pytest.mark.slow
 def test_python_and_the_command_line_run_the_same(results: Path) -> None:
     result = cfbench.run(STUDY, plugins=[TOY], results=results)
     assert (result.report.cells_done, result.report.searches_run, result.tracking) == (1, 2, "")
@@ -156,6 +157,7 @@ def test_a_plugin_of_this_process_alone_cannot_be_sent_to_others(
     assert not results.exists()
 
 
+@pytest.mark.slow
 def test_modules_are_rebuilt_in_workers_and_reporters_stay_here(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +199,7 @@ def test_an_interrupted_run_does_not_let_the_script_go_on(results: Path) -> None
     assert cfbench.run(STUDY, plugins=[TOY], results=results).report.searches_run == 0
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"import cfbench\nprint(cfbench.run({STUDY!r}, plugins={str(TOY)!r}, workers=2))\n", "utf-8")

@@ -110,6 +110,7 @@ def test_a_summary_that_no_cell_has_is_left_out_and_named(
     assert f"cell {OTHER} is damaged" in reader.problems[0]
 
 
+@pytest.mark.slow
 def test_outlines_say_what_summaries_say(toys: Toys, tmp_path: Path) -> None:
     toys.run(tmp_path / "r", searchers=("toy-dice", "toy-crash"), folds=(0, 1), points=2)
     with Record.open(tmp_path / "r") as record:

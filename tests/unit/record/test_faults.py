@@ -39,6 +39,7 @@ def journal_mode(path: Path) -> str:
 # ---------------------------------------------------------------- kills and power cuts
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_lose_no_finished_search(
     tmp_path: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_kill_before_the_tables_are_made_leaves_a_directory_that_becomes_a_rec
     assert Record.open(path).summaries() == {}
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_is_read_and_the_next_run_ends_it(
     path: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
 ) -> None:
@@ -149,6 +151,7 @@ print(sorted(Record.open(sys.argv[1]).done(sys.argv[2])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["ended", "killed", "killed, without shared memory", "killed, rollback journal"])
 def test_a_read_only_folder_is_read(
     open_folder: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any], state: str
@@ -314,6 +317,7 @@ def test_searches_that_are_gone_run_again(path: Path, info: CellInfo, two_cells:
     assert Record.open(path).done(info.key).keys() == {(1, 0), (2, 0)}
 
 
+@pytest.mark.slow
 def test_flipped_bytes_anywhere_are_survived_by_everything_else(path: Path, make_row: MakeRow, info: CellInfo) -> None:
     """A byte is flipped: what can be read is right, everything else is named, and a merge ends without an error."""
     keys = [f"{number:032x}" for number in range(40)]
@@ -446,6 +450,7 @@ def test_finishing_again_changes_nothing(path: Path, make_row: MakeRow, info: Ce
     assert contents(path) == before
 
 
+@pytest.mark.slow
 def test_two_writers_in_one_process_or_two_are_one_too_many(path: Path, start_writer: Callable[..., Any]) -> None:
     with Record.open(path, write=True), pytest.raises(RecordError, match=f"process {os.getpid()} on"):
         Record.open(path, write=True)

@@ -43,6 +43,7 @@ def test_a_second_writer_is_refused_with_host_process_and_start(path: Path) -> N
     WriterLock.acquire(path).release()
 
 
+@pytest.mark.slow
 def test_another_process_is_refused_and_its_lock_ends_with_its_kill(
     tmp_path: Path, start_writer: Callable[..., Any]
 ) -> None:
@@ -58,6 +59,7 @@ def test_another_process_is_refused_and_its_lock_ends_with_its_kill(
         pass
 
 
+@pytest.mark.slow
 def test_an_orphan_of_a_dead_writer_does_not_keep_the_lock(path: Path) -> None:
     source = (
         "import os, signal, sys; from pathlib import Path; from cfbench.record.lock import WriterLock\n"

@@ -44,6 +44,7 @@ def run_shard(toys: Toys, results: Path, number: int, of: int) -> None:
         Run(plan, record, toys.registry, toys.serial(), metrics=plan.metrics).go()
 
 
+@pytest.mark.slow
 def test_the_merged_shards_are_the_whole_study(toys: Toys, tmp_path: Path) -> None:
     parts = [tmp_path / str(number) for number in (1, 2, 3, 4)]
     for number, part in enumerate(parts, start=1):

@@ -198,6 +198,7 @@ def test_load_record_of_an_empty_record(path: Path) -> None:
     assert {"dataset", "loss"} <= set(frame.columns)
 
 
+@pytest.mark.slow
 def test_summaries_and_what_is_done_load_no_heavy_library(path: Path, make_row: MakeRow, info: CellInfo) -> None:
     with Record.open(path, write=True) as record:
         record.append(make_row(0))
@@ -286,6 +287,7 @@ def test_a_key_is_checked(path: Path, make_row: MakeRow, info: CellInfo, key: st
     assert {entry.name for entry in path.iterdir()} == {"lock", "record.db"}
 
 
+@pytest.mark.slow
 def test_reading_while_a_process_writes_sees_whole_searches_only(
     path: Path, make_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
 ) -> None:

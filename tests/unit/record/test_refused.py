@@ -17,6 +17,7 @@ MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"a": 1}
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_was_committed_and_the_next_run_goes_on(
     path: Path, small_row: MakeRow, info: CellInfo, start_writer: Callable[..., Any]
 ) -> None:
@@ -36,6 +37,7 @@ def test_a_full_disk_keeps_what_was_committed_and_the_next_run_goes_on(
         assert record.problems == []
 
 
+@pytest.mark.slow
 def test_without_write_permission_the_message_says_so(open_folder: Path, start_writer: Callable[..., Any]) -> None:
     # Permissions do not bind root: as root, the writer becomes the user "nobody".
     user = 65534 if os.geteuid() == 0 else 0

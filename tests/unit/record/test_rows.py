@@ -45,6 +45,7 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(changes=rows())
 @settings(max_examples=100)
 def test_the_database_and_parquet_give_back_the_same_bits(changes: dict[str, Any], make_row: MakeRow) -> None:

@@ -117,6 +117,7 @@ def test_too_few_values_decide_nothing(values: FloatArray) -> None:
     assert judged("c", "s", {ALL: values}, Threshold(0.5, "above")).verdict is Verdict.OPEN
 
 
+@pytest.mark.slow
 def test_the_claims_of_a_record(robust: pd.DataFrame) -> None:
     kept = robust["objective"] == "k"
     robust.loc[kept & (robust["dataset"] == "income"), "fixability/k/uniform"] += 0.4  # half of it in the mean of two

@@ -35,6 +35,7 @@ def rendered(put: Put, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield folder / "out", report("--results", folder / "results", "--output", folder / "out")
 
 
+@pytest.mark.slow
 def test_files(rendered: tuple[Path, Result]) -> None:
     output, result = rendered
     assert result.exit_code == 0, result.output

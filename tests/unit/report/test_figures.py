@@ -40,6 +40,7 @@ def searching() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "model", "searcher", "fold", "row_id", "found", "loss"])
 
 
+@pytest.mark.slow
 def test_heat_maps_show_means_and_their_counts(robust: pd.DataFrame) -> None:
     mine = (robust["dataset"] == "credit") & (robust["model"] == FOREST) & (robust["objective"] == "k")
     robust.loc[mine, "fixability/k/normal"] = [0.0, 0.2, *[np.nan] * 6]
@@ -59,6 +60,7 @@ def test_boxes_in_numbers() -> None:
     assert Box("None", "C", BLUE, np.ones(1)).sample.tolist() == [1.0]
 
 
+@pytest.mark.slow
 def test_relative_costs_take_the_column_that_they_name(robust: pd.DataFrame) -> None:
     mine = (robust["dataset"] == "income") & (robust["model"] == FOREST) & (robust["objective"] == "none")
     robust.loc[mine, "relative-cost/c/uniform"] = 2.0
@@ -122,6 +124,7 @@ def test_relative_losses_are_over_points_that_both_solved(searching: pd.DataFram
     assert found["Cre", "NeMe", "NeMe", "median [quartiles], extremes"]["n"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -154,6 +157,7 @@ def test_every_figure_is_reproducible_and_needs_nothing(
     assert figure.says
 
 
+@pytest.mark.slow
 def test_figures_of_a_page_share_no_ids(robust: pd.DataFrame) -> None:
     pages = [k_score(robust, FOREST).inline, k_score(robust, "neural-network").inline]
     first, second = (set(re.findall(r' id="([^"]+)"', page)) for page in pages)

@@ -78,6 +78,7 @@ def read(page: str) -> Reader:
     return reader
 
 
+@pytest.mark.slow
 def test_it_closes_what_it_opens_and_has_each_id_once(page: str) -> None:
     reader = read(page)
     ids = Counter(attrs["id"] for _, attrs in reader.seen if "id" in attrs)

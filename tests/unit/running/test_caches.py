@@ -179,6 +179,7 @@ for _ in range(30):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_one_file_never_leave_a_mixture(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_atomically(path, b"a" * 100_000)

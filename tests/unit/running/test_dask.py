@@ -60,13 +60,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         workers = ["worker", "--nthreads", "1", "--local-directory", str(folder)]
         processes += [start(*workers), start(*workers)]
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not about.exists() or not about.read_text():
             assert time.monotonic() < deadline, (folder / "scheduler.log").read_text()
             time.sleep(0.05)  # polls a process that starts meanwhile
         address = json.loads(about.read_text())["address"]
         client, _ = connect(address)
-        client.wait_for_workers(2, timeout=120)
+        client.wait_for_workers(2, timeout=300)
         client.close()
         yield Cluster(address, processes[0], processes[1:])
     finally:
@@ -74,7 +74,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             process.terminate()
         for process in processes:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=20)
+                process.wait(timeout=300)
             process.kill()
 
 

@@ -61,6 +61,7 @@ def cfbench_register_searchers():
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["release", "keep"])
 def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all(how: str) -> None:
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "2")}
@@ -74,7 +75,12 @@ def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all(how: str
     assert given_back == ["2"] * len(THREAD_VARIABLES)
 
 
-def test_a_search_in_a_process_of_its_own_has_one_thread(toys: Toys, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_search_in_a_process_of_its_own_has_one_thread(
+    toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in THREAD_VARIABLES:
+        monkeypatch.setenv(name, "2")
     probe = tmp_path / "probe.py"
     probe.write_text(PROBE)
     toys.options = RegistryOptions(plugins=(*toys.options.plugins, str(probe)))
@@ -82,4 +88,4 @@ def test_a_search_in_a_process_of_its_own_has_one_thread(toys: Toys, tmp_path: P
     toys.setup = WorkerSetup(toys.options, toys.source, tmp_path / "cache")
     toys.run(tmp_path / "r", toys.processes(1), searchers=("threads",), folds=(0,), points=2, repetitions=1)
     assert load_record(tmp_path / "r")["figures"].tolist() == [{"threads": 1.0}] * 2
-    assert not any(os.environ.get(name) == "1" for name in THREAD_VARIABLES)
+    assert all(os.environ[name] == "2" for name in THREAD_VARIABLES)

@@ -55,6 +55,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {**os.environ, "CFBENCH_CACHE_DIR": cache, "PYTHONPATH": path}
 
 
+@pytest.mark.slow
 def test_processes_that_start_cold_wait_for_one_that_compiles(toy: dict[str, str], tmp_path: Path) -> None:
     users = [
         subprocess.Popen(
@@ -69,6 +70,7 @@ def test_processes_that_start_cold_wait_for_one_that_compiles(toy: dict[str, str
     assert compiling[0] not in [printed.strip() for printed, _ in ended]
 
 
+@pytest.mark.slow
 def test_where_no_process_can_be_started_the_kernels_compile_here(
     toy: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_cache_that_is_not_this_users_own_costs_the_compiled_form_alone(
     assert Kernels(("toy_kernels",), rehearsal="never").load_beside_others() is None
 
 
+@pytest.mark.slow
 def test_what_serves_beside_others_is_compiled_beside_them(toy: dict[str, str], tmp_path: Path) -> None:
     import numba  # noqa: F401 - what is loaded beside others needs another
 

@@ -225,6 +225,7 @@ def test_a_path_with_a_nul_is_refused() -> None:
     )
 
 
+@pytest.mark.slow
 def test_of_very_many_faults_the_first_are_told() -> None:
     many = {f"key{number}": number for number in range(200_000)}
     lines = refusal(**many).splitlines()

@@ -41,6 +41,7 @@ def test_one_test_a_searcher_and_applicable_check() -> None:
     assert not {"numbers-only-constraints-obeyed", "numbers-only-categories-are-codes"} & set(ids)
 
 
+@pytest.mark.slow
 def test_a_test_fails_with_what_to_mend_and_passes_otherwise() -> None:
     lazy = replace(RANDOM, name="lazy", check_settings={"n_rows": 1})
     tests = {one.id: one.values[0] for one in parameters(lazy)}
@@ -51,6 +52,7 @@ def test_a_test_fails_with_what_to_mend_and_passes_otherwise() -> None:
         broken["broken-finds-something"]()
 
 
+@pytest.mark.slow
 def test_declared_failures_are_expected_and_strict() -> None:
     declared = {"finds-something": "it is asleep", "gives-up": "nobody knows"}
     entry = SearcherEntry(name="asleep", searcher=toys.never, handles=tuple(Handles), known_failures=declared)
@@ -78,6 +80,7 @@ def test_a_searcher_that_cannot_run_here_is_said_so() -> None:
     assert "it needs a bed" in only.marks[0].kwargs["reason"]
 
 
+@pytest.mark.slow
 def test_settings_come_from_the_caller_else_from_the_entry() -> None:
     entry = SearcherEntry(name="rounds", searcher=toys.Rounds)
     wanted = "finds-something"
@@ -103,6 +106,7 @@ def test_a_white_box_needs_a_model_that_shows_its_structure(monkeypatch: pytest.
         check_searcher(entry)
 
 
+@pytest.mark.slow
 def test_a_white_box_is_checked_on_a_model_that_shows_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = build_registry()
     glass = ModelEntry(name="glass", family=toys.Stump, shows_structure=True)
@@ -114,6 +118,7 @@ def test_a_white_box_is_checked_on_a_model_that_shows_its_structure(monkeypatch:
     assert {finding.check: finding.result for finding in report.findings}["answer-of-the-target-class"] is Result.PASSED
 
 
+@pytest.mark.slow
 def test_importing_the_checks_needs_no_pytest() -> None:
     code = "import sys, cfbench.testing; print('pytest' in sys.modules)"
     finished = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -55,6 +55,7 @@ def cheapest(drawn: Any, term: SeparableTerm | None, *, constraints: bool, respe
     return float(values.min(initial=np.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["none", "c"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_optimum_is_that_of_full_enumeration(

@@ -35,6 +35,7 @@ def box(structure: ForestStructure, rng: np.random.Generator) -> tuple[IntArray,
     return low, high, np.array(list(product(*(range(a, b + 1) for a, b in zip(low, high, strict=True)))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_leads_are_the_same_and_no_split_is_left_that_does_not_cut_the_box(
     draw_forest: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, n_classes: int

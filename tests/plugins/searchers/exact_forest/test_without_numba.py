@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import numpy as np
 from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem, forest_of, k_probability
@@ -28,6 +30,7 @@ print([float(value).hex() for value in (*z, *found, *figures)])
 """
 
 
+@pytest.mark.slow
 def test_the_same_bits() -> None:
     shown = [
         subprocess.run(

@@ -1,0 +1,108 @@
+"""Nothing of ours uses another library's private names, or changes what another library is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("cfbench", "plugins", "datasets", "benchmarks")
+NAMED_TUPLES = {"_asdict", "_replace", "_fields", "_make"}
+"""Private by their form alone: namedtuple documents them."""
+MEANT_TO_BE_SET = {"sys"}
+"""Modules whose attributes are documented as assignable."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def is_ours(module: str) -> bool:
+    return module.startswith("cfbench")
+
+
+def own_names(tree: ast.Module) -> Iterator[str]:
+    """List the private names that a module defines: functions, classes, variables and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            yield node.attr
+
+
+def foreign_modules(tree: ast.Module) -> dict[str, str]:
+    """Return the modules of other libraries by the names under which this one knows them."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found[alias.asname or alias.name.split(".")[0]] = alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return {name: module for name, module in found.items() if not is_ours(module) and module[:10] != "__future__"}
+
+
+def uses(tree: ast.Module, ours: set[str]) -> Iterator[str]:
+    """Name each use of something private, or of something that is changed in place, with its line."""
+    foreign = foreign_modules(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None) or ""
+            names = [f"{module}.{alias.name}".lstrip(".") for alias in node.names]
+            private = [name for name in names if not is_ours(name) and any(map(is_private, name.split(".")))]
+            yield from (f"line {node.lineno}: imports {name}" for name in private)
+        elif isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value)
+            is_foreign = owner.split(".")[0].split("(")[0] in foreign
+            if is_private(node.attr) and node.attr not in NAMED_TUPLES and (is_foreign or node.attr not in ours):
+                yield f"line {node.lineno}: {owner}.{node.attr}"
+            elif isinstance(node.ctx, ast.Store) and owner in foreign and owner not in MEANT_TO_BE_SET:
+                yield f"line {node.lineno}: sets {owner}.{node.attr}"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            first = ast.unparse(node.args[0])
+            root = first.split(".", maxsplit=1)[0]
+            if node.func.id in {"vars", "setattr", "delattr"} and root in foreign.keys() - MEANT_TO_BE_SET:
+                yield f"line {node.lineno}: {node.func.id} of {first}"
+            if node.func.id in {"getattr", "hasattr", "setattr"} and len(node.args) > 1:
+                name = node.args[1]
+                if isinstance(name, ast.Constant) and is_private(str(name.value)) and name.value not in ours:
+                    yield f"line {node.lineno}: {node.func.id} of {name.value!r}"
+
+
+def test_no_private_name_of_another_library_is_used() -> None:
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    ours = {name for tree in trees.values() for name in own_names(tree) if is_private(name)}
+    found = [f"{path.relative_to(ROOT)} {use}" for path, tree in trees.items() for use in uses(tree, ours)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("import os\nos._exit(0)", "os._exit"),
+        ("import atexit as a\na._run_exitfuncs()", "a._run_exitfuncs"),
+        ("from multiprocessing import util\nutil._run_finalizers(0)", "util._run_finalizers"),
+        ("from sklearn.tree._tree import Tree", "imports sklearn.tree._tree.Tree"),
+        ("import _thread", "imports _thread"),
+        ("import pebble.pool\nvars(pebble.pool)['time'] = None", "vars of pebble.pool"),
+        ("import os\nos.fork = None", "sets os.fork"),
+        ("import os\nsetattr(os, 'fork', None)", "setattr of os"),
+        ("model.tree_._fast()", "model.tree_._fast"),
+        ("getattr(model, '_fast')", "getattr of '_fast'"),
+    ],
+)
+def test_each_way_is_noticed(text: str, what: str) -> None:
+    (found,) = uses(ast.parse(text), {"_own"})
+    assert what in found
+
+
+def test_what_is_ours_or_documented_is_not_noticed() -> None:
+    text = "import sys\nsys.argv = []\nself._own = 1\nother._own\nrow._replace(a=1)\nfrom cfbench.space import _x"
+    assert list(uses(ast.parse(text), {"_own"})) == []
