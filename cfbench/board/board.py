@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, TextIO
 from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.loss_alone import board_cells
-from cfbench.analysis.machines import seconds_of_machines
 from cfbench.analysis.measured import measurements_for
-from cfbench.analysis.notes import why_unfound
+from cfbench.analysis.notes import seconds_of_machines, why_unfound
 from cfbench.analysis.published import CombinedRecord, opened_record
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis
@@ -69,7 +68,7 @@ def render(shown: Leaderboard, form: str) -> str:
 
             return render_latex(shown)
         case "html":
-            from cfbench.board.page.file import page_of
+            from cfbench.board.page.render import page_of
 
             return page_of(shown)
     raise UnknownNameError("format", form, FORMATS)

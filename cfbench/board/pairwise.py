@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -25,8 +23,8 @@ from cfbench.analysis.pairwise import (
     score,
 )
 from cfbench.analysis.ranks import Tolerance
-from cfbench.board.text import text_table
-from cfbench.text import markdown_cell, spreadsheet_cell, visible
+from cfbench.board.text import csv_text, markdown_table, text_table
+from cfbench.text import markdown_cell, visible
 
 ABSENT = "-"
 HEADER = ("task", "points", "wins", "ties", "losses", "difference", "95 % interval", "on")
@@ -90,11 +88,11 @@ def render_table(comparison: Comparison, width: int) -> str:
 
 def render_markdown(comparison: Comparison) -> str:
     """Return the comparison as markdown."""
-    lines = [f"**{markdown_cell(_headline(comparison))}**", "", *_markdown(HEADER, _rows(comparison)), ""]
+    lines = [f"**{markdown_cell(_headline(comparison))}**", "", *markdown_table(HEADER, _rows(comparison)), ""]
     lines += [f"- {markdown_cell(sentence)}" for sentence in _legend(comparison)]
     header, rows = _apart(comparison)
     if rows:
-        lines += ["", "Points where they differ most, of those that both solved:", "", *_markdown(header, rows)]
+        lines += ["", "Points where they differ most, of those that both solved:", "", *markdown_table(header, rows)]
     notes = [*_alone(comparison), *(f"Note: {note}" for note in _notes(comparison))]
     if notes:
         lines += ["", *(f"- {markdown_cell(note)}" for note in notes)]
@@ -102,13 +100,8 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Return every point that both were asked in a line; an absent number is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    points = [_point(task, point) for task in comparison.tasks for point in task.points]
-    writer.writerow(points[0])
-    writer.writerows([spreadsheet_cell(value) for value in point.values()] for point in points)
-    return text.getvalue()
+    """Return every point that both searched, one per line; an absent number is an empty cell."""
+    return csv_text([_point(task, point) for task in comparison.tasks for point in task.points])
 
 
 def render_json(comparison: Comparison) -> str:
@@ -285,12 +278,6 @@ def _point(task: PairedTask, point: PairedPoint) -> dict[str, Any]:
         "difference": point.difference,
         "outcome": OUTCOMES[point.outcome],
     }
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    ruler = "| " + " | ".join([":--", *["--:"] * (len(header) - 1)]) + " |"
-    lines = ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in (header, *rows)]
-    return [lines[0], ruler, *lines[1:]]
 
 
 def _decimal(loss: float | None) -> str:

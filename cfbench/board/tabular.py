@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,9 +23,9 @@ from cfbench.board.columns import (
 )
 from cfbench.board.standings_table import about, alike, coverage, notes_of, searches_a_task, tasks_of
 from cfbench.board.task_table import columns_for, table_of, task_columns
-from cfbench.board.text import ABSENT
+from cfbench.board.text import ABSENT, csv_text, markdown_table
 from cfbench.problem.outcome import Status
-from cfbench.text import latex_cell, markdown_cell, spreadsheet_cell, visible
+from cfbench.text import latex_cell, markdown_cell, visible
 
 if TYPE_CHECKING:
     from cfbench.board.board import Leaderboard
@@ -120,21 +118,12 @@ def render_markdown(shown: Leaderboard) -> str:
     """Return a leaderboard as markdown: headline, tables, legends, what to know before comparing rows."""
     lines = [f"**{markdown_cell(about(shown.board, shown.record))}**"]
     for grid in grids_of(shown):
-        lines += ["", f"{markdown_cell(grid.title)}", "", *_markdown_table(grid), ""]
+        lines += ["", f"{markdown_cell(grid.title)}", "", *markdown_table(grid.header, grid.rows, grid.texts), ""]
         lines += [f"- {markdown_cell(term)}: {markdown_cell(meaning)}" for term, meaning in grid.legend]
     notes = notes_of(shown)
     if notes:
         lines += ["", "To know before comparing rows:", "", *(f"- {markdown_cell(note)}" for note in notes)]
     return "\n".join(lines) + "\n"
-
-
-def _markdown_table(grid: Grid) -> list[str]:
-    ruler = [*[":--"] * grid.texts, *["--:"] * (len(grid.header) - grid.texts)]
-    return [_markdown_line(grid.header), _markdown_line(ruler, escape=False), *map(_markdown_line, grid.rows)]
-
-
-def _markdown_line(cells: Sequence[str], *, escape: bool = True) -> str:
-    return "| " + " | ".join(markdown_cell(cell) if escape else cell for cell in cells) + " |"
 
 
 def render_latex(shown: Leaderboard) -> str:
@@ -246,12 +235,7 @@ def render_csv(shown: Leaderboard) -> str:
         if shown.by_task
         else [flat_standing(row, part) for part in board.parts for row in part.rows]
     )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if rows:
-        writer.writerow(map(spreadsheet_cell, rows[0]))
-    writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
-    return text.getvalue()
+    return csv_text(rows)
 
 
 def render_json(shown: Leaderboard) -> str:

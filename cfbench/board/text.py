@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 import textwrap
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from cfbench.text import visible
+from cfbench.text import markdown_cell, spreadsheet_cell, visible
 
 if TYPE_CHECKING:
     from cfbench.board.board import Leaderboard
@@ -132,13 +134,8 @@ def both_ends(left: str, right: str, end: int, width: int, style: str = "") -> l
     return [Line(left + " " * room + right, style)]
 
 
-COLUMN_GAP = "  "
-NARROWEST = 8
-"""A column that gives way keeps so many signs at least."""
-
-
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, indent: str = "  ") -> list[str]:
-    """Return the lines of a table, of at most `width` columns where its cells allow it.
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list[str]:
+    """Return the lines of a table of plain text; cells are broken where it would be wider than `width` columns.
 
     Parameters
     ----------
@@ -146,44 +143,35 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int,
     rows : sequence of sequence of str
         As long as the header, without line breaks.
     width : int
-    indent : str
-        In front of every line.
+    indent : int
+        Spaces in front of every line.
     """
-    lines = [header, *rows]
-    widths = [max(columns_of(line[place]) for line in lines) for place in range(len(header))]
-    room = width - len(indent) - len(COLUMN_GAP) * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > NARROWEST:
-        widest = widths.index(max(widths))
-        widths[widest] = max(NARROWEST, widths[widest] - (sum(widths) - room), _second(widths))
-    return [text for line in lines for text in _laid_out(line, widths, indent)]
+    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
+    for title in header:
+        table.add_column(Text(title), overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console(file=io.StringIO(), width=width - indent, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return [f"{' ' * indent}{line}".rstrip() for line in capture.get().splitlines()]
 
 
-def columns_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: wide signs take two, combining ones none."""
-    return sum(
-        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in ("F", "W")) for sign in text
-    )
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> list[str]:
+    """Return the lines of a table in markdown; after the first `texts` columns, columns are aligned to the right."""
+    ruler = ["| " + " | ".join([*[":--"] * texts, *["--:"] * (len(header) - texts)]) + " |"]
+    lines = ["| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in (header, *rows)]
+    return [lines[0], *ruler, *lines[1:]]
 
 
-def _second(widths: Sequence[int]) -> int:
-    """Return one less than the widest, or the width of the column next to it: columns give way evenly."""
-    widest = max(widths)
-    others = [one for one in widths if one < widest]
-    return min(widest - 1, max(others, default=widest - 1))
-
-
-def _laid_out(line: Sequence[str], widths: Sequence[int], indent: str) -> list[str]:
-    pieces = [
-        [cell] if columns_of(cell) <= size else textwrap.wrap(cell, size, break_on_hyphens=False)
-        for cell, size in zip(line, widths, strict=True)
-    ]
-    height = max(len(cell) for cell in pieces)
-    texts = []
-    for row in range(height):
-        cells = [cell[row] if row < len(cell) else "" for cell in pieces]
-        padded = [cell + " " * (size - columns_of(cell)) for cell, size in zip(cells, widths, strict=True)]
-        texts.append((indent + COLUMN_GAP.join(padded)).rstrip())
-    return texts
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as CSV, a header first; an absent number is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if rows:
+        writer.writerow(map(spreadsheet_cell, rows[0]))
+    writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
+    return text.getvalue()
 
 
 PLAIN_SIGNS = str.maketrans({"±": "+-", "↑": "^", "↓": "v", "\N{REPLACEMENT CHARACTER}": "?"})

@@ -164,7 +164,7 @@ def command(
     if output is not None and form == "html":
         _, numbers = files_of(output, form)
         write_output(shown.render("csv"), numbers)
-        from cfbench.board.page.file import page_of
+        from cfbench.board.page.render import page_of
 
         write_output(page_of(shown, numbers.name), output)
         click.echo(f"{output}, its numbers in {numbers}", err=True)

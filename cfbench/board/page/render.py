@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from cfbench.analysis.published import opened_record
 from cfbench.analysis.standings import Standings
 from cfbench.board.columns import SIGNIFICANCE
 from cfbench.board.page.evidence import gather
@@ -19,6 +21,9 @@ from cfbench.board.page.figures import Figures
 from cfbench.board.page.main_table import facets, ranked_tables, table_columns
 from cfbench.board.page.tasks import cards, heat_table
 from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
+from cfbench.errors import CfbenchError
+from cfbench.registry.registry import Registry
+from cfbench.study.sources import data_source, load_dataset
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -27,6 +32,37 @@ if TYPE_CHECKING:
     from cfbench.space.space import FeatureSpace
 
 LIBRARIES = ("counterfactual-bench", "numpy", "scikit-learn", "scipy", "pandas", "numba")
+
+
+def page_of(shown: Leaderboard, data_file: str = "") -> str:
+    """Return a leaderboard's page.
+
+    Parameters
+    ----------
+    shown : Leaderboard
+    data_file : str
+        Name of a CSV file beside the page; empty where there is none.
+
+    Raises
+    ------
+    RecordError
+        If the record is gone, or may not be read any more.
+    """
+    record = opened_record(Path(shown.record), with_published=shown.with_published)
+    names = {view.task.dataset for view in shown.board.standings.tasks}
+    return render_page(shown, record, _spaces(names, shown.registry), data_file)
+
+
+def _spaces(names: set[str], registry: Registry) -> dict[str, FeatureSpace]:
+    """Return the feature spaces of the data sets that can be had here without downloading anything."""
+    source = data_source((), download=False)
+    spaces = {}
+    for name in sorted(names & registry.datasets.keys()):
+        try:
+            spaces[name] = load_dataset(registry.dataset(name).entry, source).space
+        except CfbenchError:
+            continue  # its features have numbers then
+    return spaces
 
 
 def render_page(

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cfbench.analysis.machines import seconds_of_machines
-from cfbench.analysis.notes import Kind
+from cfbench.analysis.notes import Kind, seconds_of_machines
 from cfbench.analysis.published import CombinedRecord
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
