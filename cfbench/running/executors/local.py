@@ -235,11 +235,12 @@ class ProcessExecutor:
         self._setup = setup
         self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
         self._workers: list[WorkerProcess | None] = [None] * slots
+        self._busy = [threading.Lock() for _ in range(slots)]
         self._starting = threading.Lock()
         self._closed = False
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
-        """Start `job` on a slot's worker."""
+        """Start `job` on a slot's worker, after the jobs that it has."""
         future: Future[Any] = Future()
         threading.Thread(target=self._perform, args=(slot, job, future), name=f"slot {slot}", daemon=True).start()
         return future
@@ -255,7 +256,8 @@ class ProcessExecutor:
 
     def _perform(self, slot: int, job: Job, future: Future[Any]) -> None:
         try:
-            result = self._worker(slot).perform(job)
+            with self._busy[slot]:
+                result = self._worker(slot).perform(job)
         except BaseException as error:
             future.set_exception(error)
         else:

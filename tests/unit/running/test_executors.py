@@ -13,7 +13,7 @@ import pytest
 
 from cfbench.record.store import load_record
 from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import THREAD_VARIABLES
+from cfbench.running.executors.local import THREAD_VARIABLES, Job
 from cfbench.running.worker import WorkerSetup
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ executor.close()
 after, given_back = threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
 print(json.dumps([before, inside, asked, after, given_back]))
 """
+
+ENTRIES = [("model", "threshold"), ("searcher", "toy-dice"), ("objective", "none")]
 
 PROBE = '''
 """A searcher that reports the threads of the libraries that its search has loaded."""
@@ -89,3 +91,13 @@ def test_a_search_in_a_process_of_its_own_has_one_thread(
     toys.run(tmp_path / "r", toys.processes(1), searchers=("threads",), folds=(0,), points=2, repetitions=1)
     assert load_record(tmp_path / "r")["figures"].tolist() == [{"threads": 1.0}] * 2
     assert all(os.environ[name] == "2" for name in THREAD_VARIABLES)
+
+
+@pytest.mark.slow
+def test_jobs_of_one_slot_wait_for_each_other(toys: Toys) -> None:
+    executor = toys.processes(1)
+    try:
+        several = [executor.submit(0, Job("inventory", (((kind, name),),))) for kind, name in ENTRIES]
+        assert [list(job.result(300).entries) for job in several] == [[entry] for entry in ENTRIES]
+    finally:
+        executor.close()
