@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from cfbench import CellFinished, digest_of
-from cfbench.cli.sync import REPORTER, OpensReaders
+from cfbench.cli.sync import found_reporter
 from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from cfbench.study.plan import Cell
@@ -111,7 +111,8 @@ def measure(runs: int, folder: Path) -> Iterator[Figure]:
     }
     for what, question in questions.items():
         yield Figure(what, size, 1e3 * cpu(client.search_runs, numbers, **question), "ms")
-    reader = cast("OpensReaders", build_registry().reporters[REPORTER]).reader(address)
+    _, reporter = found_reporter(build_registry())
+    reader = reporter.reader(address)
     for what in ("a record rebuilt from there, a cell", "the same again, all known"):
         start = time.process_time()
         rebuild_record(reader, folder / "rebuilt")

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from cfbench.registry.contracts import ReferenceComparison as ReferenceComparison
     from cfbench.registry.contracts import Searcher as Searcher
     from cfbench.registry.contracts import Settings as Settings
+    from cfbench.registry.entries import Cost as Cost
     from cfbench.registry.entries import DatasetEntry as DatasetEntry
     from cfbench.registry.entries import Direction as Direction
     from cfbench.registry.entries import Handles as Handles
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
     from cfbench.registry.entries import ModelEntry as ModelEntry
     from cfbench.registry.entries import Need as Need
     from cfbench.registry.entries import ObjectiveEntry as ObjectiveEntry
+    from cfbench.registry.entries import PresetEntry as PresetEntry
+    from cfbench.registry.entries import ReportEntry as ReportEntry
     from cfbench.registry.entries import SearcherEntry as SearcherEntry
     from cfbench.registry.events import CellFinished as CellFinished
     from cfbench.registry.events import CellInfo as CellInfo
@@ -162,6 +165,7 @@ _HOME = {
         "Settings",
     ],
     "registry.entries": [
+        "Cost",
         "DatasetEntry",
         "Direction",
         "Handles",
@@ -169,6 +173,8 @@ _HOME = {
         "ModelEntry",
         "Need",
         "ObjectiveEntry",
+        "PresetEntry",
+        "ReportEntry",
         "SearcherEntry",
     ],
     "registry.events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],

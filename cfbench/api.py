@@ -17,7 +17,7 @@ from cfbench.registry.registry import registry_with
 from cfbench.running.executors.local import WORKER_NAME
 from cfbench.running.progress import RunReport
 from cfbench.running.session import Session, check_statuses
-from cfbench.study.presets import PRESETS, preset
+from cfbench.study.presets import preset
 from cfbench.study.sources import data_source, datasets_of, folders_among
 from cfbench.study.study import Study, make_study, override, read_study
 from cfbench.text import visible
@@ -91,7 +91,7 @@ def run(
     Parameters
     ----------
     study : Study, mapping, path or str
-        A study; its keys as in TOML; the path of a TOML file; or a preset's name ("quick", "paper").
+        A study; its keys as in TOML; the path of a TOML file; or a preset's name, as `cfbench plugins` lists them.
     plugins : iterable
         What to register for this run: names of modules (``"package.module"``), paths of .py files, modules, entries
         (``SearcherEntry(...)``), or objects with hooks. Entries and objects live in this process alone, so they need a
@@ -150,7 +150,7 @@ def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, 
             f"a study is a Study, a dict of its keys, the path of a TOML file or a preset's name, not "
             f"{type(study).__name__}"
         )
-    if isinstance(study, str) and (study in PRESETS or not study.endswith(".toml")) and not Path(study).is_file():
+    if isinstance(study, str) and not study.endswith(".toml") and not Path(study).is_file():
         return None, study
     return read_study(Path(study)), ""
 

@@ -1,1 +1,59 @@
-"""Numbers across cells: aggregates, intervals, tests, comparisons. Reads the record, never runs."""
+"""What a record says: tasks and points compared, ranks and ties, comparisons, significance. Reads, never searches.
+
+Imports everything below it: `record`, `running`, `study`, `registry` and what these import. Start with `board.py`.
+
+The names below are public: reports of plugins are made of them. They are loaded when they are first used, so that
+``import cfbench.analysis`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfbench.analysis.aggregate import Rate as Rate
+    from cfbench.analysis.aggregate import rate as rate
+    from cfbench.analysis.groups import bare_name as bare_name
+    from cfbench.analysis.references import Comparisons as Comparisons
+    from cfbench.analysis.references import PointResults as PointResults
+    from cfbench.analysis.references import compare_with_none as compare_with_none
+    from cfbench.analysis.references import compare_with_reference as compare_with_reference
+    from cfbench.analysis.reports import RenderedReport as RenderedReport
+    from cfbench.analysis.reports import ReportContext as ReportContext
+    from cfbench.analysis.significance import MIN_SAMPLE as MIN_SAMPLE
+    from cfbench.analysis.significance import Differences as Differences
+    from cfbench.analysis.significance import Significance as Significance
+    from cfbench.analysis.significance import compare_over_blocks as compare_over_blocks
+    from cfbench.analysis.significance import compare_samples as compare_samples
+    from cfbench.text import markdown_cell as markdown_cell
+    from cfbench.text import spreadsheet_cell as spreadsheet_cell
+    from cfbench.text import visible as visible
+
+_HOME = {
+    "analysis.aggregate": ["Rate", "rate"],
+    "analysis.groups": ["bare_name"],
+    "analysis.references": ["Comparisons", "PointResults", "compare_with_none", "compare_with_reference"],
+    "analysis.reports": ["RenderedReport", "ReportContext"],
+    "analysis.significance": [
+        "MIN_SAMPLE",
+        "Differences",
+        "Significance",
+        "compare_over_blocks",
+        "compare_samples",
+    ],
+    "text": ["markdown_cell", "spreadsheet_cell", "visible"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cfbench.analysis' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -127,7 +127,7 @@ class Board:
 def make_board(
     summaries: Iterable[CellSummary],
     registry: Registry,
-    reference: str = "cogs",
+    reference: str | None = None,
     *,
     need_reference: bool = True,
     selection: Selection | None = None,
@@ -147,7 +147,8 @@ def make_board(
     registry : Registry
         For comparison metrics, and for which searchers are white boxes.
     reference : str
-        The searcher that others are compared with: a label, or a name with one variant in the record.
+        The searcher that others are compared with: a label, or a name with one variant in the record. None: the
+        registry's.
     need_reference : bool
         Whether its absence is an error. Otherwise nothing is compared; a caution says so where the record has
         several variants of it, among which nothing decides.
@@ -175,6 +176,7 @@ def make_board(
         If the cells are of several versions of the protocol.
     """
     measurements = measurements or Measurements()
+    reference = registry.reference if reference is None else reference
     cells = (selection or Selection()).of(summaries)
     groups = group_cells(cells)
     notes: list[str] = []

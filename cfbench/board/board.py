@@ -190,9 +190,6 @@ class Leaderboard:
         return notebook_html(self)
 
 
-DEFAULT_REFERENCE = "cogs"
-
-
 def leaderboard(
     results: Path | str = "results",
     *,
@@ -217,7 +214,8 @@ def leaderboard(
     results : path
         The record's directory.
     reference : str, optional
-        The searcher whose loss the others are compared with; CoGS, where the record has it.
+        The searcher whose loss the others are compared with. By default that of the study that was run last, or of the
+        starting preset, where the record has it.
     datasets, models, objectives, searchers : collection of str
         What to show; everything where empty. Ranks are computed among the searchers that are shown.
     constraints : bool, optional
@@ -349,7 +347,7 @@ def leaderboard_of(
     board = make_board(
         cells.values(),
         registry,
-        reference or DEFAULT_REFERENCE,
+        reference or record.notes().get("reference") or registry.reference,
         need_reference=reference is not None,
         selection=selection,
         unfinished=sum(key in shown or key not in summaries for key in pending),
@@ -409,7 +407,7 @@ def _nothing_finished(results: Path, searches: int) -> RecordError:
 def _nothing(results: Path) -> RecordError:
     return RecordError(
         f"there is nothing to show in {results}: no cell is finished. Run a study first, for a start\n"
-        f"  cfbench run --preset quick --results {shlex.quote(str(results))}"
+        f"  cfbench run --results {shlex.quote(str(results))}"
     )
 
 

@@ -18,7 +18,7 @@ COMMANDS = {
     "explain": "Explain one case: what to change, and what could undo it.",
     "merge": "Merge records, such as the shards of a study, into one.",
     "measure": "Add metrics to a record, without any search.",
-    "report": "Show a record beside the paper: tables, figures, one page.",
+    "report": "Render a report from a record: pages, tables, figures.",
     "verify": "Judge a record's results again, and run a sample of it again.",
     "pack": "Pack a record into a few small files, to be published.",
     "plugins": "List everything that is registered, and what failed to load.",
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Benchmark counterfactual explanations and their robustness.
 
-    Start with `cfbench run --preset quick`, then look at `cfbench leaderboard`.
+    Start with `cfbench run`, then look at `cfbench leaderboard`.
     """
 
 

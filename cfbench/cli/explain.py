@@ -29,7 +29,11 @@ DEFAULT_RESULTS = Path("results")
 @click.option("--model", required=True, metavar="NAME[SETTING=VALUE,...]", help="Model.")
 @click.option("--point", type=int, metavar="I", help="The case: position among the fold's eligible points, from 0.")
 @click.option("--row", type=int, metavar="N", help="The case by its row of the data set, from 0, instead of --point.")
-@click.option("--searcher", default="cogs", show_default=True, metavar="NAME[SETTING=VALUE,...]", help="Searcher.")
+@click.option(
+    "--searcher",
+    metavar="NAME[SETTING=VALUE,...]",
+    help="Searcher.  [default: the one that leaderboards compare the others with]",
+)
 @click.option("--objective", default="none", show_default=True, metavar="NAME[SETTING=VALUE,...]", help="Objective.")
 @click.option(
     "--constraints",
@@ -69,6 +73,7 @@ def command(
     The search is a study's: the same seed, searcher and judge give the same result. Exits with 3 where no
     counterfactual was found.
     """
+    from cfbench.explaining.explain import default_searcher
     from cfbench.explaining.explain_point import Place, explain_point
     from cfbench.record.files import check_record
 
@@ -78,6 +83,7 @@ def command(
     if record is not None:
         check_record(record)  # before a model is fitted
     registry = open_registry(plugins, folders_among([dataset]), strict=strict)
+    chosen["searcher"] = chosen["searcher"] or default_searcher(registry)
     explanation = explain_point(
         Place(point, row),
         _study(dataset, model, chosen),

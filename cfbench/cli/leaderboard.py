@@ -24,8 +24,6 @@ from cfbench.errors import StudyError
 if TYPE_CHECKING:
     from cfbench.analysis.ranks import Tolerance
 
-DEFAULT_REFERENCE = "cogs"
-
 
 class ColumnsOption(click.Option):
     """An option whose help names the columns that there are; they are looked up only for the help."""
@@ -87,7 +85,7 @@ class ColumnsOption(click.Option):
 @click.option(
     "--reference",
     metavar="SEARCHER",
-    help=f"The searcher whose loss the others are compared with.  [default: {DEFAULT_REFERENCE}]",
+    help="The searcher whose loss the others are compared with.  [default: that of the study or of the presets]",
 )
 @click.option("--notes", "all_notes", is_flag=True, help="Show every note in full, not the first few.")
 @click.option("--with-published", is_flag=True, help="Show the record beside the published one.")

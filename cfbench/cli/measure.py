@@ -46,7 +46,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
     help="Judge under this objective what searchers that cannot minimise it have found for the loss alone. May be "
     "repeated.",
 )
-@click.option("--preset", metavar="NAME", help="Add the metrics of a preset: quick, standard or paper.")
+@click.option("--preset", metavar="NAME", help="Add the metrics of a preset, as `cfbench plugins` lists them.")
 @click.option("--all", "everything", is_flag=True, help="Add every registered metric.")
 @click.option(
     "--folder",
@@ -82,7 +82,7 @@ def command(
     if not (names or objectives) and preset is None and study_file is None and not everything:
         raise click.UsageError(
             "name metrics with --metric NAME or an objective with --objective NAME, take those of a study (cfbench "
-            "measure STUDY) or of a preset with --preset paper, or ask for --all of them; `cfbench plugins` lists them"
+            "measure STUDY) or of a preset with --preset NAME, or ask for --all of them; `cfbench plugins` lists them"
         )
     from cfbench.caches import cache_dir
     from cfbench.record.files import check_record

@@ -49,6 +49,8 @@ def listing_of(registry: Registry) -> dict[str, list[dict[str, Any]]]:
         "searchers": registry.searchers,
         "objectives": registry.objectives,
         "metrics": registry.metrics,
+        "presets": registry.presets,
+        "reports": registry.reports,
     }
     listing = {
         kind: [
@@ -99,6 +101,7 @@ def _declarations(kind: str, entry: Any) -> dict[str, Any]:
             "returns_sets": entry.returns_sets,
             "white_box": entry.is_white_box,
             "default_budget": entry.default_budget,
+            "cost": entry.cost.value,
             "unavailable": entry.unavailable,
         }
     if kind == "metrics":
@@ -108,6 +111,8 @@ def _declarations(kind: str, entry: Any) -> dict[str, Any]:
             "unit": entry.unit,
             "denominator": entry.denominator,
         }
+    if kind == "presets":
+        return {"reference": entry.reference, "is_starting_point": entry.is_starting_point}
     return {}
 
 
@@ -117,6 +122,8 @@ _TITLES = {
     "searchers": "Searchers",
     "objectives": "Objectives",
     "metrics": "Metrics",
+    "presets": "Presets",
+    "reports": "Reports",
     "reporters": "Reporters",
 }
 
@@ -163,6 +170,10 @@ def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
         unit = f", in {one['unit']}" if one["unit"] else ""
         over = f", over {one['denominator']}" if one["denominator"] else ""
         return [f"{one['stage']} metric{better}{unit}{over}"]
+    if kind == "presets":
+        said = [f"compares with {one['reference']}"] if one["reference"] else []
+        said += ["what `cfbench run` takes by default"] if one["is_starting_point"] else []
+        return ["; ".join(said)]
     if kind != "searchers":
         return []
     lines = [
@@ -172,5 +183,6 @@ def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
     ]
     lines += ["white-box"] if one["white_box"] else []
     lines += ["returns sets"] if one["returns_sets"] else []
+    lines += ["slow"] if one["cost"] == "slow" else []
     lines += [f"default budget: {one['default_budget']} queries"] if one["default_budget"] else []
     return ["; ".join(lines), f"unavailable: {one['unavailable']}" if one["unavailable"] else ""]

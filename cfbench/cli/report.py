@@ -1,101 +1,148 @@
-"""``cfbench report paper``: every table and figure of the paper from a record. It runs and measures nothing."""
+"""``cfbench report NAME``: what a plugin's report renders from a record. It runs and measures nothing."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, results_option, strict_option
+from cfbench.cli.options import (
+    command_name,
+    data_dir_option,
+    open_registry,
+    plugin_option,
+    results_option,
+    shown_lines,
+    strict_option,
+    tell,
+)
+from cfbench.errors import CfbenchError, PluginError, RecordError
 
 if TYPE_CHECKING:
-    from cfbench.report.page import Report
+    from cfbench.analysis.reports import RenderedReport, ReportContext
+    from cfbench.registry.entries import ReportEntry
 
 
-@click.group("report", short_help="Show a record beside the paper: tables, figures, one page.")
-def command() -> None:
-    """Render a record for readers."""
-
-
-@command.command("paper", short_help="Every table and figure of the paper, from a record.")
+@click.command("report", short_help="Render a report from a record: pages, tables, figures.")
+@click.argument("name", metavar="NAME")
 @results_option
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("paper-report"),
-    show_default=True,
-    help="The folder to write into.",
-)
+@click.option("--output", type=click.Path(path_type=Path), help="The folder to write into.  [default: NAME-report]")
 @data_dir_option
 @plugin_option
 @strict_option
-def paper(*, results: Path, output: Path, data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool) -> None:
-    """Render every table and figure of the paper from a record.
+def command(
+    *,
+    name: str,
+    results: Path,
+    output: Path | None,
+    data_dirs: Sequence[Path],
+    plugins: Sequence[str],
+    strict: bool,
+) -> None:
+    """Render a report from a record; `cfbench plugins` lists the reports.
 
-    Ours stand beside the paper's numbers, and each claim of the paper gets a verdict. What the record lacks is listed
-    with the commands that add it; the rest is rendered. Writes a page that needs nothing but itself, tables as markdown
-    and CSV, figures as SVG and PNG.
+    `cfbench report paper` renders every table and figure of the paper next to the paper's numbers, and gives each claim
+    of the paper a verdict. What the record lacks is listed with the commands that add it.
     """
+    from cfbench.analysis.reports import ReportContext
     from cfbench.caches import cache_dir
-    from cfbench.cli.options import command_name
-    from cfbench.errors import RecordError
     from cfbench.record.files import no_record_in
     from cfbench.record.store import Record
-    from cfbench.report.gaps import first_commands
-    from cfbench.report.page import check_output, make_report, write_report
     from cfbench.running.fitted import FittedModels
     from cfbench.study.sources import data_source
 
-    name = command_name()
-    if not results.is_dir():
-        raise RecordError(f"{no_record_in(results)}. {first_commands(results, name)}")
-    check_output(output)
     registry = open_registry(plugins, strict=strict)
+    entry = registry.report(name).entry
+    output = output or Path(f"{name}-report")
+    typed = command_name()
+    if not results.is_dir():
+        steps = "" if entry.first_steps is None else f" {entry.first_steps(results, typed)}"
+        raise RecordError(f"{no_record_in(results)}.{steps}")
+    check_output(output)
     with Record.open(results) as record:
-        report = make_report(
-            record, registry, data_source(data_dirs, download=False), FittedModels(cache_dir()), command=name
-        )
-    written = write_report(report, output)
-    _show(report)
-    click.echo(f"\nWrote {len(written)} files; the page is {written[0]}")
-
-
-def _show(report: Report) -> None:
-    """Say on the terminal what the page begins and ends with: the claims, and what is missing."""
-    from cfbench.report.page import headline, lacks
-    from cfbench.report.tables import DATASETS, decimal
-    from cfbench.text import visible
-
+        source = data_source(data_dirs, download=False)
+        report = render(entry, ReportContext(record, registry, source, FittedModels(cache_dir()), typed))
+    written = write(report, output)
     for problem in report.problems:
-        click.echo(f"Warning: {visible(problem)}", err=True)
-    for sentence in report.gaps.coverage:
-        click.echo(visible(sentence))
-    click.echo(f"\n{headline(report.claims)}")
-    width = max(len(one.verdict.value) for one in report.claims)
-    for one in report.claims:
-        found = one.found
-        value = (
-            "no value"
-            if found is None
-            else (f"{decimal(found.mean, 3)} [{decimal(found.low, 3)}, {decimal(found.high, 3)}], n = {found.n}")
+        tell("Warning", problem)
+    if report.said:
+        click.echo(f"{shown_lines(report.said)}\n")
+    click.echo(f"Wrote {len(written)} files; the page is {written[0]}")
+
+
+def render(entry: ReportEntry, context: ReportContext) -> RenderedReport:
+    """Call a report's function.
+
+    Raises
+    ------
+    CfbenchError
+        As the function raises it.
+    PluginError
+        If the function raises anything else, or returns anything but a RenderedReport.
+    """
+    from cfbench.analysis.reports import RenderedReport
+    from cfbench.registry.discovery import failure
+
+    try:
+        report: object = entry.render(context)
+    except CfbenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"report {entry.name}: {failure(error)}") from error
+    if not isinstance(report, RenderedReport):
+        raise PluginError(
+            f"report {entry.name}: its function returned {type(report).__name__}; it must return a "
+            "cfbench.analysis.RenderedReport"
         )
-        click.echo(
-            f"  {one.verdict.value:<{width}}  {one.claim}: {value}, claimed {one.threshold}; the authors: {one.authors}"
-        )
-        for here in one.local:
-            reached = f", goal {one.goal:g}" if one.goal else ""
-            click.echo(
-                f"  {'':<{width}}    {DATASETS[here.dataset]}: {decimal(here.found.mean, 3)} ± "
-                f"{decimal(here.found.half_width, 3)}{reached}, n = {here.found.n}: {here.verdict.value}"
-            )
-    if report.gaps.measure:
-        click.echo(f"\n{lacks(report.gaps)}")
-        for line in report.gaps.missing:
-            click.echo(f"  {visible(line)}")
-        for line in report.gaps.unmeasured:
-            click.echo(f"  not measured: {visible(line)}")
-        click.echo("Add it with")
-        for line in (*report.gaps.run, report.gaps.measure):
-            click.echo(f"  {line}")
+    return report
+
+
+def write(report: RenderedReport, output: Path) -> list[Path]:
+    """Write a report's files, replacing those of an earlier report; return their paths, the page first.
+
+    Raises
+    ------
+    CfbenchError
+        If the folder cannot be written.
+    """
+    from cfbench.record.files import refuse_inside_record, write_atomically
+
+    written = []
+    for name, content in report.files.items():
+        path = output / name
+        refuse_inside_record(path)
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            raise CfbenchError(
+                f"{path} cannot be written: {error.strerror or error}; name a folder that you may write to with "
+                "--output"
+            ) from error
+        written.append(path)
+    return written
+
+
+def check_output(output: Path) -> None:
+    """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
+
+    Raises
+    ------
+    CfbenchError
+        If it is a file, lies where it cannot be made, or is or lies in a record.
+    """
+    from cfbench.record.files import refuse_inside_record
+
+    refuse_inside_record(output / "any")
+    nearest = output
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        why = f"{nearest} is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        why = f"you may not write to {nearest}"
+    else:
+        return
+    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")

@@ -20,7 +20,7 @@ from cfbench.cli.options import (
     tell,
     this_command,
 )
-from cfbench.cli.sync import REPORTER
+from cfbench.cli.sync import tracking_reporter
 from cfbench.errors import StudyError
 from cfbench.study.sources import data_source, datasets_of, folders_among
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from cfbench.study.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-STARTING_POINT = "quick"
-"""The preset that options change where neither a file nor a preset is named."""
 
 _CONSTRAINTS = {"on": (True,), "off": (False,), "both": (False, True)}
 
@@ -49,7 +46,7 @@ _OPTIONS = [
     click.option(
         "--preset",
         metavar="NAME",
-        help=f"Start from quick, standard or paper; without STUDY, {STARTING_POINT} is the default.",
+        help="Start from a preset, as `cfbench plugins` lists them; without STUDY, a first look is the default.",
     ),
     _several("--dataset", "datasets", "NAME|./FOLDER", "Data set."),
     _several("--model", "models", "NAME[SETTING=VALUE,...]", "Model."),
@@ -115,12 +112,22 @@ def study_from_options(
     datasets = changes.get("datasets") or (datasets_of(study) if study else ())
     registry = open_registry(plugins, folders_among(datasets), strict=strict)
     if study is None:
-        study = preset(preset_name or STARTING_POINT, registry)
+        study = preset(preset_name or _starting_point(registry), registry)
         if preset_name is None and changes:
             changes.setdefault("name", "command-line")
             # Settings that keep a first look short are no defaults of the searchers.
             study = study.model_copy(update={"settings": {}})
     return registry, override(study, **changes)
+
+
+def _starting_point(registry: Registry) -> str:
+    """Return the name of the preset that options change where neither a file nor a preset is named."""
+    if registry.starting_point is None:
+        raise StudyError(
+            "no plugin registers a preset to start from; name a study file, or a preset with --preset NAME "
+            f"({', '.join(registry.presets) or 'none is registered'})"
+        )
+    return registry.starting_point.name
 
 
 def _changes(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,14 +251,17 @@ def command(**options: Any) -> None:
             tell("Warning", problem)
         if not report.interrupted:
             print_leaderboard(record, session.registry, command=command_name())
-    _epilogue(report, tracking=session.tracking, results=results, resume=resume, shard=options["shard"])
+    reporter = tracking_reporter(session.registry)
+    _epilogue(report, reporter, tracking=session.tracking, results=results, resume=resume, shard=options["shard"])
     if report.interrupted:
         sys.exit(EXIT_CODE)
     if report.failures:
         sys.exit(1)
 
 
-def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str, shard: str | None) -> None:
+def _epilogue(
+    report: RunReport, reporter: str, *, tracking: str, results: Path, resume: str, shard: str | None
+) -> None:
     for failure in report.failures:
         tell("Failed", failure)
     for complaint in report.complaints:
@@ -269,7 +279,7 @@ def _epilogue(report: RunReport, *, tracking: str, results: Path, resume: str, s
     name = command_name()
     hints = {"leaderboard": "the board again, filtered as you like"}
     hints |= {"ui": "every run in the MLflow UI"} if tracking else {"measure": "further metrics, without any search"}
-    if tracking and any(complaint.startswith(f"{REPORTER}:") for complaint in report.complaints):
+    if tracking and any(complaint.startswith(f"{reporter}:") for complaint in report.complaints):
         hints["sync"] = "logs to MLflow what tracking missed"
     commands = {f"{name} {subcommand}{option}": what for subcommand, what in hints.items()}
     width = max(map(len, commands))

@@ -18,14 +18,33 @@ if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
     from cfbench.tracking.mirror import MirrorReader
 
-REPORTER = "cfbench-tracking"
-"""Name of the plugin that mirrors cells."""
 
-
-class CountsLogged(Protocol):
-    """What this command wants to know of the reporter."""
+class TrackingReporter(Protocol):
+    """What these commands need of the reporter that mirrors cells; it is known by its method `reader`."""
 
     logged: int
+
+    def reader(self, address: str) -> MirrorReader:
+        """Open a tracking store for reading."""
+
+
+def tracking_reporter(registry: Registry) -> str:
+    """Return the name of the reporter that mirrors cells to a tracking store; empty where none is registered."""
+    return next((name for name, one in registry.reporters.items() if callable(getattr(one, "reader", None))), "")
+
+
+def found_reporter(registry: Registry) -> tuple[str, TrackingReporter]:
+    """Return the tracking reporter with its name.
+
+    Raises
+    ------
+    TrackingError
+        If none is registered.
+    """
+    name = tracking_reporter(registry)
+    if not name:
+        raise TrackingError("no plugin that reads and writes tracking stores is loaded; see `cfbench plugins`")
+    return name, cast("TrackingReporter", registry.reporters[name])
 
 
 @click.command("sync", short_help="Log the cells to MLflow that tracking missed.")
@@ -90,31 +109,25 @@ def _replay(record: Record, registry: Registry, study: str, address: str, result
         raise RecordError(f"there is nothing to log in {results}: no cell is finished; `cfbench run` finishes some")
     infos = tuple(summary.info for summary in summaries)
     searches = sum(summary.searches for summary in summaries)
-    _tell(registry, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
+    name, reporter = found_reporter(registry)
+    _tell(registry, name, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
     console = Console(stderr=True)
     for summary in track(summaries, "Cells", console=console, transient=True, disable=not console.is_terminal):
         tables = record.searches(summary.info.key), record.measures(summary.info.key)
         finished = CellFinished(summary.info, *tables, content=summary.content, eligible=summary.eligible)
-        _tell(registry, finished)
-    _tell(registry, RunFinished(len(infos), 0, 0, interrupted=False))
-    return cast("CountsLogged", registry.reporters[REPORTER]).logged, len(infos)
+        _tell(registry, name, finished)
+    _tell(registry, name, RunFinished(len(infos), 0, 0, interrupted=False))
+    return reporter.logged, len(infos)
 
 
-def _tell(registry: Registry, event: object) -> None:
-    for complaint in registry.notify(event, only=REPORTER):
+def _tell(registry: Registry, reporter: str, event: object) -> None:
+    for complaint in registry.notify(event, only=reporter):
         raise TrackingError(complaint.message)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 CACHE_NAME = "from-tracking"
 """Folder of the cache that holds rebuilt records, one an address and study."""
-
-
-class OpensReaders(Protocol):
-    """What this command wants of the reporter."""
-
-    def reader(self, address: str) -> MirrorReader:
-        """Open a tracking store for reading."""
 
 
 def from_tracking_options(command: F) -> F:
@@ -188,12 +201,9 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
         raise TrackingError("--from-tracking none names no server; write http://HOST:PORT, or a database's address")
     path = results or _cached(shown_address(address), study)
     check_target(path)
-    if REPORTER not in registry.reporters:
-        raise TrackingError(
-            f"the plugin {REPORTER!r} reads tracking servers, and it did not load; see `cfbench plugins`"
-        )
+    _, reporter = found_reporter(registry)
     try:
-        reader = cast("OpensReaders", registry.reporters[REPORTER]).reader(address)
+        reader = reporter.reader(address)
         rebuilt = rebuild_record(reader, path, study, _with_bar)
     except TrackingError as error:
         if not (path / DATABASE_NAME).exists():

@@ -208,7 +208,7 @@ def explain(
     model: Any,
     space: FeatureSpace,
     target: Any,
-    searcher: str | SearcherEntry = "cogs",
+    searcher: str | SearcherEntry | None = None,
     constraints: bool = False,
     objective: str = "none",
     training: tuple[Any, Any] | None = None,
@@ -233,8 +233,9 @@ def explain(
         What the features may be: intervals, categories, constraints.
     target : object
         The class wanted, as the model names it.
-    searcher : str or SearcherEntry
-        A registered name, with settings in brackets (``"cogs[population_size=500]"``), or an entry.
+    searcher : str, SearcherEntry or None
+        A registered name, with settings in brackets (``"cogs[population_size=500]"``), or an entry. None: the reference
+        of the starting preset, CoGS as installed.
     constraints : bool
         Whether the constraints of the space hold.
     objective : str
@@ -320,15 +321,30 @@ def explain(
     return explanation_of(row, cell, space, asked.target, asked.labels, asked.predict, draws=draws)
 
 
-def _searcher(searcher: str | SearcherEntry, registry: Registry) -> tuple[SearcherEntry, Variant]:
+def _searcher(searcher: str | SearcherEntry | None, registry: Registry) -> tuple[SearcherEntry, Variant]:
     if isinstance(searcher, SearcherEntry):
         return searcher, make_variant(searcher, {})
+    if searcher is None:
+        searcher = default_searcher(registry)
     if not isinstance(searcher, str):
         raise StudyError(
             f"searcher is {type(searcher).__name__}; give a registered name, or SearcherEntry(name=..., searcher=...)"
         )
     variant = resolve_variant(registry, "searcher", searcher)
     return registry.searcher(variant.name).entry, variant
+
+
+def default_searcher(registry: Registry) -> str:
+    """Return the searcher that explains where none is named: the reference of the starting preset.
+
+    Raises
+    ------
+    StudyError
+        If no plugin registers such a preset.
+    """
+    if not registry.reference:
+        raise StudyError("no plugin registers a preset with a reference searcher; name the searcher that is to explain")
+    return registry.reference
 
 
 def _fitting(

@@ -3,4 +3,30 @@
 It may import the packages below it (space, problem, registry, study), and nothing of a run or of a board. `schema` says
 what the tables hold, and `cells` what a cell holds; read them first, then `reading` (what a record answers) and `store`
 (how it is written). `archive` packs a record, `merge` joins several.
+
+The names below are public: reports of plugins read records with them. They are loaded when they are first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfbench.record.cells import CellSummary as CellSummary
+    from cfbench.record.store import Record as Record
+
+_HOME = {"record.cells": ["CellSummary"], "record.store": ["Record"]}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cfbench.record' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

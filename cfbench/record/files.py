@@ -71,7 +71,7 @@ def check_directory(path: Path, *, write: bool) -> bool:
     if not write:
         raise RecordError(
             f"{no_record_in(path)}. Check the path, or run a study into it, for a start\n"
-            f"  cfbench run --preset quick --results {shlex.quote(str(path))}"
+            f"  cfbench run --results {shlex.quote(str(path))}"
         )
     foreign = sorted(name for name in names if not _COMPANIONS.fullmatch(name))
     if foreign:

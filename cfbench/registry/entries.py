@@ -54,6 +54,14 @@ class Need(StrEnum):
     MODEL_STRUCTURE = "model structure"
 
 
+class Cost(StrEnum):
+    """How long a search usually takes; suites that are a first look give slow searchers fewer cells."""
+
+    USUAL = "usual"
+    SLOW = "slow"
+    """Minutes on data sets of usual size."""
+
+
 class Stage(StrEnum):
     """What a metric is computed from."""
 
@@ -185,6 +193,8 @@ class SearcherEntry(Entry):
         passes nevertheless counts as failed.
     url : str
         Address (``https://...``) of the paper or page that describes the algorithm; the leaderboard's page links to it.
+    cost : Cost
+        How long a search usually takes.
     """
 
     searcher: type[Searcher] | SearchFunction
@@ -197,9 +207,13 @@ class SearcherEntry(Entry):
     unavailable: str = ""
     known_failures: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
+    cost: Cost = Cost.USUAL
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.cost not in [*Cost]:
+            allowed = " or ".join(f"Cost.{member.name}" for member in Cost)
+            raise PluginError(f"searcher {self.name!r}: `cost` is {self.cost!r}; it must be {allowed}")
         if self.url and not (isinstance(self.url, str) and _ADDRESS.fullmatch(self.url)):
             raise PluginError(
                 f"searcher {self.name!r}: `url` is {self.url!r}; it must be an address that starts with https://, "
@@ -312,3 +326,74 @@ class MetricEntry(Entry):
     def stage(self) -> Stage:
         """What the metric is computed from."""
         return Stage.COUNTERFACTUAL if issubclass(self.metric, CounterfactualMetric) else Stage.COMPARISON
+
+
+StudyKeys = Mapping[str, Any]
+"""Keys of a study, as TOML gives them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetEntry(Entry):
+    """A study that is run by its name.
+
+    Names in the study that are not registered are left out with a note, and data sets whose table cannot be had, too.
+
+    Parameters
+    ----------
+    study : mapping, Path, or a function
+        The study's keys; the path of a TOML file with them; or a function that returns them and receives the
+        registered searchers (a mapping of str to SearcherEntry), for studies of whatever is registered.
+    reference : str
+        The searcher that a leaderboard compares the others with; empty: nothing is compared unless the user names one.
+    is_starting_point : bool
+        Whether `cfbench run` takes it where neither a study nor a preset is named. The first such preset is taken.
+    """
+
+    study: StudyKeys | Path | Callable[[Mapping[str, SearcherEntry]], StudyKeys]
+    reference: str = ""
+    is_starting_point: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.study, (Mapping, Path)) or callable(self.study)):
+            raise PluginError(
+                f"preset {self.name!r}: `study` must be a mapping of a study's keys, the Path of a TOML file or a "
+                f"function that returns the keys, not {type(self.study).__name__}"
+            )
+        if isinstance(self.study, Path) and not self.study.is_file():
+            raise PluginError(f"preset {self.name!r}: there is no file {self.study}; name the study's TOML file")
+        if not isinstance(self.reference, str):
+            raise PluginError(
+                f"preset {self.name!r}: `reference` is {self.reference!r}; it must be the name of a searcher"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportEntry(Entry):
+    """A report that is rendered from a record: pages, tables, figures.
+
+    Parameters
+    ----------
+    render : callable
+        Receives a :class:`cfbench.analysis.ReportContext` and returns a :class:`cfbench.analysis.RenderedReport`. It
+        searches, measures and fits nothing.
+    first_steps : callable or None
+        Receives the record's directory (Path) and what the user types for ``cfbench``; returns a text with the commands
+        that make a record for this report. It is shown where there is no record yet.
+    """
+
+    render: Callable[[Any], Any]
+    first_steps: Callable[[Path, str], str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.render):
+            raise PluginError(
+                f"report {self.name!r}: `render` must be a function of a ReportContext, not "
+                f"{type(self.render).__name__}"
+            )
+        if self.first_steps is not None and not callable(self.first_steps):
+            raise PluginError(
+                f"report {self.name!r}: `first_steps` must be a function of a directory and a command's name, not "
+                f"{type(self.first_steps).__name__}"
+            )

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pluggy
 
-from cfbench.registry.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.entries import (
+    DatasetEntry,
+    MetricEntry,
+    ModelEntry,
+    ObjectiveEntry,
+    PresetEntry,
+    ReportEntry,
+    SearcherEntry,
+)
 from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 
 PROJECT = "cfbench"
@@ -108,6 +116,38 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:  # type: ignore[empty-b
     ...         group="cost-of-search",
     ...         shown_by_default=True,
     ...     )
+    """
+
+
+@hookspec
+def cfbench_register_presets() -> Iterable[PresetEntry]:  # type: ignore[empty-body]
+    """Register presets: studies that are run by their names.
+
+    Examples
+    --------
+    >>> from cfbench import PresetEntry, hookimpl
+    >>> SMALL = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["cogs", "lore"], "points": 3}
+    >>> @hookimpl
+    ... def cfbench_register_presets():
+    ...     yield PresetEntry(name="small", study=SMALL, reference="cogs", summary="two searchers on wine")
+    """
+
+
+@hookspec
+def cfbench_register_reports() -> Iterable[ReportEntry]:  # type: ignore[empty-body]
+    """Register reports: pages, tables and figures that are rendered from a record.
+
+    Examples
+    --------
+    >>> import json
+    >>> from cfbench import ReportEntry, hookimpl
+    >>> from cfbench.analysis import RenderedReport
+    >>> def render(context):
+    ...     counts = {cell.info.key: cell.searches for cell in context.record.summaries().values()}
+    ...     return RenderedReport({"searches.json": json.dumps(counts).encode()}, said=f"{len(counts)} cells")
+    >>> @hookimpl
+    ... def cfbench_register_reports():
+    ...     yield ReportEntry(name="searches", render=render, summary="how many searches each cell has")
     """
 
 

@@ -20,7 +20,16 @@ from cfbench.errors import PluginError, UnknownNameError, nearest_first
 from cfbench.files import at_home
 from cfbench.registry import hookspecs
 from cfbench.registry.discovery import Candidate, PluginProblem, given, guarded, installed, is_file_name, load, named
-from cfbench.registry.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.entries import (
+    DatasetEntry,
+    Entry,
+    MetricEntry,
+    ModelEntry,
+    ObjectiveEntry,
+    PresetEntry,
+    ReportEntry,
+    SearcherEntry,
+)
 from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.registry.hookspecs import PROJECT, hookimpl
 
@@ -30,6 +39,8 @@ REGISTERING: Mapping[str, type[Entry]] = {
     "cfbench_register_searchers": SearcherEntry,
     "cfbench_register_objectives": ObjectiveEntry,
     "cfbench_register_metrics": MetricEntry,
+    "cfbench_register_presets": PresetEntry,
+    "cfbench_register_reports": ReportEntry,
 }
 """Hooks that return entries, and the kind that each returns."""
 
@@ -262,7 +273,7 @@ class Registry:
     plugins : sequence of LoadedPlugin
         In the order in which they may take names.
     entries : mapping of type of Entry to (mapping of str to Registered)
-        Every kind's entries by name.
+        Every kind's entries by name; a kind that is absent has none.
     problems : sequence of PluginProblem
         What is not registered, and why.
     in_process : sequence of str
@@ -278,11 +289,13 @@ class Registry:
         in_process: Sequence[str] = (),
     ) -> None:
         self.options = options
-        self.datasets: Mapping[str, Registered[DatasetEntry]] = entries[DatasetEntry]
-        self.models: Mapping[str, Registered[ModelEntry]] = entries[ModelEntry]
-        self.searchers: Mapping[str, Registered[SearcherEntry]] = entries[SearcherEntry]
-        self.objectives: Mapping[str, Registered[ObjectiveEntry]] = entries[ObjectiveEntry]
-        self.metrics: Mapping[str, Registered[MetricEntry]] = entries[MetricEntry]
+        self.datasets: Mapping[str, Registered[DatasetEntry]] = entries.get(DatasetEntry, {})
+        self.models: Mapping[str, Registered[ModelEntry]] = entries.get(ModelEntry, {})
+        self.searchers: Mapping[str, Registered[SearcherEntry]] = entries.get(SearcherEntry, {})
+        self.objectives: Mapping[str, Registered[ObjectiveEntry]] = entries.get(ObjectiveEntry, {})
+        self.metrics: Mapping[str, Registered[MetricEntry]] = entries.get(MetricEntry, {})
+        self.presets: Mapping[str, Registered[PresetEntry]] = entries.get(PresetEntry, {})
+        self.reports: Mapping[str, Registered[ReportEntry]] = entries.get(ReportEntry, {})
         listening = [plugin for plugin in plugins if plugin.implements(*REPORTING.values())]
         self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
         self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
@@ -329,6 +342,24 @@ class Registry:
     def default_metrics(self) -> tuple[str, ...]:
         """The metrics that a study measures if it lists none."""
         return tuple(name for name, found in self.metrics.items() if found.entry.measured_by_default)
+
+    def preset(self, name: str) -> Registered[PresetEntry]:
+        """Return the preset of that name."""
+        return self._find("preset", name, self.presets)
+
+    def report(self, name: str) -> Registered[ReportEntry]:
+        """Return the report of that name."""
+        return self._find("report", name, self.reports)
+
+    @property
+    def starting_point(self) -> PresetEntry | None:
+        """The preset that a run takes where the user names nothing; None where no plugin registers one."""
+        return next((one.entry for one in self.presets.values() if one.entry.is_starting_point), None)
+
+    @property
+    def reference(self) -> str:
+        """The searcher that others are compared with where neither the user nor the record names one; may be empty."""
+        return "" if self.starting_point is None else self.starting_point.reference
 
     def notify(self, event: object, only: str | None = None) -> list[Complaint]:
         """Tell the reporters of an event, one at a time; what one raises reaches neither the others nor the run.
@@ -520,3 +551,11 @@ class _Entries:
     @hookimpl
     def cfbench_register_metrics(self) -> Iterator[MetricEntry]:
         return (entry for entry in self._entries if isinstance(entry, MetricEntry))
+
+    @hookimpl
+    def cfbench_register_presets(self) -> Iterator[PresetEntry]:
+        return (entry for entry in self._entries if isinstance(entry, PresetEntry))
+
+    @hookimpl
+    def cfbench_register_reports(self) -> Iterator[ReportEntry]:
+        return (entry for entry in self._entries if isinstance(entry, ReportEntry))

@@ -149,6 +149,7 @@ class Session:
         """
         remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
         record.note("study", self.plan.study.name)
+        record.note("reference", self.plan.study.reference)
         setup = WorkerSetup(self.registry.options, self.source, cache_dir())
         report = Run(
             self.plan,

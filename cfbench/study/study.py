@@ -151,6 +151,8 @@ class Study(_Table):
     parts : tuple of Part
     at_most : dict of str to Cap
         Fewer points or repetitions, by searcher name.
+    reference : str
+        The searcher that leaderboards of the record compare the others with; empty: the starting preset's.
     optional_datasets : tuple of str
         Data sets that are left out with a note where they cannot be had; the lack of any other is an error.
     notes : tuple of str
@@ -177,6 +179,7 @@ class Study(_Table):
     settings: dict[str, EntrySettings] = Field(default_factory=dict)
     parts: tuple[Part, ...] = ()
     at_most: dict[str, Cap] = Field(default_factory=dict)
+    reference: Text = ""
     optional_datasets: Words = ()
     notes: tuple[Text, ...] = ()
 
@@ -211,10 +214,21 @@ def read_study(path: Path) -> Study:
     StudyError
         If the file cannot be read, is not TOML, or is no study.
     """
+    return make_study({"name": path.stem, **read_keys(path)}, str(path))
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """Read a study's keys from a TOML file; they are not checked yet.
+
+    Raises
+    ------
+    StudyError
+        If the file cannot be read or is not TOML.
+    """
     if path.exists() and not path.is_file() and not path.is_dir():
         raise StudyError(f"{path} is a pipe or a device; a study is read again when its run goes on: save it as a file")
     try:
-        keys = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         reason = error.strerror or str(error)
         raise StudyError(f"study file {path}: {reason[:1].lower()}{reason[1:]}; give the path of a TOML file") from None
@@ -226,7 +240,6 @@ def read_study(path: Path) -> Study:
         raise StudyError(f"{path}: its tables or lists are nested too deeply; flatten them") from None
     except ValueError:  # Python refuses to read them, since that takes time
         raise StudyError(f"{path}: it has a number of thousands of digits; shorten it") from None
-    return make_study({"name": path.stem, **keys}, str(path))
 
 
 def override(study: Study, where: str = "command line", **changes: Any) -> Study:

@@ -15,17 +15,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from cfbench.analysis.reports import ReportContext
+from cfbench.caches import cache_dir
 from cfbench.errors import CfbenchError
 from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
-from cfbench.report.charts import BLUE, INK, ORANGE, absent, draw
-from cfbench.report.claims import Claim, Estimate, claims, estimate, interval_text, published_accidents
-from cfbench.report.cost_tables import relative_cost_table
-from cfbench.report.evidence import Evidence, gather
-from cfbench.report.gaps import gap_table
-from cfbench.report.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS, Table, decimal
+from cfbench.running.fitted import FittedModels
 from cfbench.space.space import FloatArray
-from cfbench.study.sources import data_source, load_dataset
+from cfbench.study.sources import data_source
+from cfbench_paper.charts import BLUE, INK, ORANGE, absent, draw
+from cfbench_paper.claims import Claim, Estimate, claims, estimate, interval_text, published_accidents
+from cfbench_paper.cost_tables import relative_cost_table
+from cfbench_paper.evidence import Evidence, gather
+from cfbench_paper.gaps import gap_table
+from cfbench_paper.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS, Table, decimal
 
 DOCS = Path(__file__).parents[1]
 GOAL_TEXT = {True: "reached", False: "not reached"}
@@ -35,14 +38,15 @@ Series = Mapping[str, Sequence[Estimate | float | None]]
 
 def evidence_of(path: Path) -> Evidence:
     """Read a record with the data sets that are at hand."""
-    registry, source = build_registry(), data_source([], download=False)
+    source = data_source([], download=False)
+    context = ReportContext(Record.open(path), build_registry(), source, FittedModels(cache_dir()))
     datasets = {}
     for name in DATASETS:
         try:
-            datasets[name] = load_dataset(registry.dataset(name).entry, source)
+            datasets[name] = context.dataset(name)
         except CfbenchError as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
-    return gather(Record.open(path), registry, datasets)
+    return gather(context, datasets)
 
 
 def means(rows: pd.DataFrame, dataset: str, objective: str, stem: str) -> Estimate | None:

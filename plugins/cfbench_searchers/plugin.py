@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-from cfbench import Handles, Need, SearcherEntry, hookimpl
+from cfbench import Cost, Handles, Need, SearcherEntry, hookimpl
 from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.dice import DiceA, DiceB
@@ -60,6 +60,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
             url="https://arxiv.org/abs/1905.07697",
             handles=_LOSS_ALONE,
             needs=[Need.PROBABILITIES, Need.TRAINING_DATA],
+            cost=Cost.SLOW,
             returns_sets=True,
             default_budget=_DICE_BUDGET,
             check_settings={"n_counterfactuals": 3, "n_iterations": 6, "patience": 200},

@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cfbench.report.charts import fixability
-from cfbench.report.claims import claims, claims_table, local_claims_table
-from cfbench.report.cost_tables import accident_table, relative_cost
-from cfbench.report.evidence import COMPARED, MEASURED
-from cfbench.report.gaps import Gaps
-from cfbench.report.page import Report, Section, render_page
+from cfbench_paper.charts import fixability
+from cfbench_paper.claims import claims, claims_table, local_claims_table
+from cfbench_paper.cost_tables import accident_table, relative_cost
+from cfbench_paper.evidence import COMPARED, MEASURED
+from cfbench_paper.gaps import Gaps
+from cfbench_paper.report import Report, Section, render_page
 
 pytestmark = pytest.mark.browser
 

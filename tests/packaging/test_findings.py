@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.report.claims import claims
-from cfbench.report.evidence import COMPARED, MEASURED
+from cfbench_paper.claims import claims
+from cfbench_paper.evidence import COMPARED, MEASURED
 
 ROOT = Path(__file__).parents[2]
 

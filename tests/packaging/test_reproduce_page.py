@@ -8,12 +8,13 @@ from pathlib import Path
 
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import build_registry
-from cfbench.report.evidence import needed_metrics
 from cfbench.running.measure import cell_metrics
 from cfbench.study.plan import make_plan
-from cfbench.study.presets import PAPER_METRICS, PAPER_OBJECTIVES, PAPER_SAMPLES
 from cfbench.study.resolution import metrics_of
 from cfbench.study.study import read_study
+from cfbench.study.variants import resolve_variant
+from cfbench_paper.evidence import NEEDED
+from cfbench_paper.presets import OBJECTIVES, PAPER_METRICS, SAMPLES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce-the-paper.md").read_text(encoding="utf-8")
@@ -33,7 +34,7 @@ def test_what_the_page_names_is_registered_and_in_the_preset() -> None:
     table = PAGE.partition("| question |")[2].partition("\n## ")[0]
     names = {name.partition("[")[0] for name in re.findall(r"`([a-z][\w=\[\]-]*)`", table)}
     assert names <= {*registry.metrics, *registry.objectives}
-    preset = {text.partition("[")[0] for text in (*PAPER_METRICS, *PAPER_OBJECTIVES, *PAPER_SAMPLES)}
+    preset = {text.partition("[")[0] for text in (*PAPER_METRICS, *OBJECTIVES, *SAMPLES)}
     assert {
         "k-robustness",
         "fixability",
@@ -49,12 +50,13 @@ def test_the_study_of_the_record_has_all_that_the_report_needs() -> None:
     registry = build_registry()
     study = read_study(ROOT / "leaderboard" / "paper.toml")
     measured = cell_metrics(metrics_of(study, registry), registry)
-    assert {one.label for one in needed_metrics(registry)} <= {one.label for one in measured}
+    needed = cell_metrics([resolve_variant(registry, "metric", text) for text in NEEDED], registry)
+    assert {one.label for one in needed} <= {one.label for one in measured}
     anywhere = study.model_copy(update={"optional_datasets": study.datasets})
     plan = make_plan(anywhere, registry, DataSource((), Path("nowhere"), download=False))
     credit = [cell for cell in plan.cells if cell.dataset == "credit" and cell.searcher.name != "exact-forest"]
     counts = Counter((cell.searcher.name, cell.info.objective, cell.constraints) for cell in credit)
-    robust = {("cogs", objective, True): 10 for objective in (*PAPER_OBJECTIVES, *PAPER_SAMPLES)}
+    robust = {("cogs", objective, True): 10 for objective in (*OBJECTIVES, *SAMPLES)}
     searchers = ("cogs", "growing-spheres", "nelder-mead", "lore")
     assert counts == robust | {(searcher, "none", False): 10 for searcher in searchers}
     # All points without constraints; with them 20, and five repetitions on fold 0 under none alone.

@@ -9,15 +9,22 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import cfbench
+import cfbench.analysis
+import cfbench.record
+
+NAMESPACES = (cfbench, cfbench.analysis, cfbench.record)
+PUBLIC = [(namespace, name) for namespace in NAMESPACES for name in namespace.__all__]
+namespaces = pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda one: one.__name__)
 
 
-def names_for_type_checkers() -> dict[str, str]:
+def names_for_type_checkers(namespace: ModuleType) -> dict[str, str]:
     """Return name -> module of the ``if TYPE_CHECKING`` block."""
-    tree = ast.parse(Path(inspect.getfile(cfbench)).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(inspect.getfile(namespace)).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     found = {}
     for statement in block.body:
@@ -28,28 +35,30 @@ def names_for_type_checkers() -> dict[str, str]:
     return found
 
 
-def test_type_checkers_and_python_see_the_same_names() -> None:
-    at_run_time = {name: f"cfbench.{module}" for module, names in cfbench._HOME.items() for name in names}
-    assert names_for_type_checkers() == at_run_time
+@namespaces
+def test_type_checkers_and_python_see_the_same_names(namespace: ModuleType) -> None:
+    at_run_time = {name: f"cfbench.{module}" for module, names in namespace._HOME.items() for name in names}
+    assert names_for_type_checkers(namespace) == at_run_time
 
 
-@pytest.mark.parametrize("name", cfbench.__all__)
-def test_every_public_name_can_be_imported_and_is_documented(name: str) -> None:
-    public = getattr(cfbench, name)
+@pytest.mark.parametrize(("namespace", "name"), PUBLIC)
+def test_every_public_name_can_be_imported_and_is_documented(namespace: ModuleType, name: str) -> None:
+    public = getattr(namespace, name)
     if inspect.isclass(public) or inspect.isfunction(public):
         assert inspect.getdoc(public)
-        home = importlib.import_module(f"cfbench.{cfbench._MODULE_OF[name]}")
+        home = importlib.import_module(f"cfbench.{namespace._MODULE_OF[name]}")
         assert getattr(home, name) is public
 
 
 def test_the_list_is_sorted_and_without_repetition() -> None:
     assert cfbench.__all__ == [*sorted(set(cfbench.__all__) - {"__version__"}), "__version__"]
-    assert dir(cfbench) == sorted(cfbench.__all__)
+    assert all(dir(namespace) == sorted(namespace.__all__) for namespace in NAMESPACES)
 
 
-def test_an_unknown_attribute_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'cfbench' has no attribute 'Searchr'"):
-        _ = cfbench.Searchr
+@namespaces
+def test_an_unknown_attribute_is_an_attribute_error(namespace: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{namespace.__name__}' has no attribute 'Searchr'"):
+        _ = namespace.Searchr
 
 
 def test_the_version_is_the_distributions() -> None:
@@ -58,9 +67,10 @@ def test_the_version_is_the_distributions() -> None:
 
 @pytest.mark.slow
 def test_importing_cfbench_imports_next_to_nothing() -> None:
-    code = "import cfbench, sys; print(*(name for name in sys.modules if name.startswith('cfbench') or name in {}))"
+    imports = "import sys, cfbench, cfbench.analysis, cfbench.record"
+    code = imports + "; print(*(name for name in sys.modules if name.startswith('cfbench') or name in {}))"
     heavy = {"numpy", "pandas", "sklearn", "mlflow", "pydantic", "scipy", "rich", "click", "pluggy"}
     found = subprocess.run(
         [sys.executable, "-c", code.format(heavy)], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert found == ["cfbench"]
+    assert found == ["cfbench", "cfbench.analysis", "cfbench.record"]

@@ -108,7 +108,7 @@ def test_own_points_need_to_know_whose(
 def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -> None:
     Record.open(tmp_path / "empty", write=True).close()
     for place in ("nowhere", "empty"):
-        with pytest.raises(cfbench.CfbenchError, match=f"cfbench run --preset quick --results .*{place}"):
+        with pytest.raises(cfbench.CfbenchError, match=f"cfbench run --results .*{place}"):
             cfbench.leaderboard(tmp_path / place)
 
 

@@ -188,7 +188,7 @@ def test_nothing_to_show_says_what_to_type(
         with pytest.raises(SystemExit) as stopped:
             main(["leaderboard", "--results", str(tmp_path / place)])
         assert stopped.value.code == 1
-        assert f"cfbench run --preset quick --results {tmp_path / place}" in capsys.readouterr().err
+        assert f"cfbench run --results {tmp_path / place}" in capsys.readouterr().err
 
 
 def test_searches_without_a_finished_cell_are_counted(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_json_is_one_document_whatever_plugins_print() -> None:
         "returns_sets": True,
         "white_box": True,
         "default_budget": 500,
+        "cost": "usual",
         "unavailable": "needs a licence; buy one",
     }
     (problem,) = [one for one in listing["problems"] if one["distribution"] == "broken"]

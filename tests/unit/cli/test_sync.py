@@ -151,5 +151,6 @@ def test_a_damaged_memory_is_named(results: Path, capsys: pytest.CaptureFixture[
 def test_a_run_hints_at_it_only_where_tracking_missed_something(
     complaint: str, tracking: str, expected: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _epilogue(RunReport(complaints=[complaint]), tracking=tracking, results=tmp_path, resume="", shard=None)
+    report = RunReport(complaints=[complaint])
+    _epilogue(report, "cfbench-tracking", tracking=tracking, results=tmp_path, resume="", shard=None)
     assert ("what tracking missed" in capsys.readouterr().out) is expected

@@ -134,7 +134,7 @@ def test_measuring_makes_no_record(tmp_path: Path, *, there: bool) -> None:
         folder.mkdir()
     with pytest.raises(
         RecordError,
-        match=r"(?s)there is no record in .*empty: the folder .*cfbench run --preset quick --results .*empty",
+        match=r"(?s)there is no record in .*empty: the folder .*cfbench run --results .*empty",
     ):
         raise invoke("measure", "--all", "--results", str(folder)).exception or AssertionError
     assert folder.exists() == there

@@ -1,221 +1,86 @@
-"""Presets: what they run, and what they leave out where less is registered."""
+"""Presets of a plugin: what they may be, how a run finds them, and what is said of those that cannot be used."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cfbench.errors import StudyError, UnknownNameError
-from cfbench.registry.contracts import DataSource, Objective
-from cfbench.registry.entries import DatasetEntry, Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
-from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
-from cfbench.running.measure import cell_metrics
-from cfbench.study.plan import make_plan
-from cfbench.study.presets import (
-    MODELS,
-    PAPER_DATASETS,
-    PAPER_OBJECTIVES,
-    PAPER_SEARCHERS,
-    PRESETS,
-    SLOW_SEARCHERS,
-    preset,
-)
-from cfbench.study.variants import resolve_variant
+from cfbench.errors import PluginError, StudyError, UnknownNameError
+from cfbench.registry.entries import PresetEntry, SearcherEntry
+from cfbench.registry.registry import Registry, registry_with
+from cfbench.study.presets import preset
+
+KEYS = {"datasets": ["wine", "mars"], "models": ["random-forest"], "searchers": ["lore", "cogs"], "points": 3}
 
 
-def with_names(**names: tuple[str, ...]) -> Registry:
-    """Return what is installed, with exactly these names of the kinds given."""
-    installed = build_registry()
-    stand_ins: dict[str, tuple[type[Entry], Entry]] = {
-        "datasets": (DatasetEntry, installed.dataset("credit").entry),
-        "models": (ModelEntry, installed.model("random-forest").entry),
-        "searchers": (SearcherEntry, installed.searcher("cogs").entry),
-        "objectives": (ObjectiveEntry, ObjectiveEntry(name="none", objective=Objective)),
-        "metrics": (MetricEntry, installed.metric("loss").entry),
-    }
-    tables: dict[type[Entry], dict[str, Registered[Any]]] = {}
-    for axis, (kind, stand_in) in stand_ins.items():
-        present = dict(getattr(installed, axis))
-        wanted = names.get(axis, tuple(present))
-        tables[kind] = {
-            name: present.get(name) or Registered(replace(stand_in, name=name), "", "", "test") for name in wanted
-        }
-    return Registry(RegistryOptions(), [], tables, [])
+def having(**fields: Any) -> Registry:
+    registry = registry_with(PresetEntry(name="mine", **fields))
+    assert not registry.problems, registry.problems
+    return registry
 
 
-def test_quick_is_a_first_look() -> None:
-    registry = build_registry()
-    study = preset("quick", registry)
-    assert (study.datasets, study.models) == (("credit", "housing", "wine"), MODELS)
-    assert (study.objectives, study.constraints, study.folds) == (("none",), (False,), (0,))
-    assert (study.points, study.repetitions, study.time_limit, study.workers) == (3, 1, None, 2)
-    assert study.settings == {"cma-es": {"n_rows": 10_000}}  # what bounds a search is rows, not seconds
-    assert study.searchers == tuple(registry.searchers)
-    assert {name: cap.points for name, cap in study.at_most.items()} == {"dice-a": 1, "dice-b": 1}
-    assert study.metrics == registry.default_metrics
-    assert study.notes == ()
-
-
-def test_quick_takes_every_searcher_that_is_registered() -> None:
-    study = preset("quick", with_names(searchers=("mine", "dice-b")))
-    assert study.searchers == ("mine", "dice-b")
-    assert [part.searchers for part in study.parts] == [("mine",), ("dice-b",)]
-    assert set(study.at_most) == {"dice-b"}
-    assert len(preset("quick", with_names(searchers=("dice-a",))).parts) == 1
-    assert study.notes == ()
-    with pytest.raises(StudyError, match=r"preset quick: none of its searchers is registered \(there are none\)"):
-        preset("quick", with_names(searchers=()))
-
-
-def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
-    registry = build_registry()
-    plan = make_plan(preset("quick", registry), registry, DataSource((), tmp_path, download=False))
-    slow = [cell for cell in plan.cells if cell.searcher.name in SLOW_SEARCHERS]
-    assert {cell.dataset for cell in slow} == {"wine"}
-    assert len(plan.cells) == 6 * (len(plan.study.searchers) - 2) + 2 * 2
-    unavailable = {name: found.entry.unavailable for name, found in registry.searchers.items()}
-    for cell in plan.cells:
-        blind = cell.info.white_box and cell.model.name == "neural-network"  # it shows no structure
-        assert bool(cell.skipped) == bool(unavailable[cell.searcher.name] or blind)
-        points = 1 if cell in slow else 3
-        assert cell.searches == (0 if cell.skipped else points)
-
-
-def test_quick_skips_a_searcher_whose_package_is_missing_and_says_what_installs_it(tmp_path: Path) -> None:
-    registry = with_names(searchers=("cogs", "dice-a"))
-    found = registry.searchers["dice-a"]
-    missing = replace(found, entry=replace(found.entry, unavailable="it needs dice-ml; install it with: pip"))
-    tables: dict[type[Entry], dict[str, Registered[Any]]] = {
-        DatasetEntry: dict(registry.datasets),
-        ModelEntry: dict(registry.models),
-        SearcherEntry: {**registry.searchers, "dice-a": missing},
-        ObjectiveEntry: dict(registry.objectives),
-        MetricEntry: dict(registry.metrics),
-    }
-    without = Registry(RegistryOptions(), [], tables, [])
-    plan = make_plan(preset("quick", without), without, DataSource((), tmp_path, download=False))
-    assert [cell.searcher.name for cell in plan.cells if cell.skipped] == ["dice-a"] * 2
-    assert "2 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
-
-
-def test_standard_is_what_the_published_leaderboard_shows() -> None:
-    study = preset("standard", with_names(searchers=("cogs", "lore", "mine", "dice-a")))
-    assert (study.datasets, study.models, study.folds) == (PAPER_DATASETS, MODELS, (0, 1, 2, 3, 4))
-    assert (study.objectives, study.constraints) == (("none", "ck"), (False, True))
-    assert (study.points, study.repetitions, study.time_limit) == (5, 1, None)
-    assert (study.searchers, study.parts, study.at_most) == (("cogs", "lore", "mine", "dice-a"), (), {})
-    assert study.notes == ()
-
-
-def test_standard_searches_every_point_with_every_black_box_and_once_for_the_loss_alone(tmp_path: Path) -> None:
-    registry = build_registry()
-    plan = make_plan(preset("standard", registry), registry, DataSource((), tmp_path, download=False))
-    datasets = set(PAPER_DATASETS) - {"productivity"}  # its table is downloaded, which this plan may not do
-    assert {cell.dataset for cell in plan.cells} == datasets
-    able, alone = Counter[str](), Counter[str]()
-    for cell in plan.cells:
-        assert cell.searches == (0 if cell.skipped else 5)
-        assert cell.asked
-        if not cell.skipped and not cell.info.white_box:
-            (alone if cell.judged else able)[cell.searcher.name] += 1
-            assert [objective.label for objective in cell.judged] in ([], ["ck"])
-    every = len(datasets) * len(MODELS) * 5
-    assert {able[name] for name in ("cogs", "sparse-sweep", "random-search")} == {every * 2 * 2}
-    assert {alone[name] for name in ("lore", "growing-spheres")} == {every * 2}
-    assert not able.keys() & alone.keys()
-
-
-def test_standard_measures_robustness_and_plausibility() -> None:
-    registry = build_registry()
-    study = preset("standard", registry)
-    assert study.metrics is not None
-    assert set(registry.default_metrics) < set(study.metrics)
-    for metric in (
-        "k-robustness",
-        "k-certified",
-        "optimality-gap",
-        "invalidity[part=ck]",
-        "fixability[part=c]",
-        "relative-cost[part=k]",
-        "lof-inlier",
-    ):
-        assert metric in study.metrics
-
-
-def test_paper_is_the_paper() -> None:
-    registry = with_names(searchers=PAPER_SEARCHERS, objectives=PAPER_OBJECTIVES)
-    study = preset("paper", registry)
-    assert (study.datasets, study.models, study.searchers) == (PAPER_DATASETS, MODELS, PAPER_SEARCHERS)
-    assert (study.folds, study.points, study.repetitions) == ((0, 1, 2, 3, 4), None, 5)
-    assert study.notes == ()
-    comparison, robustness = study.parts
-    assert (comparison.searchers, comparison.objectives, comparison.constraints) == (None, ("none",), (False,))
-    assert (robustness.searchers, robustness.objectives, robustness.constraints) == (("cogs",), None, (True,))
-    assert (study.at_most["lore"].points, study.at_most["lore"].repetitions) == (5, 3)
-
-
-def test_paper_measures_robustness_as_the_paper_does() -> None:
-    registry = build_registry()
-    study = preset("paper", registry)
-    assert study.objectives == (*PAPER_OBJECTIVES, "k[m=4]", "k[m=16]", "ck[m=4]", "ck[m=16]")
-    assert study.metrics is not None
-    assert set(registry.default_metrics) < set(study.metrics)
-    measured = cell_metrics([resolve_variant(registry, "metric", text) for text in study.metrics], registry)
-    labels = [variant.label for variant in measured]
-    # C, K and both, uniform and normal. Relative costs rest on actual costs and on the share that cannot be walked
-    # back; the published ones on two means, of C and of K.
-    expected = {"invalidity": 6, "fixability": 6, "actual-cost": 6, "unfixable": 6, "additional-cost": 4}
-    for name, times in {**expected, "k-robustness": 1}.items():
-        assert sum(label.partition("[")[0] == name for label in labels) == times, name
-
-
-def test_paper_leaves_out_what_is_not_registered_and_says_so() -> None:
-    registry = with_names(searchers=("cogs", "mine"), objectives=("none", "k"), datasets=("credit", "wine"))
-    study = preset("paper", registry)
-    assert (study.datasets, study.searchers) == (("credit",), ("cogs",))
-    assert study.objectives == ("none", "k", "k[m=4]", "k[m=16]")
-    assert study.at_most == {}
-    assert study.notes == (
-        "preset paper leaves out datasets that are not registered: income, housing, productivity, recidivism",
-        "preset paper leaves out searchers that are not registered: dice-a, dice-b, growing-spheres, lore, nelder-mead",
-        "preset paper leaves out objectives that are not registered: c, ck, ck[m=4], ck[m=16]",
+def test_keys_a_file_and_a_function_give_the_same_study(tmp_path: Path) -> None:
+    file = tmp_path / "suite.toml"
+    file.write_text(
+        'name = "suite"\ndatasets = ["wine", "mars"]\nmodels = ["random-forest"]\nsearchers = ["lore", "cogs"]\n'
+        "points = 3\n"
     )
 
+    def function(searchers: Mapping[str, SearcherEntry]) -> dict[str, Any]:
+        assert isinstance(searchers["cogs"], SearcherEntry)
+        return {**KEYS, "searchers": [name for name in ("lore", "cogs", "nowhere") if name in searchers]}
 
-def test_a_part_whose_searcher_is_not_registered_is_dropped() -> None:
-    study = preset("paper", with_names(searchers=("lore",)))
-    assert len(study.parts) == 1
-    assert study.parts[0].constraints == (False,)
-
-
-def test_a_preset_of_which_nothing_is_registered_is_an_error() -> None:
-    with pytest.raises(StudyError, match=r"preset quick: none of its datasets is registered \(credit, housing, wine\)"):
-        preset("quick", with_names(datasets=("mine",)))
-
-
-def test_a_preset_without_metrics_measures_nothing() -> None:
-    study = preset("quick", with_names(metrics=()))
-    assert study.metrics == ()
-    assert "metrics that are not registered" in study.notes[0]
+    found = preset("mine", having(study=KEYS, reference="lore"))
+    assert (found.name, found.datasets, found.searchers, found.points) == ("mine", ("wine",), ("lore", "cogs"), 3)
+    assert (found.objectives, found.reference, found.optional_datasets) == (("none",), "lore", ("wine",))
+    assert found.notes == ("preset mine leaves out datasets that are not registered: mars",)
+    for study in (file, function):
+        assert preset("mine", having(study=study, reference="lore")) == found
 
 
-def test_a_data_set_of_a_preset_that_cannot_be_had_is_noted_with_the_ways_to_get_it(tmp_path: Path) -> None:
-    registry = build_registry()
-    plan = make_plan(preset("paper", registry), registry, DataSource((), tmp_path, download=False))
-    (note,) = [note for note in plan.notes if "data set productivity is left out" in note]
-    assert "Two ways to get it" in note
-    assert set(plan.datasets) == {"credit", "income", "housing", "recidivism"}
+def test_tables_about_what_is_not_registered_are_left_out() -> None:
+    keys = {**KEYS, "at_most": {"lore": {"points": 1}, "nowhere": {"points": 2}}, "settings": {"nowhere": {"a": 1}}}
+    found = preset("mine", having(study=keys))
+    assert set(found.at_most) == {"lore"}
+    assert found.settings == {}
+
+
+@pytest.mark.parametrize(
+    ("study", "error", "message"),
+    [
+        ({**KEYS, "searchers": []}, StudyError, r"none of its searchers is registered \(there are none\)"),
+        ({**KEYS, "datasets": ["mars"]}, StudyError, r"none of its datasets is registered \(mars\)"),
+        ({**KEYS, "pionts": 3}, StudyError, "preset mine: .*unknown key 'pionts'"),
+        ({"models": ["random-forest"], "searchers": ["cogs"]}, StudyError, "preset mine: .*datasets"),
+        (lambda searchers: searchers["nowhere"], PluginError, "preset mine: it raised KeyError: 'nowhere'"),
+        (lambda _: ["cogs"], PluginError, "preset mine: its function returned list"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_the_presets_name(study: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        preset("mine", having(study=study))
 
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
-    known = r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, paper, standard"
-    with pytest.raises(UnknownNameError, match=known):
-        preset("quik", build_registry())
+    with pytest.raises(
+        UnknownNameError, match=r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, mine, paper, standard"
+    ):
+        preset("quik", having(study=KEYS))
 
 
-def test_every_preset_is_described() -> None:
-    assert all(summary for summary, _ in PRESETS.values())
+def test_the_first_that_says_so_is_where_a_run_starts() -> None:
+    registry = registry_with(
+        [
+            PresetEntry(name="later", study=KEYS, is_starting_point=True, reference="lore"),
+            PresetEntry(name="mine", study=KEYS),
+        ]
+    )
+    assert registry.starting_point is not None
+    assert registry.starting_point.name == "quick"  # ours come first
+    assert registry.reference == "cogs"
+    bare = Registry(registry.options, [], {}, [])
+    assert bare.starting_point is None
+    assert bare.reference == ""

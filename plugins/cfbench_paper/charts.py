@@ -16,8 +16,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from cfbench.report.published import block
-from cfbench.report.tables import (
+from cfbench import FloatArray
+from cfbench_paper.published import block
+from cfbench_paper.tables import (
     ABSENT,
     DATASETS,
     DISTRIBUTIONS,
@@ -29,7 +30,6 @@ from cfbench.report.tables import (
     TableRow,
     decimal,
 )
-from cfbench.space.space import FloatArray
 
 INK = "#1c2430"
 """Text and lines; a page gives them its own colour."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cfbench.report.published import block
-from cfbench.report.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, Entry, Table, TableRow, decimal
-from cfbench.space.space import FloatArray
+from cfbench import FloatArray
+from cfbench_paper.published import block
+from cfbench_paper.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, Entry, Table, TableRow, decimal
 
 BOOTSTRAPS = 2000
 SEED = 20231
@@ -293,7 +293,7 @@ FIXABILITY_GOAL, COST_GOAL = 0.04, 0.3
 
 
 def claims(robust: pd.DataFrame) -> list[Claim]:
-    """Return all claims with their verdicts; `robust` as in :class:`~cfbench.report.evidence.Evidence`."""
+    """Return all claims with their verdicts; `robust` as in :class:`~cfbench_paper.evidence.Evidence`."""
     rows = robust[robust["found"].astype(bool) & robust["model"].isin(MODELS)]
     return [
         *_by_accident(rows),

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.report.charts import BLUE, INK, Box, Figure, box_entry, fixability
-from cfbench.report.cost_tables import added_cost, k_score, relative_cost, relative_cost_table
-from cfbench.report.search_tables import relative_loss, run_times
+from cfbench_paper.charts import BLUE, INK, Box, Figure, box_entry, fixability
+from cfbench_paper.cost_tables import added_cost, k_score, relative_cost, relative_cost_table
+from cfbench_paper.search_tables import relative_loss, run_times
 
 FOREST = "random-forest"
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cfbench.analysis.groups import bare_name
-from cfbench.record.cells import CellSummary
-from cfbench.report.evidence import Evidence, Place, Selection
-from cfbench.report.tables import DATASETS, MODELS, SEARCHER, SEARCHERS, Entry, Table, TableRow, decimal
-from cfbench.space.dataset import N_FOLDS
-from cfbench.study.presets import PAPER_OBJECTIVES, PAPER_SAMPLES
+from cfbench.analysis import bare_name
+from cfbench.record import CellSummary
+from cfbench_paper.evidence import Evidence, Place, Selection
+from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
+from cfbench_paper.tables import DATASETS, MODELS, N_FOLDS, SEARCHERS, Entry, Table, TableRow, decimal
 
 POINTS = 10
 """Points a fold that a first comparison takes."""
@@ -82,7 +81,7 @@ def gaps(evidence: Evidence, results: Path, command: str = "cfbench") -> Gaps:
 
 def first_commands(results: Path, command: str = "cfbench") -> str:
     """Say how to make a record for a first comparison (one fold, a few points, a search each), and a whole one."""
-    chosen = [place for place in matrix((0,)) if place[4] and place[3] in PAPER_OBJECTIVES]
+    chosen = [place for place in matrix((0,)) if place[4] and place[3] in OBJECTIVES]
     where = ["--results", str(results)]
     options = [*_axes(chosen), "--points", str(POINTS), "--repetitions", "1"]
     return (
@@ -97,8 +96,8 @@ def first_commands(results: Path, command: str = "cfbench") -> str:
 def matrix(folds: Iterable[int]) -> list[Place]:
     """Return all cells of the paper's experiments on some folds: robustness first, then the searchers."""
     robust = [
-        (dataset, model, SEARCHER, objective, True, fold)
-        for objective in (*PAPER_OBJECTIVES, *PAPER_SAMPLES)
+        (dataset, model, REFERENCE, objective, True, fold)
+        for objective in (*OBJECTIVES, *SAMPLES)
         for dataset in DATASETS
         for model in MODELS
         for fold in folds
@@ -198,8 +197,8 @@ def _extent(cells: Sequence[CellSummary]) -> list[str]:
     if content["time_limit"] is not None:
         options += ["--time-limit", str(content["time_limit"])]
     budgets = {cell.info.searcher: cell.content["query_budget"] for cell in cells}
-    if budgets.get(SEARCHER) is not None:  # it has none of its own, others have
-        options += ["--query-budget", str(budgets[SEARCHER])]
+    if budgets.get(REFERENCE) is not None:  # it has none of its own, others have
+        options += ["--query-budget", str(budgets[REFERENCE])]
     if content["respect_steps"]:
         options.append("--respect-steps")
     return options
@@ -220,7 +219,7 @@ def gap_table(optimum: pd.DataFrame) -> Table:
     Parameters
     ----------
     optimum : DataFrame
-        As :class:`~cfbench.report.evidence.Evidence` has it.
+        As :class:`~cfbench_paper.evidence.Evidence` has it.
     """
     rows = []
     for constraints in (False, True):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cfbench.report.tables import ABSENT, Entry, Table, TableRow, decimal, mean_and_sd
+from cfbench_paper.tables import ABSENT, Entry, Table, TableRow, decimal, mean_and_sd
 
 TABLE = Table(
     "shares",

@@ -17,24 +17,24 @@ from cfbench.cli.run import study_from_options
 from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
-from cfbench.registry.registry import Registry
-from cfbench.report.evidence import (
+from cfbench.registry.registry import Registry, build_registry
+from cfbench.space.dataset import Dataset
+from cfbench.study.plan import make_plan
+from cfbench_paper.evidence import (
     COMPARED,
     MEASURED,
+    NEEDED,
     Evidence,
     Place,
     gather,
     in_matrix,
-    needed_metrics,
     place_of,
     select,
 )
-from cfbench.report.gaps import first_commands, gap_table, gaps, matrix
-from cfbench.space.dataset import Dataset
-from cfbench.study.plan import make_plan
+from cfbench_paper.gaps import first_commands, gap_table, gaps, matrix
 
 if TYPE_CHECKING:
-    from tests.unit.report.conftest import Put
+    from tests.plugins.paper.conftest import Context, Put
 
 
 def holding(evidence: Evidence, places: Sequence[Place]) -> Evidence:
@@ -65,7 +65,7 @@ def test_the_matrix_is_the_papers() -> None:
 
 
 def test_values_of_the_right_points_and_metrics(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
 ) -> None:
     put(record, [(7, 0.2, 1.0), (8, 0.1, 1.0), (9, None, 1.0)], measures={"actual-cost": [0.3, np.nan, np.nan]})
     put(
@@ -75,7 +75,7 @@ def test_values_of_the_right_points_and_metrics(
         step=0.1,
         measures={"actual-cost": [0.4, 0.5], "k-robustness": [0.6, 0.7]},
     )
-    found = gather(record, registry, datasets)
+    found = gather(context(record), datasets)
     robust = found.robust
 
     def value(objective: str, row_id: int, column: str) -> Any:
@@ -99,12 +99,12 @@ def test_values_of_the_right_points_and_metrics(
 
 
 def test_comparisons_take_the_repetitions_that_all_cells_have(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
 ) -> None:
     put(record, [(7, 0.2, 1.0), (7, 0.1, 3.0), (8, 0.3, 1.0), (8, 0.3, 1.0)])
     put(record, [(7, 0.4, 2.0), (8, 0.6, 2.0)], objective="c")
     put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
-    found = gather(record, registry, datasets)
+    found = gather(context(record), datasets)
     ours = {(row["objective"], row["row_id"]): row for row in found.robust.to_dict("records")}
     # The second repetition under none, which found 0.1, is in no comparison.
     assert ours["c", 7]["cost-of-robustness"] == pytest.approx(2.0)
@@ -120,20 +120,20 @@ def test_comparisons_take_the_repetitions_that_all_cells_have(
 
 
 def test_one_search_per_point_is_no_best_of_several(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
 ) -> None:
     put(record, [(7, 0.2, 1.0), (8, None, 1.0)])
     put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
-    (row,) = gap_table(gather(record, registry, datasets).optimum).rows
+    (row,) = gap_table(gather(context(record), datasets).optimum).rows
     assert (row.heads, row.entries[0].text) == (("Hou", "on", "one search"), "100.00 % (n = 1)")
 
 
 def test_searchers_without_constraints(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
 ) -> None:
     put(record, [(7, 0.2, 1.0), (8, None, 3.0)], constraints=False, searcher="lore")
     put(record, [(7, 0.2, 5.0)], constraints=False, searcher="lore", fold=1)
-    found = gather(record, registry, datasets)
+    found = gather(context(record), datasets)
     assert found.searching[["searcher", "fold", "row_id", "found"]].to_numpy().tolist() == [
         ["lore", 0, 7, True],
         ["lore", 0, 8, False],
@@ -146,12 +146,12 @@ def test_searchers_without_constraints(
 
 
 def test_a_data_set_that_is_not_at_hand_or_has_changed_costs_its_comparisons_alone(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
 ) -> None:
     put(record, [(7, 0.2, 1.0)], dataset="income", measures={"k-robustness": [0.5]})
     put(record, [(7, 0.2, 1.0)], content={"dataset": {"name": "housing", "digest": "older"}})
     put(record, [(7, 0.2, 1.0)], dataset="credit")
-    found = gather(record, registry, datasets)
+    found = gather(context(record), datasets)
     values = found.robust.set_index("dataset")
     assert values.loc["income", "k-robustness"] == 0.5
     assert values["cost-of-robustness"].isna().to_dict() == {"credit": False, "housing": True, "income": True}
@@ -186,12 +186,12 @@ def test_a_cell_that_failed_later_counts_and_one_that_never_ran_says_why(record:
 
 
 def test_what_is_missing_and_the_commands_that_add_it(
-    record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put, tmp_path: Path
+    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put, tmp_path: Path
 ) -> None:
     put(record, [(7, 0.2, 1.0), (8, 0.2, 1.0)], fold=2)
     present = [place for place in matrix((2,)) if place[3] in ("none", "c") and place[4]]
     present.append(("credit", "random-forest", "cogs", "k", True, 2))
-    evidence = holding(gather(record, registry, datasets), present)
+    evidence = holding(gather(context(record), datasets), present)
     found = gaps(evidence, tmp_path / "my results")
     assert found.cells == 10 * (8 - 2) - 1 + 10 * 6
     (k,) = [line for line in found.missing if "objective k," in line]
@@ -201,21 +201,21 @@ def test_what_is_missing_and_the_commands_that_add_it(
     )
     assert found.coverage[0].startswith("On robustness: 21 cells; fold 2 of 0 to 4; 2 points a cell, of 40 eligible")
     assert found.coverage[1] == "Nothing on the searchers: no cell with constraints off."
-    needed = Counter(variant.name for variant in needed_metrics(registry))
+    needed = Counter(variant.name for variant in context(record).measured_for(NEEDED))
     assert len(found.unmeasured) == len(needed)
     assert f"fixability, {needed['fixability']} variants (in 1 cell)" in found.unmeasured
     assert found.measure == f"cfbench measure --preset paper --results '{tmp_path / 'my results'}'"
 
-    planned = {place for line in found.run for place in _planned(line, registry, tmp_path)}
+    planned = {place for line in found.run for place in _planned(line, build_registry(), tmp_path)}
     absent = set(matrix((2,))) - set(present)
     assert absent <= planned
     assert all(in_matrix(place) for place in planned)
     assert "--points 2 --repetitions 1 --seed 42" in found.run[0]
 
 
-def test_nothing_is_missing(record: Record, registry: Registry, datasets: Mapping[str, Dataset], put: Put) -> None:
-    put(record, [(7, 0.2, 1.0)], measures={variant.label: [0.5] for variant in needed_metrics(registry)})
-    one = gather(record, registry, datasets)
+def test_nothing_is_missing(record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put) -> None:
+    put(record, [(7, 0.2, 1.0)], measures={variant.label: [0.5] for variant in context(record).measured_for(NEEDED)})
+    one = gather(context(record), datasets)
     assert one.unmeasured == {}
     found = gaps(holding(one, matrix((0,))), Path("results"))
     assert (found.cells, found.run, found.missing, found.measure) == (0, (), (), "")

@@ -48,7 +48,7 @@ POINTS: Mapping[int, str] = {
 @cache
 def published() -> Mapping[str, Any]:
     """Return ``paper.toml``."""
-    return tomllib.loads((files("cfbench.report") / "paper.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("cfbench_paper") / "paper.toml").read_text(encoding="utf-8"))
 
 
 def block(*path: str) -> Mapping[str, Any]:

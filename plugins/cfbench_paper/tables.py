@@ -8,26 +8,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cfbench.study.presets import MODELS as MODEL_NAMES
-from cfbench.study.presets import PAPER_DATASETS, PAPER_OBJECTIVES, PAPER_SEARCHERS
-from cfbench.text import markdown_cell, spreadsheet_cell, visible
+from cfbench.analysis import markdown_cell, spreadsheet_cell, visible
+from cfbench_paper import presets
 
-SEARCHER = "cogs"
-"""The searcher of the paper's experiments on robustness."""
+N_FOLDS = 5
+"""The paper's folds."""
 
 EXACT = "exact-forest"
 """The searcher that proves optima on forests."""
 
-DATASETS: Mapping[str, str] = dict(zip(PAPER_DATASETS, ("Cre", "Inc", "Hou", "Pro", "Rec"), strict=True))
+DATASETS: Mapping[str, str] = dict(zip(presets.DATASETS, ("Cre", "Inc", "Hou", "Pro", "Rec"), strict=True))
 """The data sets with the paper's abbreviations."""
 
-MODELS: Mapping[str, str] = {name: name.replace("-", " ") for name in MODEL_NAMES}
+MODELS: Mapping[str, str] = {name: name.replace("-", " ") for name in presets.MODELS}
 
 SEARCHERS: Mapping[str, str] = dict(
-    zip(PAPER_SEARCHERS, ("CoGS", "DiCE-a", "DiCE-b", "GrSp", "LORE", "NeMe"), strict=True)
+    zip(presets.SEARCHERS, ("CoGS", "DiCE-a", "DiCE-b", "GrSp", "LORE", "NeMe"), strict=True)
 )
 
-ROBUSTNESS: Mapping[str, str] = dict(zip(PAPER_OBJECTIVES, ("None", "C", "K", "C and K"), strict=True))
+ROBUSTNESS: Mapping[str, str] = dict(zip(presets.OBJECTIVES, ("None", "C", "K", "C and K"), strict=True))
 """The notions of robustness that a search accounts for, by objective."""
 
 PARTS: Mapping[str, str] = {"c": "C", "k": "K", "ck": "C and K"}

@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from cfbench.report.charts import fixability
-from cfbench.report.claims import claims, claims_table
-from cfbench.report.cost_tables import accident_table
-from cfbench.report.gaps import Gaps
-from cfbench.report.page import Report, Section, headline, lacks, render_page
+from cfbench_paper.charts import fixability
+from cfbench_paper.claims import claims, claims_table
+from cfbench_paper.cost_tables import accident_table
+from cfbench_paper.gaps import Gaps
+from cfbench_paper.report import Report, Section, headline, lacks, render_page
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 VOID = {"meta", "br", "img", "link", "input", "hr"}

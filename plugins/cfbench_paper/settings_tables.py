@@ -6,19 +6,29 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean, pstdev
 from typing import Any
 
-from cfbench.registry.contracts import Settings
-from cfbench.registry.registry import Registry
-from cfbench.report.published import block, points_of, published
-from cfbench.report.tables import ABSENT, DATASETS, MODELS, SEARCHERS, Entry, Table, TableRow, decimal, mean_and_sd
-from cfbench.running.fitted import FittedModels, TunedRow
-from cfbench.space.dataset import N_FOLDS, Dataset
-from cfbench.space.space import (
+from cfbench import (
     CategoricalPerturbation,
     Constraint,
+    Dataset,
     FeatureSpace,
     FeatureSpec,
     Kind,
     NumericalPerturbation,
+    Settings,
+)
+from cfbench.analysis import ReportContext
+from cfbench_paper.published import block, points_of, published
+from cfbench_paper.tables import (
+    ABSENT,
+    DATASETS,
+    MODELS,
+    N_FOLDS,
+    SEARCHERS,
+    Entry,
+    Table,
+    TableRow,
+    decimal,
+    mean_and_sd,
 )
 
 OURS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -57,12 +67,12 @@ GRIDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def searcher_settings(registry: Registry) -> Table:
+def searcher_settings(context: ReportContext) -> Table:
     """Return the searchers' default settings, which the preset `paper` uses, beside the paper's."""
     rows = [
         TableRow((short, setting), (Entry(ours, paper=value),))
         for name, short in SEARCHERS.items()
-        for setting, value, ours in _searcher(registry, name)
+        for setting, value, ours in _searcher(context, name)
     ]
     return Table(
         "settings",
@@ -78,11 +88,12 @@ def searcher_settings(registry: Registry) -> Table:
     )
 
 
-def grids(registry: Registry) -> Table:
+def grids(context: ReportContext) -> Table:
     """Return the grids that models are tuned on beside the paper's."""
     rows = []
     for model, text in MODELS.items():
-        grid = registry.model(model).entry.family().grid() if model in registry.models else {}
+        models = context.registry.models
+        grid = models[model].entry.family().grid() if model in models else {}
         for name, values in block("grid", model).items():
             ours = grid.get(GRIDS[model][name])
             entry = Entry(ABSENT if ours is None else ", ".join(_written(one) for one in ours), paper=values)
@@ -98,8 +109,9 @@ def grids(registry: Registry) -> Table:
     )
 
 
-def _searcher(registry: Registry, name: str) -> Iterator[tuple[str, str, str]]:
-    searcher = registry.searcher(name).entry.searcher if name in registry.searchers else None
+def _searcher(context: ReportContext, name: str) -> Iterator[tuple[str, str, str]]:
+    searchers = context.registry.searchers
+    searcher = searchers[name].entry.searcher if name in searchers else None
     defaults = {}
     if isinstance(searcher, type) and issubclass(searcher, Settings):
         defaults = {key: field.default for key, field in searcher.model_fields.items()}
@@ -120,19 +132,19 @@ class Accuracies:
 
     Parameters
     ----------
-    registry : Registry
-    models : FittedModels
-        Asked for its table alone.
+    context : ReportContext
     datasets : mapping of str to Dataset
     """
 
-    def __init__(self, registry: Registry, models: FittedModels, datasets: Mapping[str, Dataset]) -> None:
-        self._rows: dict[tuple[str, str], dict[int, TunedRow]] = {}
-        for model in (name for name in MODELS if name in registry.models):
-            entry = registry.model(model).entry
-            for name, dataset in datasets.items():
-                known = ((fold, models.known(dataset, fold, entry, entry.family())) for fold in range(N_FOLDS))
-                self._rows[name, model] = {fold: row for fold, row in known if row is not None}
+    def __init__(self, context: ReportContext, datasets: Mapping[str, Dataset]) -> None:
+        self._rows = {
+            (name, model): {
+                fold: row for fold in range(N_FOLDS) if (row := context.tuned(dataset, model, fold)) is not None
+            }
+            for model in MODELS
+            if model in context.registry.models
+            for name, dataset in datasets.items()
+        }
 
     def of(self, dataset: str, model: str) -> dict[int, float]:
         """Return the accuracies on the folds that have one."""

@@ -11,16 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cfbench.analysis.reports import ReportContext
 from cfbench.digests import digest_of
 from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, build_registry
-from cfbench.report.evidence import COMPARED, MEASURED
+from cfbench.running.fitted import FittedModels
 from cfbench.running.measure import identity
 from cfbench.space.dataset import Dataset
 from cfbench.study.sources import load_dataset
 from cfbench.study.variants import parse_variant, resolve_variant
+from cfbench_paper.evidence import COMPARED, MEASURED
 
 Result = tuple[int, float | None, float]
 """Row of the data set, loss, seconds; a loss of None: nothing found."""
@@ -52,6 +54,20 @@ def registry() -> Registry:
 def datasets(registry: Registry) -> dict[str, Dataset]:
     source = DataSource((), Path("nowhere"), download=False)
     return {name: load_dataset(registry.dataset(name).entry, source) for name in ("credit", "housing")}
+
+
+class Context(Protocol):
+    """Makes what a report gets to work with."""
+
+    def __call__(self, record: Record) -> ReportContext: ...
+
+
+@pytest.fixture
+def context(registry: Registry, tmp_path: Path) -> Context:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    source = DataSource((), tmp_path, download=False)
+    return lambda record: ReportContext(record, registry, source, FittedModels(cache))
 
 
 @pytest.fixture

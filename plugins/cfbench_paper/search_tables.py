@@ -11,18 +11,26 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from cfbench.analysis.aggregate import Rate, rate
-from cfbench.analysis.significance import MIN_SAMPLE, Differences, Significance, compare_over_blocks, compare_samples
-from cfbench.report.charts import BLUE, INK, Box, Figure, absent, box_figure, draw
-from cfbench.report.published import block, points_of
-from cfbench.report.tables import (
+from cfbench import FloatArray
+from cfbench.analysis import (
+    MIN_SAMPLE,
+    Differences,
+    Rate,
+    Significance,
+    compare_over_blocks,
+    compare_samples,
+    rate,
+)
+from cfbench_paper.charts import BLUE, INK, Box, Figure, absent, box_figure, draw
+from cfbench_paper.presets import REFERENCE
+from cfbench_paper.published import block, points_of
+from cfbench_paper.tables import (
     ABSENT,
     DATASETS,
     DISTRIBUTIONS,
     MODELS,
     PARTS,
     ROBUSTNESS,
-    SEARCHER,
     SEARCHERS,
     Entry,
     Table,
@@ -31,7 +39,6 @@ from cfbench.report.tables import (
     mean_and_sd,
     printed,
 )
-from cfbench.space.space import FloatArray
 
 
 def significance_table(robust: pd.DataFrame, dataset: str) -> Table:
@@ -231,10 +238,10 @@ def relative_loss(searching: pd.DataFrame, model: str) -> Figure:
 def _changes(searching: pd.DataFrame, dataset: str, model: str) -> list[Box]:
     rows = searching[(searching["dataset"] == dataset) & (searching["model"] == model) & searching["found"]]
     losses = {name: rows[rows["searcher"] == name].set_index(["fold", "row_id"])["loss"] for name in SEARCHERS}
-    base = losses[SEARCHER]
+    base = losses[REFERENCE]
     boxes = []
     for name, short in SEARCHERS.items():
-        if name != SEARCHER:
+        if name != REFERENCE:
             change = ((losses[name] - base) / base).dropna().to_numpy(dtype=np.float64)
             boxes.append(Box(short, short, BLUE, change))
     return boxes

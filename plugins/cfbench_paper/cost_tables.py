@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from cfbench.report.charts import COLOURS, INK, Box, Figure, absent, box_figure, draw
-from cfbench.report.published import block, points_of
-from cfbench.report.search_tables import rate_entry, rate_over_folds
-from cfbench.report.tables import (
+from cfbench import FloatArray
+from cfbench_paper.charts import COLOURS, INK, Box, Figure, absent, box_figure, draw
+from cfbench_paper.published import block, points_of
+from cfbench_paper.search_tables import rate_entry, rate_over_folds
+from cfbench_paper.tables import (
     ABSENT,
     DATASETS,
     DISTRIBUTIONS,
@@ -26,7 +27,6 @@ from cfbench.report.tables import (
     decimal,
     mean_and_sd,
 )
-from cfbench.space.space import FloatArray
 
 WITHOUT = {"k": "none", "ck": "c"}
 """What an objective is without any samples."""

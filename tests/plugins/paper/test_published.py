@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cfbench.report.published import POINTS, block, points_of
-from cfbench.report.tables import DATASETS, MODELS, PARTS, ROBUSTNESS, SEARCHERS, TOLERANCES
 from cfbench.space.dataset import N_FOLDS
+from cfbench_paper.published import POINTS, block, points_of
+from cfbench_paper.tables import DATASETS, MODELS, PARTS, ROBUSTNESS, SEARCHERS, TOLERANCES
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reproduce-the-paper.md"
-TOML = ROOT / "cfbench" / "report" / "paper.toml"
+TOML = ROOT / "plugins" / "cfbench_paper" / "paper.toml"
 
 
 def test_every_table_is_whole() -> None:

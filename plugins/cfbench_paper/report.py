@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +12,11 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from cfbench.errors import CfbenchError, RecordError
-from cfbench.files import write_atomically
-from cfbench.record.files import refuse_inside_record
-from cfbench.record.store import Record
-from cfbench.registry.contracts import DataSource
-from cfbench.registry.registry import Registry
-from cfbench.report.charts import Figure, fixability, invalidity
-from cfbench.report.claims import Claim, Verdict, claims, claims_table, local_claims_table
-from cfbench.report.cost_tables import (
+from cfbench import CfbenchError, Dataset
+from cfbench.analysis import RenderedReport, ReportContext, visible
+from cfbench_paper.charts import Figure, fixability, invalidity
+from cfbench_paper.claims import Claim, Verdict, claims, claims_table, local_claims_table
+from cfbench_paper.cost_tables import (
     accident_table,
     added_cost,
     added_time,
@@ -30,11 +25,11 @@ from cfbench.report.cost_tables import (
     relative_cost,
     relative_cost_table,
 )
-from cfbench.report.evidence import Evidence, gather
-from cfbench.report.gaps import Gaps, first_commands, gap_table, gaps
-from cfbench.report.published import POINTS
-from cfbench.report.search_tables import relative_loss, run_times, searchers_table, significance_table, success_table
-from cfbench.report.settings_tables import (
+from cfbench_paper.evidence import Evidence, gather
+from cfbench_paper.gaps import Gaps, first_commands, gap_table, gaps
+from cfbench_paper.published import POINTS
+from cfbench_paper.search_tables import relative_loss, run_times, searchers_table, significance_table, success_table
+from cfbench_paper.settings_tables import (
     Accuracies,
     accuracy_table,
     datasets_table,
@@ -43,11 +38,7 @@ from cfbench.report.settings_tables import (
     searcher_settings,
     tuned_table,
 )
-from cfbench.report.tables import DATASETS, DISTRIBUTIONS, MODELS, Table, decimal
-from cfbench.running.fitted import FittedModels
-from cfbench.space.dataset import Dataset
-from cfbench.study.sources import load_dataset
-from cfbench.text import visible
+from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, MODELS, Table, decimal
 
 
 @dataclass(frozen=True)
@@ -90,42 +81,36 @@ class Report:
     problems: tuple[str, ...]
 
 
-def make_report(
-    record: Record, registry: Registry, source: DataSource, models: FittedModels, command: str = "cfbench"
-) -> Report:
-    """Compare a record with the paper; nothing is searched, measured or fitted.
+def render(context: ReportContext) -> RenderedReport:
+    """Return the page with all tables and figures, and what the command prints."""
+    report = make_report(context)
+    return RenderedReport(dict(_files(report)), "\n".join(_said(report)), report.problems)
 
-    Parameters
-    ----------
-    record : Record
-    registry : Registry
-    source : DataSource
-        Where tables may be found.
-    models : FittedModels
-        Where tuned settings and their accuracies are kept.
-    command : str
-        How the user calls cfbench, for hints.
+
+def make_report(context: ReportContext) -> Report:
+    """Compare a record with the paper.
 
     Raises
     ------
-    RecordError
+    CfbenchError
         If the record holds no cell of the paper's experiments; the message has the command that makes some.
     """
-    datasets, problems = _at_hand(registry, source)
-    evidence = gather(record, registry, datasets)
+    datasets, problems = _at_hand(context)
+    evidence = gather(context, datasets)
+    results = context.record.origin
     if not evidence.selection.cells:
-        raise _nothing(record.origin, evidence, command)
-    accuracies = Accuracies(registry, models, datasets)
+        raise _nothing(results, evidence, context.command)
+    accuracies = Accuracies(context, datasets)
     found = claims(evidence.robust)
     complaints = [
         f"{text} (in {count} cells)" for text, count in evidence.complaints.items() if "not measured" not in text
     ]
     return Report(
-        record=str(record.origin),
+        record=str(results),
         claims=tuple(found),
-        sections=(_verdicts(found), *_sections(registry, datasets, accuracies, evidence)),
-        gaps=gaps(evidence, record.origin, command),
-        problems=(*record.problems, *problems, *complaints),
+        sections=(_verdicts(found), *_sections(context, datasets, accuracies, evidence)),
+        gaps=gaps(evidence, results, context.command),
+        problems=(*context.record.problems, *problems, *complaints),
     )
 
 
@@ -134,7 +119,7 @@ def _verdicts(found: list[Claim]) -> Section:
 
 
 def _sections(
-    registry: Registry, datasets: Mapping[str, Dataset], accuracies: Accuracies, evidence: Evidence
+    context: ReportContext, datasets: Mapping[str, Dataset], accuracies: Accuracies, evidence: Evidence
 ) -> Iterator[Section]:
     robust, searching = evidence.robust, evidence.searching
     yield Section(
@@ -193,29 +178,29 @@ def _sections(
         (
             datasets_table(datasets, accuracies),
             perturbations_table(datasets),
-            searcher_settings(registry),
-            grids(registry),
+            searcher_settings(context),
+            grids(context),
             *(table(model, accuracies) for model in MODELS for table in (accuracy_table, tuned_table)),
         ),
     )
 
 
-def _at_hand(registry: Registry, source: DataSource) -> tuple[dict[str, Dataset], list[str]]:
+def _at_hand(context: ReportContext) -> tuple[dict[str, Dataset], list[str]]:
     datasets, problems = {}, []
     for name in DATASETS:
         try:
-            datasets[name] = load_dataset(registry.dataset(name).entry, source)
+            datasets[name] = context.dataset(name)
         except CfbenchError as error:
             problems.append(f"data set {name} is not at hand, and what needs its table is absent: {error}")
     return datasets, problems
 
 
-def _nothing(results: Path, evidence: Evidence, command: str) -> RecordError:
+def _nothing(results: Path, evidence: Evidence, command: str) -> CfbenchError:
     others = evidence.selection.passed_over
     held = f", though {others} of others, which `{command} leaderboard` shows" if others else ""
     failed = len(evidence.selection.without_results)
     failures = f" {failed} of them failed or were skipped." if failed else ""
-    return RecordError(
+    return CfbenchError(
         f"{results} holds no finished cell of the paper's experiments{held}.{failures} "
         f"{first_commands(results, command)}"
     )
@@ -255,7 +240,7 @@ def render_page(report: Report) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_printable, keep_trailing_newline=True
     )
-    folder = files("cfbench.report") / "templates"
+    folder = files("cfbench_paper") / "templates"
     drawings = Drawings()
     drawn = {
         item.name: drawings(item) for section in report.sections for item in section.items if isinstance(item, Figure)
@@ -307,67 +292,43 @@ def _printable(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-PAGE = "paper.html"
-TABLES, FIGURES = "tables", "figures"
-
-
-def write_report(report: Report, output: Path) -> list[Path]:
-    """Write the page, tables and figures, replacing those of an earlier report.
-
-    Returns
-    -------
-    list of Path
-        The files, the page first.
-
-    Raises
-    ------
-    CfbenchError
-        If the folder cannot be written.
-    """
-    written = []
-    for name, content in _contents(report):
-        path = output / name
-        try:
-            write_atomically(path, content)
-        except OSError as error:
-            raise CfbenchError(
-                f"{path} cannot be written: {error.strerror or error}; name a folder that you may write to with "
-                "--output"
-            ) from error
-        written.append(path)
-    return written
-
-
-def check_output(output: Path) -> None:
-    """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
-
-    Raises
-    ------
-    CfbenchError
-        If it is a file, lies where it cannot be made, or is or lies in a record.
-    """
-    for name in (PAGE, f"{TABLES}/any", f"{FIGURES}/any"):
-        refuse_inside_record(output / name)
-    nearest = output
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        why = f"{nearest} is a file"
-    elif not os.access(nearest, os.W_OK | os.X_OK):
-        why = f"you may not write to {nearest}"
-    else:
-        return
-    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")
-
-
-def _contents(report: Report) -> Iterator[tuple[str, bytes]]:
-    yield PAGE, render_page(report).encode()
+def _files(report: Report) -> Iterator[tuple[str, bytes]]:
+    """Yield the files, the page first."""
+    yield "paper.html", render_page(report).encode()
     for section in report.sections:
         for item in section.items:
             if isinstance(item, Figure):
-                yield f"{FIGURES}/{item.name}.svg", item.svg.encode()
-                yield f"{FIGURES}/{item.name}.png", item.png
-                yield f"{FIGURES}/{item.name}.csv", item.numbers.csv().encode()
+                yield f"figures/{item.name}.svg", item.svg.encode()
+                yield f"figures/{item.name}.png", item.png
+                yield f"figures/{item.name}.csv", item.numbers.csv().encode()
             else:
-                yield f"{TABLES}/{item.name}.md", item.markdown().encode()
-                yield f"{TABLES}/{item.name}.csv", item.csv().encode()
+                yield f"tables/{item.name}.md", item.markdown().encode()
+                yield f"tables/{item.name}.csv", item.csv().encode()
+
+
+def _said(report: Report) -> Iterator[str]:
+    """Say on the terminal what the page begins and ends with: the claims, and what is missing."""
+    yield from report.gaps.coverage
+    yield f"\n{headline(report.claims)}"
+    width = max(len(one.verdict.value) for one in report.claims)
+    for one in report.claims:
+        found = one.found
+        value = (
+            "no value"
+            if found is None
+            else f"{decimal(found.mean, 3)} [{decimal(found.low, 3)}, {decimal(found.high, 3)}], n = {found.n}"
+        )
+        claimed = f"claimed {one.threshold}; the authors: {one.authors}"
+        yield f"  {one.verdict.value:<{width}}  {one.claim}: {value}, {claimed}"
+        for here in one.local:
+            reached = f", goal {one.goal:g}" if one.goal else ""
+            yield (
+                f"  {'':<{width}}    {DATASETS[here.dataset]}: {decimal(here.found.mean, 3)} ± "
+                f"{decimal(here.found.half_width, 3)}{reached}, n = {here.found.n}: {here.verdict.value}"
+            )
+    if report.gaps.measure:
+        yield f"\n{lacks(report.gaps)}"
+        yield from (f"  {line}" for line in report.gaps.missing)
+        yield from (f"  not measured: {line}" for line in report.gaps.unmeasured)
+        yield "Add it with"
+        yield from (f"  {line}" for line in (*report.gaps.run, report.gaps.measure))

@@ -15,7 +15,7 @@ from cfbench.errors import CfbenchError, RecordError
 from cfbench.record.store import Record
 
 if TYPE_CHECKING:
-    from tests.unit.report.conftest import Put
+    from tests.plugins.paper.conftest import Put
 
 
 def report(*arguments: str | Path) -> Result:
@@ -96,7 +96,7 @@ def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record, put:
     assert "cfbench measure --preset paper" in str(absent)
     put(record, [(7, 0.2, 1.0)], searcher="random-search", constraints=False)
     others = report("--results", record.path, "--output", tmp_path / "out").exception
-    assert isinstance(others, RecordError)
+    assert isinstance(others, CfbenchError)
     assert "holds no finished cell of the paper's experiments, though 1 of others" in str(others)
     assert "cfbench run --preset paper" in str(others)
     assert not (tmp_path / "out").exists()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.registry.registry import Registry
-from cfbench.report.cost_tables import accident_table
-from cfbench.report.search_tables import searchers_over_datasets, searchers_table, significance_table, success_table
-from cfbench.report.settings_tables import (
+from cfbench.record.store import Record
+from cfbench.space.dataset import Dataset
+from cfbench_paper.cost_tables import accident_table
+from cfbench_paper.search_tables import searchers_over_datasets, searchers_table, significance_table, success_table
+from cfbench_paper.settings_tables import (
     Accuracies,
     accuracy_table,
     datasets_table,
@@ -21,9 +22,10 @@ from cfbench.report.settings_tables import (
     searcher_settings,
     tuned_table,
 )
-from cfbench.report.tables import Table
-from cfbench.running.fitted import FittedModels
-from cfbench.space.dataset import N_FOLDS, Dataset
+from cfbench_paper.tables import N_FOLDS, Table
+
+if TYPE_CHECKING:
+    from tests.plugins.paper.conftest import Context
 
 
 def texts(table: Table, *heads: str) -> list[str]:
@@ -32,10 +34,8 @@ def texts(table: Table, *heads: str) -> list[str]:
 
 
 @pytest.fixture
-def accuracies(registry: Registry, datasets: Mapping[str, Dataset], tmp_path: Path) -> Accuracies:
-    cache = tmp_path / "cache"
-    cache.mkdir(mode=0o700)
-    return Accuracies(registry, FittedModels(cache), datasets)
+def accuracies(context: Context, datasets: Mapping[str, Dataset], record: Record) -> Accuracies:
+    return Accuracies(context(record), datasets)
 
 
 def test_data_sets_beside_the_paper(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> None:
@@ -65,8 +65,8 @@ def test_accuracies_come_from_the_tuned_tables(accuracies: Accuracies) -> None:
     assert texts(tuned_table("random-forest", accuracies), "3")[1] == "-"
 
 
-def test_settings_are_the_papers(registry: Registry) -> None:
-    table = searcher_settings(registry)
+def test_settings_are_the_papers(context: Context, record: Record) -> None:
+    table = searcher_settings(context(record))
     assert texts(table, "CoGS", "Population size") == ["1000; paper 1000"]
     assert texts(table, "DiCE-b", "Loss weights")[0].startswith("0.5, 0.5, 0.0; paper")
     # All but LORE's two choices of library variants are settings here.
@@ -74,7 +74,7 @@ def test_settings_are_the_papers(registry: Registry) -> None:
         ("LORE", "Discrete use probabilities"),
         ("LORE", "Continuous function estim."),
     ]
-    assert texts(grids(registry), "neural network", "Max. iterations") == ["200, 1000; paper 200, 1000"]
+    assert texts(grids(context(record)), "neural network", "Max. iterations") == ["200, 1000; paper 200, 1000"]
 
 
 def test_success_is_a_mean_over_folds() -> None:

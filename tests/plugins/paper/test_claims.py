@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.report.claims import (
+from cfbench.space.space import FloatArray
+from cfbench_paper.claims import (
     Claim,
     Threshold,
     Verdict,
@@ -17,7 +18,6 @@ from cfbench.report.claims import (
     local_claims_table,
     published_accidents,
 )
-from cfbench.space.space import FloatArray
 
 ALL = ("credit", "random-forest")
 FAR = np.array([0.7, 0.8, 0.9, 0.7, 0.8, 0.9])

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from cfbench.analysis.references import PointResults, compare_with_none, compare_with_reference
-from cfbench.digests import digest_of
-from cfbench.record.cells import CellSummary
-from cfbench.record.store import Record
-from cfbench.registry.registry import Registry
-from cfbench.report.tables import DATASETS, DISTRIBUTIONS, EXACT, MODELS, PARTS, SEARCHER, SEARCHERS, TOLERANCES
-from cfbench.running.measure import cell_metrics, identity
-from cfbench.space.dataset import Dataset
-from cfbench.space.space import FloatArray
-from cfbench.study.presets import PAPER_OBJECTIVES, PAPER_SAMPLES
-from cfbench.study.variants import Variant, resolve_variant
+from cfbench import Dataset, FloatArray, digest_of
+from cfbench.analysis import PointResults, ReportContext, compare_with_none, compare_with_reference
+from cfbench.record import CellSummary
+from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
+from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, EXACT, MODELS, PARTS, SEARCHERS, TOLERANCES
 
 Place = tuple[str, str, str, str, bool, int]
 """Data set, model, searcher, objective, constraints, fold."""
@@ -80,7 +74,7 @@ def in_matrix(place: Place) -> bool:
     if dataset not in DATASETS or model not in MODELS:
         return False
     if constraints:
-        return searcher == SEARCHER and objective in (*PAPER_OBJECTIVES, *PAPER_SAMPLES)
+        return searcher == REFERENCE and objective in (*OBJECTIVES, *SAMPLES)
     return searcher in SEARCHERS and objective == "none"
 
 
@@ -183,6 +177,10 @@ COMPARED: Mapping[str, str] = {
 """Columns of values that compare with the result under objective ``none``, with the metrics that they come from."""
 
 
+NEEDED = (*MEASURED.values(), *COMPARED.values())
+"""All metrics that the report is made of."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What a record says.
@@ -217,18 +215,17 @@ class Evidence:
     complaints: Counter[str]
 
 
-def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) -> Evidence:
+def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
     """Read a record.
 
     Parameters
     ----------
-    record : Record
-    registry : Registry
+    context : ReportContext
     datasets : mapping of str to Dataset
         Those at hand, by name: distances are measured in their spaces.
     """
-    selection = select(record.summaries().values())
-    results = PointResults(record, registry, shared_repetitions(selection))
+    selection = select(context.record.summaries().values())
+    results = PointResults(context.record, context.registry, shared_repetitions(selection))
     robust = selection.robust
     frames = [_robust_rows(cell, results) for cell in robust]
     table = (
@@ -236,7 +233,7 @@ def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) 
         if frames
         else pd.DataFrame(columns=_robust_columns()).astype({"row_id": "int64"})
     )
-    compared, complaints = _compared(record, registry, datasets, robust, results)
+    compared, complaints = _compared(context, datasets, robust, results)
     seconds: dict[tuple[str, str, str], list[FloatArray]] = {}
     for cell in selection.searching:
         place = (cell.info.dataset, cell.info.model, cell.info.searcher)
@@ -247,9 +244,9 @@ def gather(record: Record, registry: Registry, datasets: Mapping[str, Dataset]) 
         selection=selection,
         robust=table.merge(compared, on=["cell_key", "row_id"], how="left", validate="one_to_one"),
         searching=(pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=columns))[columns],
-        optimum=gap_rows(record, registry, selection),
+        optimum=gap_rows(context, selection),
         seconds={place: np.concatenate(parts) for place, parts in seconds.items()},
-        unmeasured=_unmeasured(record, registry, robust),
+        unmeasured=context.unmeasured(NEEDED, robust),
         complaints=complaints,
     )
 
@@ -268,7 +265,7 @@ def shared_repetitions(selection: Selection) -> dict[str, range]:
     return found
 
 
-def gap_rows(record: Record, registry: Registry, selection: Selection) -> pd.DataFrame:
+def gap_rows(context: ReportContext, selection: Selection) -> pd.DataFrame:
     """Compare each search of CoGS, and the best of a point's searches, with the proven optimum.
 
     Returns
@@ -277,8 +274,8 @@ def gap_rows(record: Record, registry: Registry, selection: Selection) -> pd.Dat
         `dataset`, `constraints`, `fold`, `row_id`, `searches` (how many the value is the best of), `of` (how many the
         point has), `gap` (relative to the optimum); a row for each search and one for the best of all.
     """
-    metric = resolve_variant(registry, "metric", "optimality-gap")
-    cells = [cell for cell in selection.cells.values() if cell.info.searcher == SEARCHER]
+    record, registry, metric = context.record, context.registry, context.metric("optimality-gap")
+    cells = [cell for cell in selection.cells.values() if cell.info.searcher == REFERENCE]
     frames = []
     for cell in (cell for cell in cells if cell.info.objective == "none"):
         place = cell.info.dataset, cell.info.model, cell.info.fold
@@ -291,12 +288,6 @@ def gap_rows(record: Record, registry: Registry, selection: Selection) -> pd.Dat
             frames.append(mine.assign(searches=len(chosen), of=cell.repetitions, gap=mine["value"]))
     columns = ["dataset", "constraints", "fold", "row_id", "searches", "of", "gap"]
     return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
-
-
-def needed_metrics(registry: Registry) -> tuple[Variant, ...]:
-    """Return what has to be measured about each cell with constraints on."""
-    texts = (*MEASURED.values(), *COMPARED.values())
-    return cell_metrics([resolve_variant(registry, "metric", text) for text in texts], registry)
 
 
 def _rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
@@ -325,17 +316,18 @@ def _robust_columns() -> list[str]:
 
 
 def _compared(
-    record: Record,
-    registry: Registry,
+    context: ReportContext,
     datasets: Mapping[str, Dataset],
     cells: Iterable[CellSummary],
     results: PointResults,
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """Return the values that compare with objective none, a column per metric."""
-    variants = {column: resolve_variant(registry, "metric", text) for column, text in COMPARED.items()}
+    variants = {column: context.metric(text) for column, text in COMPARED.items()}
     at_hand, complaints = _with_their_data(cells, datasets)
     spaces = {name: dataset.space for name, dataset in datasets.items()}
-    found = compare_with_none(record, registry, spaces, list(variants.values()), cells=at_hand, results=results)
+    found = compare_with_none(
+        context.record, context.registry, spaces, list(variants.values()), cells=at_hand, results=results
+    )
     wide = found.table.pivot_table(index=["cell_key", "row_id"], columns="metric", values="value", aggfunc="first")
     wide = wide.reindex(columns=[variant.label for variant in variants.values()]).astype("float64")
     wide.columns = pd.Index(list(variants))
@@ -354,15 +346,3 @@ def _with_their_data(
         else:
             kept.append(cell)
     return kept, complaints
-
-
-def _unmeasured(record: Record, registry: Registry, cells: Iterable[CellSummary]) -> Counter[str]:
-    measured = record.measured()
-    wanted = {variant.label: identity(variant, registry) for variant in needed_metrics(registry)}
-
-    def lacking() -> Iterator[str]:
-        for cell in cells:
-            present = measured.get(cell.info.key, set())
-            yield from (label for label, one in wanted.items() if one not in present)
-
-    return Counter(lacking())

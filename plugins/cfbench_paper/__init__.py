@@ -1,0 +1,1 @@
+"""The paper: its studies, the numbers that it prints, and the report that shows a record next to them."""
