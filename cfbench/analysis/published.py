@@ -114,6 +114,11 @@ class CombinedRecord(RecordReading):
         """Return the machines of the own record."""
         return self._sides[0].machines()
 
+    def notes(self) -> dict[str, str]:
+        """Return the facts that are noted about both records; those of the own record win."""
+        own, published = self._sides
+        return published.notes() | own.notes()
+
     def machines_apart(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
         """Return the machines of the own record, and those of the published one."""
         return self._sides[0].machines(), self._sides[1].machines()

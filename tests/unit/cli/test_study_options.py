@@ -101,6 +101,7 @@ def test_every_option_replaces_its_key(ask: Ask) -> None:
         workers=1,
         results=Path("elsewhere"),
         tracking="none",
+        reference="cogs",
         settings={"cma-es": {"n_rows": 10_000}, "cogs": {"n_generations": 5, "mutation_extent": 0.5}},
     )
 
