@@ -108,7 +108,8 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
     CfbenchError
         If the folder cannot be written.
     """
-    from cfbench.record.files import refuse_inside_record, write_atomically
+    from cfbench.files import write_atomically
+    from cfbench.record.files import refuse_inside_record
 
     written = []
     for name, content in report.files.items():
