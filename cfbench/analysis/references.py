@@ -14,12 +14,12 @@ from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
-from cfbench.record.schema import MetricId, SearchId
+from cfbench.record.schema import MetricId, Row, SearchId
 from cfbench.registry.contracts import ObjectiveComparison, ReferenceComparison
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import checked_values, identity, plugin_call
-from cfbench.space.space import FeatureSpace, FloatArray
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ COLUMNS = (
 )
 SPENT = ("wall_seconds", "cpu_seconds", "search_queries", "robustness_queries")
 """Further columns of the record, which `seconds` and `queries` are made of."""
+
+
+CELLS_AT_ONCE = 100
+"""How many cells are read at once: enough for speed, and few enough for memory."""
 
 
 class PointResults:
@@ -69,13 +73,29 @@ class PointResults:
 
     def best(self, key: str) -> pd.DataFrame:
         """Return the best repetition of each point of a cell, as `best_results` describes it."""
-        if key not in self._best:
-            searches = self._record.searches(key, (*COLUMNS, *SPENT))
-            if key in self._repetitions:
-                searches = searches[searches["repetition"].isin(self._repetitions[key])]
-            self._best[key] = best_results(searches)
-            self._searches[key] = searches[["point", "repetition", "wall_seconds", "cpu_seconds"]]
+        self.read([key])
         return self._best[key]
+
+    def read(self, keys: Iterable[str]) -> None:
+        """Read cells ahead: frames of many cells at once take a tenth of the time of single ones."""
+        from cfbench.record.frames import search_frame  # loads pandas
+
+        new = [key for key in dict.fromkeys(keys) if key not in self._best]
+        for start in range(0, len(new), CELLS_AT_ONCE):
+            chunk = new[start : start + CELLS_AT_ONCE]
+            cells = [self._rows(key) for key in chunk]
+            searches = search_frame([row for rows in cells for row in rows], columns=(*COLUMNS, *SPENT))
+            owners = np.repeat(np.arange(len(chunk)), [len(rows) for rows in cells])
+            best, best_owners = best_results(searches, owners)
+            spent = searches[["point", "repetition", "wall_seconds", "cpu_seconds"]]
+            for at, key in enumerate(chunk):
+                self._best[key] = best.iloc[slice(*np.searchsorted(best_owners, (at, at + 1)))]
+                self._searches[key] = spent.iloc[slice(*np.searchsorted(owners, (at, at + 1)))]
+
+    def _rows(self, key: str) -> list[Row]:
+        rows = self._record.rows(key)
+        counted = self._repetitions.get(key)
+        return rows if counted is None else [row for row in rows if row["repetition"] in counted]
 
     def seconds(self, key: str) -> FloatArray:
         """Return the wall-clock seconds of every search of a cell, successful or not, shape (n,)."""
@@ -126,26 +146,35 @@ def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[Search
     return found
 
 
-def best_results(searches: pd.DataFrame) -> pd.DataFrame:
-    """Return the best repetition of each point, in the columns that comparisons are promised.
+def best_results(searches: pd.DataFrame, owners: IntArray) -> tuple[pd.DataFrame, IntArray]:
+    """Return the best repetition of each point of some cells, in the columns that comparisons are promised.
 
     A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
     point without one has its first repetition's row, without a result.
 
+    Parameters
+    ----------
+    searches : DataFrame
+    owners : ndarray of int64
+        The number of each search's cell, ascending.
+
     Returns
     -------
-    DataFrame
-        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns.
+    best : DataFrame
+        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns; cell by cell.
+    owners : ndarray of int64
+        The number of each row's cell.
     """
     import pandas as pd
 
-    # Frames are slow to sort and to filter, and a board asks for thousands of cells: arrays are picked from instead.
+    # Frames are slow to sort and to filter: arrays are picked from instead.
     point, repetition = (searches[name].to_numpy() for name in ("point", "repetition"))
     found = searches["loss"].notna().to_numpy()
     value = searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    order = np.lexsort((repetition, np.where(found & ~np.isnan(value), value, np.inf), point))
+    order = np.lexsort((repetition, np.where(found & ~np.isnan(value), value, np.inf), point, owners))
+    places = np.stack([owners, point])[:, order]
     first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = point[order][1:] != point[order][:-1]
+    first[1:] = (places[:, 1:] != places[:, :-1]).any(axis=0)
     best = order[first]
     found = found[best]
 
@@ -162,7 +191,8 @@ def best_results(searches: pd.DataFrame) -> pd.DataFrame:
         "seconds": np.where(found, picked("wall_seconds"), np.nan),
         "queries": np.where(found, queries, np.nan),
     }
-    return pd.DataFrame({name: columns[name] for name in COLUMNS}, index=pd.Index(columns["row_id"], name="row_id"))
+    index = pd.Index(columns["row_id"], name="row_id")
+    return pd.DataFrame({name: columns[name] for name in COLUMNS}, index=index), owners[best]
 
 
 COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
@@ -224,6 +254,7 @@ def compare_with_none(
     # A cell that failed in a later run still has what it had found.
     ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
     plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
+    desk.results.read(cell.info.key for cell in ran)
     parts: list[_Part] = []
     for cell in ran:
         beside = plain.get(_likeness(cell))
@@ -270,7 +301,7 @@ class _Desk:
 
     def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
         self.complaints: Counter[str] = Counter()
-        self._results = results
+        self.results = results
         self._frames: dict[str, pd.DataFrame] = {}
         self._metrics: list[tuple[Variant, ObjectiveComparison]] = []
         for variant in metrics:
@@ -293,7 +324,7 @@ class _Desk:
         found: dict[str, FloatArray] = {}
         for variant, metric in self._metrics:
             for text in metric.measures():
-                if self._results.measured(cell.info.key, text) is None:
+                if self.results.measured(cell.info.key, text) is None:
                     self.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
             try:
                 with plugin_call(variant.label, cell.info.key):
@@ -311,9 +342,9 @@ class _Desk:
         return self._frames[key]
 
     def _measured_frame(self, key: str) -> pd.DataFrame:
-        best = self._results.best(key)
+        best = self.results.best(key)
         wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
-        values = {text: self._results.measured(key, text) for text in wanted}
+        values = {text: self.results.measured(key, text) for text in wanted}
         if not values:
             return best
         columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
@@ -359,48 +390,40 @@ def compare_with_reference(
     StudyError
         If a metric compares something else.
     """
-    import pandas as pd
-
     results = results or PointResults(record, registry)
     # A cell that failed in a later run still has what it had found.
-    every = list(record.summaries().values() if cells is None else cells)
-    ran = [cell for cell in every if cell.searches]
+    every = [(cell, _likeness_of_rows(cell)) for cell in (record.summaries().values() if cells is None else cells)]
     complaints: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
-    frames: list[pd.DataFrame] = []
+    parts: list[_Part] = []
     for variant in metrics:
         metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
         if not isinstance(metric, ReferenceComparison):
             raise StudyError(f"metric {variant.label!r} names no reference; `cfbench plugins` lists metrics")
-        own = [cell for cell in every if bare_name(cell.info.searcher) == metric.reference]
-        own.sort(key=lambda cell: cell.info.searcher == metric.reference)  # of several, that with default settings
-        references = {_likeness_of_rows(cell): cell for cell in own if cell.searches}
-        skipped = {_likeness_of_rows(cell): cell.skipped for cell in own if cell.skipped}
-        asked: set[str] = set()
-        for cell in ran:
-            other = references.get(_likeness_of_rows(cell))
+        own = [(cell, task) for cell, task in every if bare_name(cell.info.searcher) == metric.reference]
+        own.sort(key=lambda pair: pair[0].info.searcher == metric.reference)  # of several, that with default settings
+        references = {task: cell for cell, task in own if cell.searches}
+        skipped = {task: cell.skipped for cell, task in own if cell.skipped}
+        results.read(cell.info.key for cell, task in every if cell.searches and task in references)
+        remarked: set[str] = set()
+        for cell, task in every:
+            if not cell.searches:
+                continue
+            other = references.get(task)
             if other is None:
-                why = (
-                    skipped.get(_likeness_of_rows(cell))
-                    or f"{metric.reference} has no results for the task; run it there"
-                )
+                why = skipped.get(task) or f"{metric.reference} has no results for the task; run it there"
                 complaints[f"{variant.label}: {why}"] += 1
                 continue
             try:
                 values, row_ids = _compared(metric, variant, cell, other, results)
-                if other.info.key not in asked:
+                if other.info.key not in remarked:
                     remarks.update(_remarks(metric, variant, other, results))
-                    asked.add(other.info.key)
+                    remarked.add(other.info.key)
             except CfbenchError as error:
                 complaints[str(error)] += 1
                 continue
-            table = pd.DataFrame({"row_id": row_ids, "metric": variant.label, "value": values})
-            frames.append(
-                table.assign(cell_key=cell.info.key, **{name: getattr(cell.info, name) for name in COORDINATES})
-            )
-    columns = ["cell_key", *COORDINATES, "row_id", "metric", "value"]
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
-    return Comparisons(table[columns], complaints, remarks)
+            parts.append(_Part(cell.info, row_ids, {variant.label: values}))
+    return Comparisons(_table(parts), complaints, remarks)
 
 
 def beside(cell: CellSummary, other: CellSummary, results: PointResults) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -102,6 +102,8 @@ class Leaderboard:
         What the user types for ``cfbench``, for the commands that the board names.
     registry : Registry
         What names metrics and data sets; by default, what is installed.
+    reading : RecordReading or None
+        The open record, if the page need not open it a second time.
     """
 
     board: Board
@@ -113,6 +115,7 @@ class Leaderboard:
     all_notes: bool = False
     command: str = "cfbench"
     registry: Registry = field(default_factory=build_registry)
+    reading: RecordReading | None = field(default=None, compare=False)
 
     @property
     def by_task(self) -> bool:
@@ -289,8 +292,9 @@ def open_leaderboard(
     UnknownNameError
         If something asked for is not in the record.
     """
-    return leaderboard_of(
-        opened_record(results, with_published=with_published),
+    record = opened_record(results, with_published=with_published)
+    shown = leaderboard_of(
+        record,
         registry,
         reference=reference,
         selection=selection,
@@ -301,6 +305,7 @@ def open_leaderboard(
         tolerance=tolerance,
         shown_as=str(results),
     )
+    return replace(shown, reading=record)
 
 
 def leaderboard_of(

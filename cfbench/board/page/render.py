@@ -48,7 +48,7 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
     RecordError
         If the record is gone, or may not be read any more.
     """
-    record = opened_record(Path(shown.record), with_published=shown.with_published)
+    record = shown.reading or opened_record(Path(shown.record), with_published=shown.with_published)
     names = {view.task.dataset for view in shown.board.standings.tasks}
     return render_page(shown, record, _spaces(names, shown.registry), data_file)
 

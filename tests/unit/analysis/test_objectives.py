@@ -214,7 +214,8 @@ def test_values_stand_beside_the_best_repetitions(record: Record, registry: Regi
 
 def test_the_frame_has_the_promised_columns(record: Record, registry: Registry) -> None:
     key = put(record, [(7, 1, 0.4, 0.4), (7, 0, 0.4, 0.4), (8, 0, None, None)])
-    frame = best_results(record.searches(key))
+    searches = record.searches(key)
+    frame, _ = best_results(searches, np.zeros(len(searches), dtype=np.int64))
     promised = ["row_id", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]
     assert set(promised) <= set(frame.columns)
     solved, unsolved = frame.loc[7], frame.loc[8]
