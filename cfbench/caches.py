@@ -1,7 +1,7 @@
 """The user's cache: where it is, and how files get in and out of it safely.
 
 A cached model is a pickle, and loading a pickle runs what is in it. So a file is unpickled only if it and its folder
-belong to this user, nobody else may write to them, and its checksum fits.
+belong to this user, no other user may write to them, and its checksum fits.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def store_object(path: Path, value: object) -> None:
 def load_object(path: Path) -> Any:
     """Return the object that `store_object` wrote to `path`; None where there is none that can be trusted.
 
-    A file that is truncated, changed, written by another user, or writable by others is reported and left alone; who
-    asks makes the object again and stores it over the file.
+    A file that is truncated, changed, written by another user, or writable by others is reported and ignored. The
+    caller then makes the object again and overwrites the file.
     """
     content = read_trusted(path)
     if content is None:

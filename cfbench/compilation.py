@@ -73,7 +73,7 @@ class Kernels:
         """Import the modules if they are there at once: numba is loaded, and they were compiled before.
 
         For code that is a little faster when compiled: numba takes longer to load than one search would win, and a
-        search with a time limit must not wait for a compiler. What was not compiled yet is, beside this process.
+        search with a time limit must not wait for a compiler. Another process compiles what is not compiled yet.
         """
         numba: Any = sys.modules.get("numba")
         if numba is None or numba.config.DISABLE_JIT:
@@ -125,7 +125,7 @@ def _numba_config() -> Any:
 
 
 def _compiler() -> str:
-    """Name what decides about the code beside its source; numba compiles again where any of it differs."""
+    """Return what determines compiled code in addition to its source; numba compiles again if it changes."""
     target = importlib.import_module("llvmlite.binding")
     numba = importlib.import_module("numba")
     return f"{sys.version} {numba.__version__} {target.get_host_cpu_name()} {target.get_host_cpu_features().flatten()}"
@@ -154,10 +154,10 @@ def _sign_of_completion(kernels: Kernels) -> Path:
 
 
 _at_hand: dict[Kernels, tuple[ModuleType, ...]] = {}
-"""What serves beside others and was found to be compiled: it is asked for several times a generation."""
+"""Optional compiled code that was found: callers need it several times per generation."""
 
 _beside: list[subprocess.Popen[str] | None] = []
-"""Processes that compile beside this one; nobody waits for them."""
+"""Processes that compile in parallel; this process does not wait for them."""
 
 
 def _compile_apart(kernels: Kernels) -> None:

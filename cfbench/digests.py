@@ -38,7 +38,7 @@ def digest_of(content: Any) -> str:
 
 
 def digest_of_arrays(*arrays: np.ndarray[Any, np.dtype[Any]]) -> str:
-    """Return the digest of arrays: their shapes, their dtypes (byte order aside) and their values, bit for bit.
+    """Return the digest of arrays: their shapes, their dtypes (without byte order) and their values, bit for bit.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The errors that cfbench raises, and how it words them.
 
-One root, :class:`CfbenchError`. A message says what was wrong, the value received, what is allowed, and how to mend it.
+One root, :class:`CfbenchError`. A message says what was wrong, the value received, what is allowed, and what to do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DataError(CfbenchError):
 
 
 class UnavailableError(CfbenchError):
-    """Something known that cannot be had here: a table that is not downloaded, an extra that is not installed."""
+    """Something known is unavailable here: a table that is not downloaded, an extra that is not installed."""
 
 
 class ModelError(CfbenchError):
@@ -48,7 +48,7 @@ class TrackingError(CfbenchError):
 
 
 class BudgetExhausted(CfbenchError):
-    """A question to the model would pass the search's query budget; no row of it was answered.
+    """A query would exceed the search's query budget; none of its rows was classified.
 
     A searcher may catch it and return what it has. If it does not, the best feasible row of the target class that it
     has asked is judged, with status ``budget_exhausted``.

@@ -10,7 +10,7 @@ from pathlib import Path
 def at_home(path: Path) -> Path:
     """Return a path with the user's home in place of a ``~`` that no shell has put there.
 
-    One that begins with the name of somebody who has no home here stays as it is.
+    A path that begins with an unknown user's name stays as it is.
     """
     try:
         return path.expanduser()

@@ -233,7 +233,7 @@ def ui_pages(tracked_results: Path, start_ui: StartUi, free_port: Callable[[], i
 @pytest.fixture(scope="session")
 def runs_page(ui_pages: dict[str, str]) -> str:
     """Serve `tracked_results` with ``cfbench ui`` and return the address of its runs."""
-    return ui_pages["runs, one a cell"]
+    return ui_pages["runs, one per cell"]
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def _table(standings: Standings, width: int, names: Sequence[str], by: str) -> t
 
 
 def _state(text: str, placed: Sequence[_Placed], number: int, width: int) -> list[tuple[int, str]]:
-    """Write why a row has no rank into the columns that are empty for want of one."""
+    """Put the reason for a missing rank into the row's empty rank columns."""
     at = next((i for i, one in enumerate(placed) if one.column.compares and not one.cells[number]), None)
     if at is None or not text:
         return []

@@ -1,4 +1,4 @@
-"""The command line: ``cfbench``. One module a command, imported when the command is called."""
+"""The command line: ``cfbench``. One module per command, imported when the command is called."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest names where there is no such command."""
+        """Resolve a command as click does; name the nearest ones if it is unknown."""
         from cfbench.cli.options import refuse_empty
         from cfbench.errors import UnknownNameError
 

@@ -1,4 +1,4 @@
-"""``cfbench check``: the conformance checks of what a plugin brings."""
+"""``cfbench check``: the conformance checks of a plugin's entries."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS: dict[type[Entry], str] = {
     ObjectiveEntry: "objective",
     MetricEntry: "metric",
 }
-"""The kinds of entry that there are checks for."""
+"""The kinds of entry that have checks."""
 
 MARGIN = 16
-"""Columns that a result takes, the longest of which is "not applicable"."""
+"""Width of a result; the longest is "not applicable"."""
 
 NARROWEST = 24
-"""Columns that the text beside it takes at least."""
+"""Minimum width of the text next to a result."""
 
 STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "known failure": "yellow"}
 
@@ -51,7 +51,7 @@ STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "kno
 def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str, ...]) -> None:
     """Check that registered entries keep their contracts.
 
-    The target is a registered name, a distribution (all that it brings), or an entry in a module. Exits with 1 if a
+    The target is a registered name, a distribution (all its entries), or an entry in a module. Exits with 1 if a
     check failed.
     """
     entries = find_entries(target, open_registry(plugins))
@@ -95,9 +95,9 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
     Raises
     ------
     PluginError
-        If it is ``module:object`` and names no entry that can be checked.
+        If it is ``module:object`` and does not name an entry that can be checked.
     UnknownNameError
-        If it is the name of nothing that can be checked.
+        If no entry of that name can be checked.
     """
     if ":" in target:
         return [_imported(target)]
@@ -114,7 +114,7 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
 
 
 def _imported(target: str) -> Entry:
-    """Import ``module:object``, from the working directory, too."""
+    """Import ``module:object``, also from the working directory."""
     module_name, _, path = target.partition(":")
     here = str(Path.cwd())  # in full: child processes know no working directory by ""
     if here not in sys.path:

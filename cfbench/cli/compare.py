@@ -28,12 +28,12 @@ PIPED_WIDTH = 100
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @results_option
-@click.option("--searcher", "searchers", multiple=True, metavar="NAME", help="Of two records: this searcher alone.")
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="This data set alone. May be repeated.")
-@click.option("--model", "models", multiple=True, metavar="NAME", help="This model alone. May be repeated.")
-@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="This objective alone. May be repeated.")
+@click.option("--searcher", "searchers", multiple=True, metavar="NAME", help="For two records: only this searcher.")
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only this data set. May be repeated.")
+@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model. May be repeated.")
+@click.option("--objective", "objectives", multiple=True, metavar="NAME", help="Only this objective. May be repeated.")
 @click.option("--constraints", type=click.Choice(["on", "off"]), help="Constraints.  [default: both]")
-@click.option("--protocol", default="", metavar="VERSION", help="Cells of this version of the protocol alone.")
+@click.option("--protocol", default="", metavar="VERSION", help="Only cells of this version of the protocol.")
 @tie_option
 @click.option(
     "--points",
@@ -42,7 +42,7 @@ PIPED_WIDTH = 100
     default=5,
     show_default=True,
     metavar="N",
-    help="List so many points where the two differ most.",
+    help="How many of the points with the largest differences to list.",
 )
 @click.option(
     "--format",
@@ -50,7 +50,7 @@ PIPED_WIDTH = 100
     type=click.Choice(["table", "markdown", "csv", "json"]),
     default="table",
     show_default=True,
-    help="How to write it; csv has a line a point, json everything.",
+    help="Output format; csv has one line per point, json everything.",
 )
 def command(
     *,
@@ -70,7 +70,7 @@ def command(
     """Compare two searchers of a record, or two records, point by point.
 
     A and B are searchers of the record at --results (cogs, "cogs[population_size=500]"), or the directories of two
-    records, whose like searchers are compared. Nothing is searched.
+    records. Searchers with the same name in both records are compared. Nothing is searched.
     """
     from cfbench.analysis.groups import Selection
     from cfbench.analysis.ranks import Tolerance
@@ -84,7 +84,7 @@ def command(
     elif _is_directory(first) or _is_directory(second):
         folder, other = (first, second) if _is_directory(first) else (second, first)
         raise StudyError(
-            f"{first!r} and {second!r} are not of one kind: {folder} {_kind(folder)}, and {other} is none. "
+            f"{first!r} and {second!r} are not of one kind: {folder} {_kind(folder)}, and {other} is not a directory. "
             "Name two searchers of the record at --results, or the directories of two records"
         )
     elif searchers:
@@ -102,7 +102,7 @@ def command(
 
 
 def _is_path(text: str) -> bool:
-    """Whether a side is written as a path."""
+    """Return whether a side is written as a path."""
     return os.sep in text or "/" in text or text in (".", "..")
 
 
@@ -111,7 +111,7 @@ def _is_directory(text: str) -> bool:
 
 
 def _kind(side: str) -> str:
-    """Say why a side is taken for a record."""
+    """Say why a side is read as a record."""
     return "is a directory" if Path(side).is_dir() else "is written as the path of one"
 
 
@@ -157,7 +157,7 @@ def _records(
 
 
 def _groups(results: Path, selection: Selection) -> list[Group]:
-    """Read what a record has results of."""
+    """Return what a record has results of."""
     from cfbench.analysis.groups import group_cells
     from cfbench.analysis.loss_alone import board_cells
     from cfbench.record.store import Record
@@ -187,7 +187,7 @@ def _refuse_protocols(first: Sequence[Group], second: Sequence[Group], names: Se
 
 
 def _each(first: Sequence[Group], second: Sequence[Group], names: Sequence[str]) -> str:
-    """Say what each side has, for an error."""
+    """Describe what each side has, for an error message."""
     parts = []
     for name, side in zip(names, (first, second), strict=True):
         tasks = sorted({str(group.task) for group in side})
@@ -199,7 +199,7 @@ def _each(first: Sequence[Group], second: Sequence[Group], names: Sequence[str])
 
 
 def _unmet(first: Sequence[Group], second: Sequence[Group], met: set[Task], names: Sequence[str]) -> list[str]:
-    """Say which tasks one side alone was given."""
+    """Name the tasks that only one side has."""
     notes = []
     for name, side in zip(names, (first, second), strict=True):
         alone = sorted({str(group.task) for group in side if group.task not in met})

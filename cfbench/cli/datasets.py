@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 CONSTRAINTS = (">=", "=", "<=")
 COLUMNS = ["data set", "n", "d", "d2", "classes", "user", "target", "constraints", "perturbations"]
 UNBROKEN = ("data set", "n", "d", "d2", "user", "feature", "kind")
-"""Columns of single words and numbers; the others give way on a narrow terminal."""
+"""Columns of single words and numbers; the others shrink on a narrow terminal."""
 
 PIPE_WIDTH = 10_000
-"""Width for output that no terminal wraps."""
+"""Width of output that is not a terminal."""
 
 offline_option = click.option("--offline", is_flag=True, help="Download nothing.")
 
@@ -46,7 +46,7 @@ def command() -> None:
 def list_datasets(
     *, form: str, offline: bool, data_dirs: tuple[Path, ...], plugins: tuple[str, ...], strict: bool
 ) -> None:
-    """Show every data set in a line, as in the paper's table.
+    """Show one line per data set, as in the paper's table.
 
     n rows, d features, d2 of them categorical. Constraints: how many features may only grow (>=), not change (=), only
     shrink (<=). Perturbations: of how many numerical (N) and categorical (C) features.
@@ -86,7 +86,7 @@ def show_dataset(
 ) -> None:
     """Show a data set: its classes, every feature's annotation, and its card.
 
-    A folder of your own is given by its path (./my-folder) and is checked on the way.
+    Name a folder of your own by its path (./my-folder); it is checked, too.
     """
     from cfbench.registry.discovery import guarded
     from cfbench.text import visible
@@ -108,7 +108,7 @@ def show_dataset(
 
 
 def is_path(name: str) -> bool:
-    """Whether what the user names is a folder: it is written with a separator, or there is one of that name."""
+    """Return whether a name is a folder: it has a path separator, or a folder of that name exists."""
     return Path(name).name != name or Path(name).is_dir()
 
 
@@ -132,7 +132,7 @@ def facts(name: str, dataset: Dataset) -> dict[str, Any]:
 
 
 def as_line(fact: dict[str, Any]) -> list[str]:
-    """Return one line of the table as text; what is unavailable has dashes."""
+    """Return one line of the table as text, with dashes for unavailable values."""
     if "unavailable" in fact:
         return [fact["data set"], *("-" for _ in COLUMNS[1:-1]), "unavailable"]
     line = []
@@ -145,7 +145,7 @@ def as_line(fact: dict[str, Any]) -> list[str]:
 
 
 def as_csv(found: Sequence[dict[str, Any]]) -> str:
-    """Return the table with one number a column."""
+    """Return the table with one number per column."""
     from cfbench.text import spreadsheet_cell
 
     flat = []
@@ -170,7 +170,7 @@ def as_markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns: fitted to a terminal, or plain and unwrapped into a pipe."""
+    """Print aligned columns: fitted to a terminal, or unwrapped into a pipe."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -201,7 +201,7 @@ def feature_lines(dataset: Dataset) -> list[list[str]]:
 
 
 def perturbation_of(feature: FeatureSpec) -> str:
-    """Say how far the world may move a feature."""
+    """Describe how far a perturbation may move a feature."""
     from cfbench.space.space import CategoricalPerturbation
 
     moved = feature.perturbation

@@ -1,4 +1,4 @@
-"""``cfbench explain``: one case for a person to read. It searches as a study does, or reads what the record has."""
+"""``cfbench explain``: one case for a person to read. It searches like a study, or reads the record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIPED_WIDTH = 100
 """Columns of the text that goes into a file or another program."""
 
 NOTHING_FOUND = 3
-"""Exit code where the search is over and there is no counterfactual."""
+"""Exit code if the search found no counterfactual."""
 
 DEFAULT_RESULTS = Path("results")
 
@@ -40,16 +40,16 @@ DEFAULT_RESULTS = Path("results")
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
-    help="Constraints: whether the result keeps to what a person can do.",
+    help="Constraints: whether the result must obey them.",
 )
 @click.option("--fold", type=FOLD, default=0, show_default=True, metavar="N", help="Fold, from 0 to 4.")
-@click.option("--respect-steps", is_flag=True, help="Values off a feature's step are not valid.")
+@click.option("--respect-steps", is_flag=True, help="Values off a feature's step are invalid.")
 @click.option("--query-budget", type=int, metavar="QUERIES", help="Most queries of the model that the search may make.")
 @click.option("--seed", type=int, default=42, show_default=True, metavar="N", help="Seed of all random streams.")
 @click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A record: a search that it holds is read, not made again.  [default: results, where there is one]",
+    help="A record: a search that it holds is read, not repeated.  [default: results, if it exists]",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @data_dir_option
@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Explain one case: what to change, what to keep, and what could undo it.
 
-    The search is a study's: the same seed, searcher and judge give the same result. Exits with 3 where no
+    The search is that of a study: the same seed, searcher and judge give the same result. Exits with 3 if no
     counterfactual was found.
     """
     from cfbench.explaining.explain import default_searcher
@@ -117,7 +117,7 @@ def _study(dataset: str, model: str, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_here() -> Path | None:
-    """Return the default record, where there is one."""
+    """Return the default record if there is one."""
     from cfbench.record.files import DATABASE_NAME
 
     return DEFAULT_RESULTS if (DEFAULT_RESULTS / DATABASE_NAME).is_file() else None

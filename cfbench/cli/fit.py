@@ -1,4 +1,4 @@
-"""``cfbench fit``: have the fitted models ready before a run, and see their fingerprints."""
+"""``cfbench fit``: fit the models before a run, and print their fingerprints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **options: Any) -> None:
     """Tune and fit a study's models, keep them in the user's cache, and print their fingerprints.
 
-    Takes what `cfbench run` takes. Training may differ between machines in the last bits: machines that share the
+    Accepts the options of `cfbench run`. Training may differ between machines in the last bits: machines that share the
     models (CFBENCH_CACHE_DIR) have the same fingerprints, and their records can be merged.
     """
     from cfbench.caches import cache_dir

@@ -1,4 +1,4 @@
-"""``cfbench leaderboard``: the board of a record. It reads the indexes and runs nothing."""
+"""``cfbench leaderboard``: the board of a record. It reads the record and runs nothing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ColumnsOption(click.Option):
 @click.option(
     "--group-by",
     type=click.Choice(["dataset", "model", "objective", "constraints", "task"]),
-    help="A table for each, with ranks of its own; `task` shows every task by itself.",
+    help="One table per value, each with its own ranks; `task` shows every task.",
 )
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Show this data set. May be repeated.")
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Show this model. May be repeated.")
@@ -63,7 +63,7 @@ class ColumnsOption(click.Option):
     metavar="NAME",
     help="Show this searcher; ranks are computed among those shown. May be repeated.",
 )
-@click.option("--constraints", type=click.Choice(["on", "off"]), help="Show tasks with constraints on, or off, alone.")
+@click.option("--constraints", type=click.Choice(["on", "off"]), help="Show only tasks with constraints on, or off.")
 @click.option(
     "--columns",
     cls=ColumnsOption,
@@ -78,7 +78,7 @@ class ColumnsOption(click.Option):
     type=click.Choice(["solved-by-all", "own-successes", "own-points"]),
     default="solved-by-all",
     show_default=True,
-    help="Which points losses and metrics are averaged over; `own-points` ranks, too, on those points alone that your "
+    help="Points over which losses and metrics are averaged; `own-points` also ranks only on the points that your "
     "searchers have (with --with-published, else those of --searcher).",
 )
 @tie_option
@@ -87,16 +87,16 @@ class ColumnsOption(click.Option):
     metavar="SEARCHER",
     help="The searcher whose loss the others are compared with.  [default: that of the study or of the presets]",
 )
-@click.option("--notes", "all_notes", is_flag=True, help="Show every note in full, not the first few.")
-@click.option("--with-published", is_flag=True, help="Show the record beside the published one.")
-@click.option("--protocol", default="", metavar="VERSION", help="Show cells of this version of the protocol alone.")
+@click.option("--notes", "all_notes", is_flag=True, help="Show every note in full, not only the first few.")
+@click.option("--with-published", is_flag=True, help="Show the record together with the published one.")
+@click.option("--protocol", default="", metavar="VERSION", help="Show only cells of this version of the protocol.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "markdown", "csv", "json", "latex", "html"]),
     default="table",
     show_default=True,
-    help="How to write it; csv and json hold every number, unrounded; html is a page of its own.",
+    help="Output format; csv and json hold every number, unrounded; html is a page.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of the terminal."
@@ -129,8 +129,8 @@ def command(
 ) -> None:
     """Show the leaderboard of a record.
 
-    Searchers are ranked over all tasks (data set, model, objective, constraints), by the value that each task asks them
-    to minimise. The table shows found, rank with its interval, objective value, loss, robustness, seconds and queries,
+    Searchers are ranked over all tasks (data set, model, objective, constraints), by the value that each task
+    minimises. The table shows found, rank with its interval, objective value, loss, robustness, seconds and queries,
     each with what it is counted over. Nothing is searched or fitted.
     """
     from cfbench.analysis.groups import GroupBy, Selection
@@ -175,12 +175,12 @@ def command(
 
 
 def files_of(output: Path | None, form: str) -> tuple[Path, ...]:
-    """Return the files that are written: of a page, its own and that of its numbers.
+    """Return the files to write; for a page, also the file of its numbers.
 
     Raises
     ------
     StudyError
-        If both would be one file.
+        If both are the same file.
     """
     if output is None or form != "html":
         return () if output is None else (output,)
@@ -201,7 +201,7 @@ def names_in(texts: Sequence[str]) -> list[str]:
     Raises
     ------
     StudyError
-        If there are texts, and no name in them.
+        If the texts contain no name.
     """
     names: list[str] = []
     for text in texts:

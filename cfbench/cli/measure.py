@@ -43,8 +43,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
     "objectives",
     multiple=True,
     metavar="NAME[setting=value]",
-    help="Judge under this objective what searchers that cannot minimise it have found for the loss alone. May be "
-    "repeated.",
+    help="Judge results of searchers that minimise the loss alone under this objective. May be repeated.",
 )
 @click.option("--preset", metavar="NAME", help="Add the metrics of a preset, as `cfbench plugins` lists them.")
 @click.option("--all", "everything", is_flag=True, help="Add every registered metric.")
@@ -73,8 +72,8 @@ def command(
 ) -> None:
     """Add metrics to a record, without any search.
 
-    STUDY is a study file: its metrics are added, to its record where no other is named. Results of searchers that
-    minimise the loss alone are judged under its objectives, too; with --all under every objective of the record.
+    STUDY is a study file: its metrics are added, to its record unless you name another. Results of searchers that
+    minimise the loss alone are also judged under its objectives; with --all under every objective of the record.
 
     Only what is missing is computed: a metric whose version and settings the record has is not measured again. The
     table's mean is over the searches in the denominator, of all cells together.
@@ -129,21 +128,21 @@ def command(
 def wanted_metrics(
     registry: Registry, names: Sequence[str], studies: Sequence[Study] = (), *, everything: bool = False
 ) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    """Resolve the metrics asked for.
+    """Resolve the requested metrics.
 
     Returns
     -------
     metrics : tuple of Variant
-        What is measured about single cells.
+        Metrics of single cells.
     left_out : tuple of str
-        Labels of those that compare cells and ask for no measure of single ones.
+        Labels of metrics that compare cells and need no measure of single cells.
 
     Raises
     ------
     UnknownNameError
         If one is not registered or has no such setting.
     StudyError
-        If a setting is impossible, or one compares cells, which is nothing to be stored about a search.
+        If a setting is impossible, or a metric compares cells and so has no value per search.
     """
     from cfbench.running.measure import cell_metrics
     from cfbench.study.resolution import metrics_of
@@ -172,7 +171,7 @@ def named_objectives(study: Study) -> tuple[str, ...]:
 
 
 def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | None = None) -> tuple[Variant, ...]:
-    """Resolve the objectives asked for, those of a study among them; the one that adds nothing is left out.
+    """Resolve the requested objectives, including those of a study, except the one that adds no term.
 
     Raises
     ------
@@ -193,7 +192,7 @@ def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | N
 
 
 def table_of(stage: SecondStage, registry: Registry) -> str:
-    """Lay out what the record holds now: a line a metric, under a header."""
+    """Return the table of the record's metrics: a header, then one line per metric."""
     lines = [HEADER, *(_line(tally, registry) for tally in stage.tallies)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -218,7 +217,7 @@ def _line(tally: Tally, registry: Registry) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    """Write a mean with four digits; a large one whole."""
+    """Format a mean with four digits, a large one as a whole number."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -21,18 +21,16 @@ if TYPE_CHECKING:
 @click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The record that they are merged into; made where there is none, and may hold something already.  [required]",
+    help="The record to merge into, new or existing.  [required]",
 )
-@click.option(
-    "--mixed-models", is_flag=True, help="Merge searches that asked differently fitted models of one fold, too."
-)
+@click.option("--mixed-models", is_flag=True, help="Also merge searches on differently fitted models of one fold.")
 def command(directories: tuple[Path, ...], results: Path | None, *, mixed_models: bool) -> None:
     """Merge the records in DIR... into the one at --results, as in `cfbench merge part-1 part-2 --results whole`.
 
-    The records in DIR... are only read, also while a run writes them.
+    The records in DIR... are only read, even while a run writes them.
 
-    A search that several of them hold must have the same result everywhere, times aside. A cell for which that is not
-    so is named and left out, everything else is merged; the same command goes on after an interruption.
+    A search that several of them hold must have the same result everywhere, except for times. If it differs, its cell
+    is named and left out; everything else is merged. Repeat the command after an interruption.
     """
     if results is None:
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""``cfbench new``: start a distribution of one's own from a template."""
+"""``cfbench new``: create a distribution of your own from a template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cfbench.errors import CfbenchError, PluginError
 
 SUFFIX = ".j2"
 LONGEST_NAME = 40
-"""Longer names would break the lines of the templates that hold them."""
+"""Longer names would make lines of the templates too long."""
 
 
 def rendered(template: str, name: str) -> dict[Path, str]:
@@ -34,7 +34,7 @@ def rendered(template: str, name: str) -> dict[Path, str]:
     Returns
     -------
     dict of Path to str
-        What the files hold, by their paths in the distribution.
+        The files' contents, by their paths in the distribution.
     """
     words = {
         "name": name,
@@ -57,7 +57,7 @@ def write(folder: Path, contents: Mapping[Path, str]) -> None:
     Raises
     ------
     CfbenchError
-        If there is something of that name already, or it cannot be written.
+        If the name exists already, or the folder cannot be written.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _class_name(name: str) -> str:
 
 @click.group("new", short_help="Start a searcher of your own from a template.")
 def command() -> None:
-    """Start a distribution of your own, with something small in it that works."""
+    """Create a distribution of your own, with a small working example."""
 
 
 @command.command("searcher", short_help="A distribution with a searcher.")
@@ -116,12 +116,12 @@ def command() -> None:
 def searcher(name: str, path: Path) -> None:
     """Make the folder cfbench-NAME: a distribution that registers the searcher NAME.
 
-    It holds a small algorithm to replace by yours, an entry point, and a test that runs the conformance checks.
+    It holds a small algorithm for you to replace, an entry point, and a test that runs the conformance checks.
     """
     _check(name)
     folder = path / f"cfbench-{name}"
     write(folder, rendered("searcher", name))
-    click.echo(f"{folder} holds a searcher that works; put yours into its place. Go on with")
+    click.echo(f"{folder} holds a working searcher; replace it with yours. Next commands:")
     for line in (
         f"cd {shlex.quote(str(folder))}",
         "pip install --editable .",
@@ -132,7 +132,7 @@ def searcher(name: str, path: Path) -> None:
 
 
 def _check(name: str) -> None:
-    """Refuse a name that is none, that is taken, or whose package would hide another.
+    """Raise CfbenchError if a name is invalid, is taken, or its package would hide another.
 
     Raises
     ------

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def tell(kind: str, sentence: object) -> None:
-    """Write ``kind: sentence`` to stderr, without signs that could move a terminal's cursor or hide something.
+    """Write ``kind: sentence`` to stderr, without control characters that could move a terminal's cursor or hide text.
 
     Parameters
     ----------
     kind : str
-        "Error", "Warning", "Note" and the like.
+        "Error", "Warning" or "Note".
     sentence : object
         A text of one line or several, or an error.
     """
@@ -32,25 +32,25 @@ def tell(kind: str, sentence: object) -> None:
 
 
 def shown_lines(text: str) -> str:
-    """Return a text of several lines without signs that could move a terminal's cursor or hide something."""
+    """Return a text of several lines without control characters that could move a terminal's cursor or hide text."""
     from cfbench.text import visible
 
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def count_cells(done: int, cells: int) -> None:
-    """Count cells where somebody watches, on one line of stderr that what follows then replaces."""
+    """Show the count of cells on a terminal, on one line of stderr that the next output replaces."""
     if sys.stderr.isatty():
         click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse blank text among a command's arguments; no command gives it a meaning.
+    """Raise UsageError if an argument of a command is blank; no command accepts one.
 
     Parameters
     ----------
     arguments : sequence of str
-        The command's name and what follows it.
+        The command's name and its arguments.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def refuse_empty(arguments: Sequence[str]) -> None:
 
 
 def command_name() -> str:
-    """Return what to type for this very ``cfbench``: the bare name where the shell finds it, else its path.
+    """Return the command for this installation: ``cfbench`` if the shell finds it, else its path.
 
     In a virtual environment that is not activated, as after ``make quickstart``, that is ``.venv/bin/cfbench``.
     """
@@ -82,7 +82,7 @@ def command_name() -> str:
 
 
 def this_command() -> str:
-    """Return the command line that was given, as it may be given again."""
+    """Return the given command line, so that it can be repeated."""
     return shlex.join([command_name(), *sys.argv[1:]])
 
 
@@ -114,7 +114,7 @@ plugin_option = click.option(
 
 
 def _tolerance(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Tolerance | None:
-    """Return the tolerance that a text names; None without one."""
+    """Return the tolerance that a text names, or None without a text."""
     from cfbench.analysis.ranks import Tolerance  # loads numpy
 
     return None if text is None else Tolerance.parse(text)
@@ -130,7 +130,7 @@ strict_option = click.option("--strict", is_flag=True, help="A plugin that fails
 
 
 def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:
-    """Build the registry and say on stderr which plugins failed to load."""
+    """Build the registry and report on stderr which plugins failed to load."""
     from cfbench.registry.registry import RegistryOptions, build_registry
 
     options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)

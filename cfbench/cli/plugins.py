@@ -90,7 +90,7 @@ def listing_of(registry: Registry) -> dict[str, list[dict[str, Any]]]:
 
 
 def _declarations(kind: str, entry: Any) -> dict[str, Any]:
-    """Return what an entry of `kind` declares beside its name."""
+    """Return what an entry of `kind` declares in addition to its name."""
     if kind == "datasets":
         return {"folder": str(entry.folder) if entry.folder else None}
     if kind == "searchers":
@@ -155,7 +155,7 @@ def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
 
 
 def _origin(one: Mapping[str, Any]) -> str:
-    """Say who brought an entry: the distribution with its version, or the file or module that the user named."""
+    """Return an entry's origin: the distribution with its version, or the file or module that the user named."""
     if one["distribution"]:
         return f"{one['distribution']} {one['distribution_version']}"
     return str(one["plugin"])

@@ -56,7 +56,7 @@ _OPTIONS = [
     click.option("--constraints", type=click.Choice([*_CONSTRAINTS]), help="Constraints."),
     _several("--fold", "folds", "N", "Fold, from 0 to 4.", type=FOLD),
     click.option("--points", metavar="N|all", help="The first N eligible points of a fold."),
-    click.option("--repetitions", type=int, metavar="N", help="Searches a point."),
+    click.option("--repetitions", type=int, metavar="N", help="Searches per point."),
     _several("--set", "assignments", "ENTRY.SETTING=VALUE", "Setting of an entry, wherever the study uses it."),
     click.option("--time-limit", metavar="SECONDS|none", help="Wall-clock limit of a search."),
     click.option("--query-budget", metavar="QUERIES|none", help="Most queries of the model per search."),
@@ -73,7 +73,7 @@ _OPTIONS = [
 
 
 def study_options(command: F) -> F:
-    """Add the options to a command's function, which hands them on to `study_from_options` as they are."""
+    """Add the options to a command's function, which passes them to `study_from_options`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -82,16 +82,16 @@ def study_options(command: F) -> F:
 def study_from_options(
     options: Mapping[str, Any], *, plugins: Sequence[str] = (), strict: bool = False
 ) -> tuple[Registry, Study]:
-    """Turn the options of a command into a study, and build the registry that knows its data-set folders.
+    """Return the study that a command's options describe, and the registry with its data-set folders.
 
     Parameters
     ----------
     options : mapping
-        What `study_options` added, by parameter name.
+        The options that `study_options` added, by parameter name.
     plugins : sequence of str
         Modules and files to register.
     strict : bool
-        Whether a plugin that fails to load is an error.
+        Whether a failure to load a plugin is an error.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def study_from_options(
     file, preset_name = options["study_file"], options["preset"]
     if file is not None and preset_name is not None:
         raise StudyError(
-            f"a study file ({file}) and --preset {preset_name} are two starting points; give one of them, and change "
+            f"a study file ({file}) and --preset {preset_name} are two starting points; give only one, and change "
             "it with options"
         )
     changes = _changes(options)
@@ -149,7 +149,7 @@ def _changes(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    """Return the number that `text` writes; the text itself where it writes none, for the study to complain about."""
+    """Return the number in `text`, or the text itself if it is not a number; the study then refuses it."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -183,17 +183,17 @@ _RUN_OPTIONS = [
         "retry",
         multiple=True,
         metavar="STATUS",
-        help="Run searches again that ended with this status (crashed, timed_out, ...). May be repeated.",
+        help="Repeat searches that ended with this status (crashed, timed_out, ...). May be repeated.",
     ),
     click.option(
         "--shard",
         metavar="NUMBER/OF",
-        help="Only this part of the cells, as in 3/16, into a record of its own; `cfbench merge` joins the parts.",
+        help="Run only this part of the cells, as in 3/16, into its own record; `cfbench merge` joins the parts.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Search on the Dask cluster of this scheduler, as in tcp://host:8786, in place of --workers.",
+        help="Search on the Dask cluster of this scheduler, as in tcp://host:8786, instead of --workers.",
     ),
     data_dir_option,
     plugin_option,
@@ -209,7 +209,7 @@ def run_options(command: G) -> G:
 
 
 def session_from_options(options: Mapping[str, Any]) -> Session:
-    """Plan what the options ask for.
+    """Return the session that the options describe.
 
     Raises
     ------
@@ -234,8 +234,8 @@ def session_from_options(options: Mapping[str, Any]) -> Session:
 def command(**options: Any) -> None:
     """Run a study and show its leaderboard.
 
-    What the record already holds is not run again: the same command resumes an interrupted run, and more points or
-    repetitions run only what is missing. `cfbench plan` with the same options shows what that is.
+    Only what is missing in the record runs. So the same command resumes an interrupted run, and more points or
+    repetitions extend the record. `cfbench plan` with the same options shows what is missing.
     """
     from cfbench.board.board import print_leaderboard
     from cfbench.record.store import Record
@@ -291,7 +291,7 @@ def _epilogue(
 
 
 def _again(report: RunReport, resume: str) -> dict[str, str]:
-    """Say how to run again what has not ended as it should."""
+    """Return the commands that repeat failed cells and crashed searches."""
     commands = {}
     if report.cells_failed:
         commands[resume] = f"the cells that failed ({report.cells_failed:,}), once more"
@@ -301,7 +301,7 @@ def _again(report: RunReport, resume: str) -> dict[str, str]:
 
 
 def _merging(name: str, shard: Shard, results: Path) -> dict[str, str]:
-    """Say how a shard's record joins the others."""
+    """Return the command that merges a shard's record with the others."""
     whole = shard.whole(results)
     if whole is None:
         return {}

@@ -73,7 +73,7 @@ def command(results: Path, tracking: str | None, study: str | None) -> None:
 
 
 def _store(record: Record, results: Path, tracking: str | None, remembered: str) -> str:
-    """Return the address to log to; a packed record has none of its own, and nothing is put beside its files."""
+    """Return the address to log to. A packed record has no store of its own, and gets no additional files."""
     from cfbench.record.files import refuse_inside_record
     from cfbench.tracking.addresses import shown_address, sqlite_path, tracking_address
 

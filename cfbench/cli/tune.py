@@ -52,7 +52,7 @@ def command(
     """Tune the models' hyper-parameters on the training folds.
 
     What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
-    options do not exclude; a data set whose table cannot be had is skipped unless it is asked for by name.
+    options do not exclude; a data set whose table is unavailable is skipped unless you name it.
     """
     from cfbench.record.files import refuse_inside_record
     from cfbench.running.fitted import only_choice, tune

@@ -199,7 +199,7 @@ def study_pages(server: str, study: str) -> list[tuple[str, str]]:
                 ("summary, a table", _runs_page(server, *summary, TABLE_VIEW)),
                 ("summary, charts", _runs_page(server, *summary, CHART_VIEW, compareRunsMode="CHART")),
             ]
-    return [*pages, ("runs, one a cell", _runs_page(server, number, tags, CELL_VIEW))]
+    return [*pages, ("runs, one per cell", _runs_page(server, number, tags, CELL_VIEW))]
 
 
 def _runs_page(server: str, number: str, tags: dict[str, str], view: str, **more: str) -> str:

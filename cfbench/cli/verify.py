@@ -30,7 +30,7 @@ def command(
     """Verify the record in DIRECTORY, a packed one included; nothing in it is changed.
 
     Every counterfactual is judged again: is it feasible, does the model put it into the target class, are its loss and
-    its parts what the record says? What boards read is held against the cells' tables. Then a random sample of the
+    its parts what the record says? What boards read is compared with the searches. Then a random sample of the
     searches is run again, and must give the same rows, and the metrics of their cells the same values. Exits with 1
     where anything is not as the record says, or cannot be told; results on data that may not be passed on, whose table
     is not at hand, are counted and excused.

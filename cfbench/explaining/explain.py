@@ -243,13 +243,13 @@ def explain(
     training : tuple of (X, y), optional
         Rows (n, d) and their classes, for searchers that need training data.
     query_budget : int or None
-        Rows that may be asked of the model; None: the searcher's own default.
+        How many queries the search may make; None: the searcher's own default.
     respect_steps : bool
         Whether values off a feature's step are infeasible.
     seed : int
     draws : int
         Random perturbations that the counterfactual is put to, for each part of the features and for each kept one:
-        rows that the model is asked beside those of the search, where the space annotates perturbations. 0: none.
+        queries in addition to those of the search, if the space annotates perturbations. 0: none.
     plugins : iterable
         What to register for this call, as for `cfbench.run`.
 
@@ -317,7 +317,7 @@ def explain(
     row = run_search(SearchTask(cell, 0, 0, 0), ground, entry, instance, term)
     if row["loss"] is None and not row["reason"] and asked.target not in asked.answered:
         answered = ", ".join(repr(asked.labels[code]) for code in sorted(asked.answered))
-        row["reason"] = f"no row that was asked is of class {target!r}; the model answered: {answered}"
+        row["reason"] = f"no queried row is of class {target!r}; the model returned: {answered}"
     return explanation_of(row, cell, space, asked.target, asked.labels, asked.predict, draws=draws)
 
 

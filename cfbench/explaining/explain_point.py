@@ -254,7 +254,7 @@ def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...])
 
 
 def _confirm(row: Mapping[str, Any], cell: Cell, executor: SerialExecutor, ground: Ground) -> None:
-    """Hold a result against the model's own predict, as a run does before it finishes a cell."""
+    """Compare a result with the model's own predict, as a run does before it finishes a cell."""
     if row["loss"] is None or np.isnan(row["loss"]):
         return
     z = np.asarray(row["z"], dtype=np.float64)[np.newaxis]

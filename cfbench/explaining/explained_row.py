@@ -41,7 +41,7 @@ def proven_of_kept(
         The factual point and its counterfactual.
     target : int
     predict : callable
-        From rows, shape (n, d), to their classes; a refuting point is held against it.
+        From rows, shape (n, d), to their classes; a refuting point is checked with it.
     """
     try:
         structure = forest_of(model)

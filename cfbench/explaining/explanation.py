@@ -130,7 +130,7 @@ def _kept(explanation: Explanation, width: int) -> list[str]:
 
 
 def _values(rows: list[dict[str, Any]], width: int, losses: dict[str, str] | None = None) -> list[str]:
-    """Lay out the values of features; beside them, where any was looked at, how often each alone loses the class."""
+    """Return lines with the values of features and, if examined, how often each feature alone loses the class."""
     told = losses or {}
     rows = sorted(rows, key=lambda row: list(told).index(row["feature"]) if row["feature"] in told else len(told))
     lines = [[row["feature"], _written(row["before"]), row["unit"], told.get(row["feature"], "")] for row in rows]

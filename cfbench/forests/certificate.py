@@ -60,7 +60,7 @@ def k_certificate(
     """Certify or refute that every K-perturbation of `z` has the class `target`.
 
     The box is closed: one that touches a boundary with its corner alone is refuted by a set of probability 0, so read
-    :func:`cfbench.forests.probability.k_probability` beside it.
+    :func:`cfbench.forests.probability.k_probability` too.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """A forest laid open: its trees as arrays over the cells that its splits cut each feature into.
 
-Only comparisons matter to a tree. So a feature's values fall into *cells*, within which no split tells them apart: a
-point is a cell a feature, and the forest is a function of these.
+Only comparisons matter to a tree. So a feature's values fall into *cells*, within which no split separates them. A
+point is one cell per feature, and the forest is a function of these.
 """
 
 from __future__ import annotations

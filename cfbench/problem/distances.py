@@ -46,7 +46,7 @@ class FastYardstick(Yardstick):
         return super().cost(Z)
 
     def is_feasible(self, Z: FloatArray) -> BoolArray:
-        """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
+        """Return which rows of `Z` are feasible, whatever their class, shape (n,)."""
         if self._serves(Z):
             feasible: BoolArray = self._ask.are_within(Z, *self._box, self._kinds, self._steps)
             return feasible

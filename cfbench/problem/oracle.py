@@ -44,7 +44,7 @@ class NeighbourOracle(Protocol):
 
 
 def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-    """Ask for the classes of K-neighbours, in the oracle's own way where it has one, row by row otherwise.
+    """Return the classes of K-neighbours, by the oracle's own method if it has one, else row by row.
 
     Nothing is asked where there are no neighbours, ``m = 0``.
 
@@ -74,7 +74,7 @@ class Meter:
     """An oracle that counts rows and keeps the query budget.
 
     Every row counts, by whatever way it is asked, the searcher's and the objective's apart. Decision: the budget bounds
-    their sum, since both are questions to the model.
+    their sum, because both query the model.
 
     Parameters
     ----------
@@ -114,22 +114,22 @@ class Meter:
             )
 
     def predict(self, Z: FloatArray) -> IntArray:
-        """Ask for classes on behalf of the searcher."""
+        """Return classes, counted for the searcher."""
         self.search_queries += self._admit(Z)
         return self._oracle.predict(Z)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
-        """Ask for probabilities on behalf of the searcher."""
+        """Return probabilities, counted for the searcher."""
         self.search_queries += self._admit(Z)
         return self._oracle.predict_proba(Z)
 
     def predict_for_objective(self, Z: FloatArray) -> IntArray:
-        """Ask for classes on behalf of a robustness objective."""
+        """Return classes, counted for a robustness objective."""
         self.robustness_queries += self._admit(Z)
         return self._oracle.predict(Z)
 
     def predict_neighbours_for_objective(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-        """Ask for the classes of the K-neighbours of candidates, shape (n, m), on behalf of a robustness objective."""
+        """Return the classes of the K-neighbours of candidates, shape (n, m), counted for a robustness objective."""
         self.robustness_queries += self._admit(Z, rows_each=neighbours.m)
         return predict_neighbours(self._oracle, Z, neighbours)
 
@@ -154,7 +154,7 @@ SINGLE_ROWS = 3
 """Rows of a kind that are asked one by one."""
 
 SOME_ROWS = 100
-"""Rows of a kind that are asked for probabilities."""
+"""How many rows of each kind are used to check probabilities."""
 
 _HALVINGS = 100
 _SEED = 20_240_402
@@ -202,8 +202,8 @@ def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) ->
 def objection(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
     """Say where an oracle's answers differ from the model's own; empty where they do not.
 
-    Asks the model about a few thousand rows: training rows, random ones, rows on boundaries and beside them, and
-    neighbours of candidates.
+    Classifies a few thousand rows: training rows, random ones, rows on and near boundaries, and neighbours of
+    candidates.
 
     Parameters
     ----------
@@ -286,7 +286,8 @@ def random_rows(space: FeatureSpace, n: int, rng: np.random.Generator) -> FloatA
 def beside_boundaries(
     oracle: Oracle, rows: FloatArray, space: FeatureSpace, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
-    """Yield rows on both sides of boundaries between classes, as close as numbers can be, and a little beside them.
+    """Yield rows on both sides of boundaries between classes, as close as numbers can be, and rows a little further
+    away.
 
     The boundaries are where `oracle` sees them: if the model sees one elsewhere, it differs on one of the two sides.
 

@@ -18,7 +18,7 @@ class Status(StrEnum):
     NOT_FOUND = "not_found"
     """The searcher gave up."""
     BUDGET_EXHAUSTED = "budget_exhausted"
-    """A question passed the query budget; the best feasible target row asked until then, if any, is the result."""
+    """A query exceeded the budget; the result is the best feasible target row queried until then, if any."""
     TIMED_OUT = "timed_out"
     """The search passed its wall-clock limit and was killed."""
     INVALID = "invalid"
@@ -52,7 +52,7 @@ class Outcome:
     ----------
     status : Status
     reason : str
-        Why, in one sentence, where nothing was found perhaps the searcher's own; empty where the status says it all.
+        One-sentence reason (the searcher's own if it gave one and found nothing); empty if the status suffices.
     z : ndarray of float64, shape (d,), or None
         The result. Present for ``found``, and for ``budget_exhausted`` where a feasible target row had been asked;
         for ``invalid`` it is what the searcher answered, where that can be stored at all.
@@ -67,7 +67,7 @@ class Outcome:
         Queries by the searcher and by the objective.
     wall_seconds, cpu_seconds : float
     anytime : tuple of (int, float)
-        (queries, best base loss until then), a pair whenever the best improved.
+        (queries, best base loss until then), one pair per improvement.
     figures : mapping of str to float
         What the searcher reported.
     """

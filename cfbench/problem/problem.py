@@ -52,7 +52,7 @@ class SearchBudget:
     Parameters
     ----------
     max_queries : int or None
-        Rows that may be asked of the model, the objective's included.
+        Maximum number of queries, including the objective's.
     time_limit : float or None
         Wall-clock seconds; a search past it is killed and has no result.
     """
@@ -104,7 +104,7 @@ class Yardstick:
         return self._space.cost(Z, self._x)
 
     def is_feasible(self, Z: FloatArray) -> BoolArray:
-        """Return which rows of `Z` are allowed answers, their class aside, shape (n,)."""
+        """Return which rows of `Z` are feasible, whatever their class, shape (n,)."""
         return self._space.is_within(Z, *self._bounds, respect_steps=self._respect_steps)
 
     def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -234,7 +234,7 @@ class Problem:
     def evaluations_left(self) -> int | None:
         """Candidates that `loss` may still be asked for; None where there is no budget.
 
-        Fewer than `queries_left` where the objective asks rows of its own for each candidate.
+        Smaller than `queries_left` if the objective queries rows of its own for each candidate.
         """
         left = self._meter.queries_left
         return None if left is None else left // (1 + self._term_rows)
@@ -307,11 +307,11 @@ class Problem:
         return self._yardstick.cost(Z)
 
     def is_feasible(self, Z: FloatArray) -> BoolArray:
-        """Which rows are allowed answers, their class aside, shape (n,). Asks nothing of the model."""
+        """Return which rows are feasible, whatever their class, shape (n,). Makes no query."""
         return self._yardstick.is_feasible(Z)
 
     def predict(self, Z: FloatArray) -> IntArray:
-        """Ask the model for the classes of the rows of `Z`, shape (n, d). Every row counts.
+        """Return the model's classes of the rows of `Z`, shape (n, d). Every row counts as a query.
 
         Returns
         -------
@@ -328,7 +328,7 @@ class Problem:
     def loss(self, Z: FloatArray) -> FloatArray:
         """The value to minimise: ``cost + [f(z) != t]`` (Eq. 9) plus the objective's term, shape (n,).
 
-        Asks the model once a row; an objective may ask further rows, which are counted apart.
+        Queries the model once per row. An objective may query further rows, which are counted separately.
 
         Raises
         ------
@@ -338,9 +338,9 @@ class Problem:
         return self.evaluate(Z)[0]
 
     def evaluate(self, Z: FloatArray) -> tuple[FloatArray, IntArray]:
-        """The values of `loss` together with the classes that they rest on, for the price of `loss` alone.
+        """Return the values of `loss` together with the classes, for the queries of `loss` alone.
 
-        A value does not tell a row's class once an objective adds a term; a searcher that has to know it asks here.
+        If an objective adds a term, a value does not reveal a row's class. A searcher that needs the class calls this.
 
         Returns
         -------
@@ -397,13 +397,13 @@ class Problem:
         self._trace.reason = " ".join(str(reason).split())[:LONGEST_REASON]
 
     def _ask(self, Z: FloatArray) -> tuple[IntArray, FloatArray, BoolArray]:
-        """Ask for classes; return them with each row's cost and whether it is feasible and of the target class."""
+        """Return the rows' classes, their costs, and whether each is feasible and of the target class."""
         before = self._meter.search_queries
         classes = self._meter.predict(Z)
         return classes, *self._note(Z, classes == self._target, before)
 
     def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
-        """Take note of rows that were asked; return each row's cost and whether it is feasible and of the target."""
+        """Record queried rows; return each row's cost and whether it is feasible and of the target class."""
         cost, good = self._yardstick.measure(Z)
         good &= is_target
         self._trace.note_classes(Z, good, cost, before)

@@ -58,7 +58,7 @@ class Trace:
     by_value : Shortlist
         The feasible rows of the target class with the smallest objective values.
     anytime : list of (int, float)
-        (queries, best base loss until then), a pair whenever the best improved.
+        (queries, best base loss until then), one pair per improvement.
     figures : dict of str to float
         What the searcher reported.
     reason : str

@@ -84,9 +84,9 @@ class FittedModel(Protocol):
         ...
 
     def oracle(self) -> Oracle:
-        """The fastest exact way to ask the model in this installation; the model itself where there is no other.
+        """Return the fastest exact oracle in this installation, or the model itself.
 
-        It is held against `predict` and `predict_proba` before it is used.
+        It is compared with `predict` and `predict_proba` before it is used.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class ObjectiveContext:
         Whether the term is the judge's: it takes the draws that rank results, more than a search can afford, the same
         for every candidate; its `stream` is the same for all searchers and repetitions.
     ask_neighbours : callable or None
-        The model's own way to the classes of many K-neighbours, counted likewise; None: they are asked row by row.
+        The model's own method for the classes of many K-neighbours, also counted; None: they are queried row by row.
     model : object or None
         The fitted model, for objectives that say so (`Objective.looks_into_model`).
     """
@@ -144,7 +144,7 @@ class ObjectiveContext:
     model: object | None = None
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-        """Ask for the classes of the K-neighbours of candidates; counted as robustness queries, m a candidate.
+        """Return the classes of the K-neighbours of candidates; counted as robustness queries, m per candidate.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class ObjectiveContext:
 
 
 class Objective(Settings):
-    """What a search minimises beside the base loss."""
+    """What a search minimises in addition to the base loss."""
 
     looks_into_model: ClassVar[bool] = False
     """Whether it needs the model's structure; cells of models that do not show theirs are skipped."""
@@ -207,7 +207,7 @@ class Objective(Settings):
 
 @dataclass(frozen=True, eq=False)
 class CellContext:
-    """What a metric of the stage ``counterfactual`` gets beside the rows of its cell.
+    """What a metric of the stage ``counterfactual`` receives in addition to the rows of its cell.
 
     Parameters
     ----------
@@ -236,13 +236,13 @@ class CellContext:
 
     @cached_property
     def oracle(self) -> Oracle:
-        """The fastest exact way to ask the model; made when it is first used."""
+        """The fastest exact oracle; made at its first use."""
         if self.make_oracle is not None:
             return self.make_oracle()
         return checked_oracle(self.model(), self.dataset.space, self.dataset.X[self.train])
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-        """Ask for the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""
+        """Return the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""
         return predict_neighbours(self.oracle, Z, neighbours)
 
 
@@ -253,7 +253,7 @@ class CounterfactualMetric(Settings):
     """Whether it needs the model's structure; it has no values for models that do not show theirs, and that is told."""
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a value a row of `searches` (one a search, the record's schema), with its index.
+        """Return one value per row of `searches` (one per search, the record's schema), with its index.
 
         NaN means: outside the metric's denominator (not found, not applicable). Infinity is never returned.
         """
@@ -261,7 +261,7 @@ class CounterfactualMetric(Settings):
 
 
 class ComparisonMetric(Settings):
-    """A number about each point of a searcher, seen beside another searcher's result for the same point."""
+    """A number about each point of a searcher, compared with another searcher's result for the same point."""
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
         """Return a value a row of `points`, with its index; NaN where either side has no result.
@@ -276,7 +276,7 @@ class ComparisonMetric(Settings):
 
 
 class ObjectiveComparison(Settings):
-    """A number about each point, seen beside what the same searcher found for it under objective ``none``.
+    """A number about each point, compared with the same searcher's result under objective ``none``.
 
     Both results are of the same data set, model, fold, constraints, budget and seed.
     """
@@ -300,7 +300,7 @@ class ObjectiveComparison(Settings):
 
 
 class ReferenceComparison(Settings):
-    """A number about each point, seen beside what one certain searcher found for it and reported of it.
+    """A number about each point, compared with the result and the report of one given searcher.
 
     Both results are of the same data set, fitted model, objective, fold and constraints.
 

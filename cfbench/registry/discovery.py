@@ -35,9 +35,9 @@ class PluginProblem:
     plugin : str
         Its entry point's name, or the module or file that the user named.
     distribution, version : str
-        Who brought it; empty for plugins that are not installed.
+        The distribution; empty for plugins that are not installed.
     reason : str
-        What is wrong, and how to mend it.
+        What is wrong, and how to fix it.
     """
 
     plugin: str
@@ -169,7 +169,7 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
         Ours first, then by the distributions' names and the entry points' names: where two bring the same name, the
         first keeps it.
     problems : list of PluginProblem
-        Distributions whose entry points cannot be read or stand in a group that nobody reads, and entry-point names
+        Distributions whose entry points cannot be read or are in a group that no program reads, and entry-point names
         that an earlier distribution has.
     """
     candidates: dict[str, Candidate] = {}
@@ -184,7 +184,7 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
             continue
         for entry in misplaced:
             reason = (
-                f"its entry point stands in the group {entry.group!r}, which nobody reads; the group is {PROJECT!r}"
+                f"its entry point is in the group {entry.group!r}, which no program reads; use the group {PROJECT!r}"
             )
             problems.append(PluginProblem(entry.name, found.name, found.version, reason))
         for entry in ours:

@@ -47,7 +47,7 @@ class Handles(StrEnum):
 
 
 class Need(StrEnum):
-    """What a searcher asks for beside the model's classes."""
+    """What a searcher needs in addition to the model's classes."""
 
     PROBABILITIES = "probabilities"
     TRAINING_DATA = "training data"
@@ -126,7 +126,8 @@ class DatasetEntry(Entry):
     Parameters
     ----------
     load : callable
-        DataSource in, Dataset out. Raises UnavailableError where the table cannot be had, DataError where it is unfit.
+        Takes a DataSource, returns a Dataset. Raises UnavailableError if the table is unavailable, DataError if it is
+        invalid.
     folder : Path or None
         The folder that a user named, for data sets without code.
     card : callable or None
@@ -154,7 +155,7 @@ class ModelEntry(Entry):
     ----------
     family : type of ModelFamily
     tuned : Path or None
-        A committed table of tuned hyper-parameters, so that nobody tunes them again.
+        A shipped table of tuned hyper-parameters, so that users need not tune them again.
     shows_structure : bool
         Whether white boxes find in its fitted models what they need; where not, their cells are skipped.
     """

@@ -214,7 +214,7 @@ __all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOpti
 
 E = TypeVar("E", bound=Entry)
 
-_OF_YOUR_OWN = "What a plugin of your own brings is known where it is named: --plugin FILE.py."
+_OF_YOUR_OWN = "To use your own plugin, pass --plugin FILE.py."
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Registered(Generic[E]):
     ----------
     entry : Entry
     distribution, distribution_version : str
-        Who brought it; empty for plugins that are not installed.
+        The distribution; empty for plugins that are not installed.
     plugin : str
         Its entry point's name, or the module or file that the user named.
     """
@@ -238,7 +238,8 @@ class Registered(Generic[E]):
 
 @dataclass(frozen=True)
 class RegistryOptions:
-    """All that a registry is built from beside the installed distributions; a worker rebuilds it from these.
+    """Everything that a registry is built from in addition to the installed distributions. A worker builds it again
+    from these.
 
     Parameters
     ----------

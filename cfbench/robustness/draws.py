@@ -1,7 +1,7 @@
 """Random numbers by position: a draw is a function of its key, never of what was drawn before.
 
 Keys form a tree: a stream has a key for each evaluation, that one for each neighbour, that one for each feature. So a
-draw can be had on its own, in any order, by any number of processes, and by compiled code: the functions here are
+draw can be computed on its own, in any order, by any number of processes, and by compiled code: the functions here are
 written such that numpy applies them to arrays and a compiler to single numbers, with the same bits.
 
 References

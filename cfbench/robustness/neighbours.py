@@ -38,7 +38,7 @@ class KNeighbours:
 
     A neighbour differs from its candidate in features that the candidate keeps, ``z_i = x_i`` (the paper's K), and that
     the annotation perturbs. Its draws are keyed by (stream, evaluation, neighbour, feature): the i-th row of a question
-    is evaluation ``first_evaluation + i``, so a question gives the draws of its rows asked one by one.
+    is evaluation ``first_evaluation + i``, so a batch gives the same draws as its rows one by one.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ JUDGED = ("loss", "gower", "l0", "cost", "objective_value")
 
 
 def misnamed(cell: Cell, registry: Registry) -> str:
-    """Say what readers see of a cell that its settings deny; empty where nothing, as of entries not registered here."""
+    """Describe labels that contradict the cell's settings; empty if none, or if its entries are not registered."""
     info, searcher = cell.info, registry.searchers.get(cell.searcher.name)
     for found, variant, label in (
         (registry.models.get(cell.model.name), cell.model, info.model),
@@ -126,7 +126,7 @@ def _misjudged(row: Row, judge: Judge) -> str:
         return f"z is no counterfactual: {verdict.reason}"
     wrong = [name for name in JUDGED if getattr(verdict, name) != row[name]]
     if wrong:
-        return f"of z as it stands there, other values come out for {', '.join(wrong)}"
+        return f"recomputing {', '.join(wrong)} for the stored z gives different values"
     best = judge.choose(np.array(row["candidates"])).z if row["candidates"] else None
     return "" if best is not None and best.tolist() == row["z"] else "z is not the best of its candidates"
 

@@ -29,7 +29,7 @@ class Dataset:
     class_labels : tuple of str
         What the class codes mean.
     user : str
-        Who seeks recourse (the paper's table of data sets).
+        The kind of user that seeks recourse (the paper's table of data sets).
 
     Raises
     ------
@@ -70,7 +70,7 @@ class Dataset:
 
     @cached_property
     def class_counts(self) -> tuple[int, ...]:
-        """Rows a class, in the order of the class codes."""
+        """Number of rows per class, in the order of the class codes."""
         return tuple(int(count) for count in np.bincount(self.y, minlength=self.n_classes))
 
     @cached_property

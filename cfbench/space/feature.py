@@ -27,7 +27,7 @@ class Constraint(StrEnum):
 
 
 MOST_STEPS = 2.0**53
-"""Multiples of a step that are told apart: beyond, whole numbers are no longer all there."""
+"""Limit for multiples of a step: beyond it, not all whole numbers are floating-point numbers."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,9 @@ class FeatureSpec:
         if step > width:
             raise refuse(f"its step is {step}, and its interval [{self.lower}, {self.upper}] is narrower than that")
         if max(abs(float(self.lower)), abs(float(self.upper))) > float(step) * MOST_STEPS:
-            raise refuse(f"its step is {step}, too fine for numbers as large as those of its interval to be told apart")
+            raise refuse(
+                f"its step is {step}, which is too fine to distinguish numbers as large as those of its interval"
+            )
 
     def _check_categories(self) -> None:
         refuse = self._error

@@ -165,14 +165,14 @@ class FeatureSpace:
         return np.where(no_lower, x, self.lower), np.where(no_higher, x, self.upper)
 
     def is_feasible(self, Z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> BoolArray:
-        """Which rows are allowed answers for `x`, their class aside.
+        """Return which rows are feasible for `x`, whatever their class.
 
         Parameters
         ----------
         Z : ndarray of float64, shape (n, d)
         x : ndarray of float64, shape (d,)
         constraints : bool
-            Whether the constraints hold beside intervals and categories.
+            Whether the constraints apply in addition to intervals and categories.
         respect_steps : bool
             Whether a value off the multiples of its feature's step is infeasible.
 

@@ -1,4 +1,4 @@
-"""Why a searcher cannot take a cell: what its entry declares, held against what the cell asks for."""
+"""Why a searcher does not support a cell: its entry's declarations compared with what the cell requires."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ PLAIN = "none"
 
 
 class Added(NamedTuple):
-    """What an objective adds to the loss on a data set, as far as it matters to who can take it.
+    """What an objective adds to the loss on a data set, as far as it decides which searchers support it.
 
     Parameters
     ----------

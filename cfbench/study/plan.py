@@ -113,7 +113,7 @@ class Cell:
     points : int or None
         Eligible points asked for; None: all. Not in the key.
     repetitions : int
-        Searches a point. Not in the key.
+        Searches per point. Not in the key.
     searches : int
         At most so many searches; the eligible points are known when the model is fitted. 0 for a skipped cell.
     skipped : str
@@ -205,7 +205,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     StudyError
         If a setting is impossible, or no cell can run.
     UnavailableError, DataError
-        If a data set cannot be had (unless it is optional) or is unfit.
+        If a data set is unavailable (unless it is optional) or invalid.
     """
     parts = [_lists(study, part) for part in study.parts or (Part(),)]
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}

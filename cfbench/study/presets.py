@@ -17,7 +17,7 @@ from cfbench.study.variants import parse_variant
 def preset(name: str, registry: Registry) -> Study:
     """Return a preset, without what is not registered.
 
-    Its data sets are optional: one whose table cannot be had is left out of the plan with a note.
+    Its data sets are optional: if a table is unavailable, the plan leaves it out with a note.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a study's names stand for here: data sets loaded, entries with their settings, metrics."""
+"""What a study's names refer to: loaded data sets, entries with their settings, metrics."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
 def _datasets(
     study: Study, texts: Sequence[str], registry: Registry, source: DataSource, notes: list[str]
 ) -> tuple[dict[str, str], dict[str, Dataset]]:
-    """Load the data sets; note the optional ones that cannot be had."""
+    """Load the data sets; note the optional ones that are unavailable."""
     names: dict[str, str] = {}
     datasets: dict[str, Dataset] = {}
     entries = {text: _dataset_entry(text, registry) for text in texts}

@@ -51,11 +51,11 @@ class Shard:
         return f"-shard-{self.number:0{len(str(self.of))}}-of-{self.of}"
 
     def results(self, results: Path) -> Path:
-        """Return a directory of this shard's own, beside the study's: a record has one writer."""
+        """Return this shard's own directory, next to the study's: a record has one writer."""
         return results.with_name(results.name + self._ending)
 
     def whole(self, results: Path) -> Path | None:
-        """Return the study's directory, that the method `results` made this one of; None where the user chose one."""
+        """Return the study directory from which `results()` derived this one, or None if the user chose it."""
         name = results.name.removesuffix(self._ending)
         return None if name == results.name else results.with_name(name)
 

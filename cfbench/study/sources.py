@@ -43,12 +43,12 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
 
 
 def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
-    """Return an entry's data set; whatever a plugin does instead is an error of ours.
+    """Return an entry's data set; turn any fault of the plugin into an error of cfbench.
 
     Raises
     ------
     UnavailableError, DataError
-        If the table cannot be had or is unfit.
+        If the table is unavailable or invalid.
     PluginError
         If the entry's `load` raises anything else, or returns anything else.
     """

@@ -65,7 +65,7 @@ def _folder(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError:
-        raise ValueError("begins with ~ and the name of nobody who has a home here; write the path in full") from None
+        raise ValueError("begins with ~ and an unknown user name; write the full path") from None
 
 
 Text = Annotated[str, Strict(), AfterValidator(_printable)]
@@ -132,10 +132,10 @@ class Study(_Table):
     points : int or None
         Eligible points of each fold, drawn by the seed: the first 5 of 20 are the 5 of a smaller study. None: all.
     repetitions : int
-        Searches a point.
+        Searches per point.
     seed : int
     time_limit : float or None
-        Wall-clock seconds a search.
+        Wall-clock seconds per search.
     query_budget : int or None
         Most queries of the model per search; None: the searcher's own default.
     respect_steps : bool
@@ -154,7 +154,7 @@ class Study(_Table):
     reference : str
         The searcher that leaderboards of the record compare the others with; empty: the starting preset's.
     optional_datasets : tuple of str
-        Data sets that are left out with a note where they cannot be had; the lack of any other is an error.
+        Data sets that are skipped with a note if they are unavailable. A missing table of any other is an error.
     notes : tuple of str
         What readers should know before the run.
     """

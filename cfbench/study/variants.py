@@ -226,7 +226,7 @@ class Variant:
 
 
 def parse_variant(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``cogs[population_size=500]`` into the name and the settings written beside it.
+    """Split ``cogs[population_size=500]`` into the name and the settings in brackets.
 
     Raises
     ------

@@ -238,7 +238,7 @@ class Bench:
     settings : mapping, optional
         Instead of the entry's ``check_settings``.
     time_limit : float
-        Seconds a search.
+        Seconds per search.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from cfbench.record.files import explained, refuse_device
 STORE_NAME = "mlflow.db"
 """File name of the default store, in the results directory."""
 ARTIFACTS_NAME = "mlflow-artifacts"
-"""Folder beside a local store that holds its artifacts."""
+"""Folder next to a local store that holds its artifacts."""
 REMEMBERED_NAME = "tracking.json"
 """File in the results directory that names the study and its tracking address."""
 

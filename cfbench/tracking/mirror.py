@@ -55,7 +55,7 @@ class FetchedCell:
         All that the key is a digest of.
     eligible : int
     rows : list of dict
-        One a search, in the record's form.
+        One row per search, in the record's form.
     measures : DataFrame
         Columns of ``MEASURE_SCHEMA``: of metrics that were measured on all of the searches.
     """
@@ -166,7 +166,7 @@ def _digest(data: bytes) -> str:
 FETCHED = "fetched from a tracking store"
 """Fact noted in a record that was rebuilt; each of its cells says which state of which run it was taken from."""
 MOST_TROUBLES = 5
-"""So many runs in succession whose files cannot be had, before any that can, are no accident."""
+"""After this many consecutive failures at the start, give up."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class MirrorReader(Protocol):
         """List the cells of a study; of all studies where `study` is empty."""
 
     def file(self, run_id: str, name: str, most_bytes: int) -> bytes:
-        """Return a file of a run; ValueError says why it cannot be had."""
+        """Return a file of a run; ValueError says why it is unavailable."""
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def _fetch(
             troubles += not isinstance(error, UnfitCellError)
             if troubles == MOST_TROUBLES and not any_fetched:
                 raise RecordError(
-                    f"the files of {troubles} runs in succession cannot be had, the last: run {cell.run_id}: {error}. "
+                    f"the files of {troubles} successive runs are unavailable, the last: run {cell.run_id}: {error}. "
                     "The server lists its runs, but not what they hold: its artifacts have moved or are gone, or this "
                     "user may not read them. Cells fetched before are kept"
                 ) from error

@@ -306,7 +306,7 @@ def _label_problems(label: LabelTable) -> list[str]:
     if label.meanings and len(label.meanings) != len(label.classes):
         problems.append(
             f"[label]: 'meanings' has {len(label.meanings)} entries for {len(label.classes)} classes; "
-            "give one a class, in the order of 'classes'"
+            "give one per class, in the order of 'classes'"
         )
     return problems
 
@@ -334,7 +334,7 @@ def _contradictions(feature: FeatureTable) -> list[str]:
             problems.append(f"'categories' lists a category twice: {', '.join(categories)}; list each once")
         if feature.labels is not None and len(feature.labels) != len(categories):
             problems.append(
-                f"it has {len(feature.labels)} labels for {len(categories)} categories; give one a category"
+                f"it has {len(feature.labels)} labels for {len(categories)} categories; give one per category"
             )
         problems += [
             str(UnknownNameError("category of the perturbation", value, categories))

@@ -38,7 +38,7 @@ def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_D
     Raises
     ------
     UnavailableError
-        Where it can be had in none of these ways; the message names them.
+        If the table is unavailable in all of these ways; the message names them.
     DataError
         Where a file of the user's is not that table.
     """
@@ -168,7 +168,7 @@ def _member(archive: Path) -> bytes:
 
 def _unavailable(reason: str, url: str) -> UnavailableError:
     return UnavailableError(
-        f"data set 'productivity' is not shipped and cannot be had here: {reason}. Two ways to get it: run once with "
+        f"data set 'productivity' is not shipped and is unavailable here: {reason}. Two ways to get it: run once with "
         f"network access, and it is downloaded from {url} into the cache; or put {TABLE_NAME} from that archive into a "
         f"folder and name the folder with --data-dir or CFBENCH_DATA_DIR"
     )

@@ -35,7 +35,7 @@ class Gower(JudgedColumn):
 
 
 class L0(JudgedColumn):
-    """How many features the result changes; a numerical feature counts where it differs at all."""
+    """How many features the result changes; a numerical feature counts if it differs at all."""
 
     column = "l0"
 
@@ -57,7 +57,7 @@ class Seconds(CounterfactualMetric):
     """Wall-clock seconds from the searcher's call to its answer; judging is not in it."""
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return the seconds a search."""
+        """Return the seconds per search."""
         return searches["wall_seconds"].astype("float64")
 
 

@@ -27,7 +27,7 @@ class KCertified(CounterfactualMetric):
 
     By branch and bound over the forest's trees, so it is a proof, not a sample; a refuting point is confirmed with the
     model's own predict. Absent where the limit came first, and on models that show no forest. The box is closed: read
-    `k-probability` beside it for how much of it is lost.
+    `k-probability` says how much of it is lost.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class KRobustness(CounterfactualMetric):
     """The share of `m` random neighbours in K that keep the class of the result, in [0, 1].
 
-    Constraints play no part in it. The draws are uniform and hang on the study's seed, the data set and the factual
-    point alone.
+    Constraints play no part in it. The draws are uniform and depend only on the study's seed, the data set and the
+    factual point.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ class NeighbourAware(Objective):
     perturbed it adds nothing.
 
     Decision: the draws come from a stream of their own, never from the searcher's generator. They are keyed by the
-    search and by the number of the evaluation in it, so they do not hang on how candidates are batched. The judge takes
-    1,000 draws from a stream of the factual point's, the same for all candidates, searchers and repetitions.
+    search and by the number of the evaluation in it, so they do not depend on how candidates are batched. The judge
+    takes 1,000 draws from a stream of the factual point's, the same for all candidates, searchers and repetitions.
 
     Values are noisy, so searchers re-evaluate their best candidates before they return one (`cfbench.Best`), each with
     at least 1,024 draws: ``ceil(1024 / m)`` evaluations.
@@ -66,7 +66,7 @@ class NeighbourAware(Objective):
 
 
 def penalty(context: ObjectiveContext, m: int) -> Term:
-    """Return the search's term: every candidate that it is asked about is another evaluation, with draws of its own."""
+    """Return the search's term: each evaluated candidate is another evaluation, with its own draws."""
     neighbours = KNeighbours(context.space, context.x, context.stream, m)
     evaluations = 0
 

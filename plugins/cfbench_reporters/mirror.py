@@ -17,7 +17,7 @@ from cfbench_reporters.store import open_client, talking_to
 from cfbench_reporters.summary import cell_table, summarise, view_tag, write_summary
 
 ARTIFACTS_FOLDER = "mlflow-artifacts"
-"""Folder for the artifacts of a local store, beside its file."""
+"""Folder for the artifacts of a local store, next to its file."""
 SUMMARISED_TAG, METRICS_TAG = "cfbench.summarised", "cfbench.metrics"
 """Tags of a study's experiment: whether its summary holds all that was logged, and which metrics were measured."""
 _LAYOUT = 2

@@ -1,6 +1,6 @@
 """Reading cells back from a tracking store: which runs are cells, and their files. Nothing is interpreted here.
 
-Whatever a store answers is bounded in time, size and number: it may be slow, broken, or somebody else's.
+Whatever a store answers is bounded in time, size and number: it may be slow, broken, or foreign.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class UnfitFileError(ValueError):
-    """A run's file that cannot be had, and why; the rest of the store may be sound."""
+    """A run's file is unavailable, and why; the rest of the store may be intact."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class DatabaseStore:
         return runs, token.decode("ascii") if isinstance(token, bytes) else str(token)  # MLflow's databases give bytes
 
     def file(self, run_id: str, name: str, most_bytes: int) -> bytes:
-        """Return a file of a run; UnfitFileError says why it cannot be had."""
+        """Return a file of a run; UnfitFileError says why it is unavailable."""
         import mlflow.artifacts
 
         # By their place: asked by their run, MLflow looks that up five times for each.
@@ -293,7 +293,7 @@ class ServerStore:
         return _entities(answer, "runs", _stored_run), str(answer.get("next_page_token") or "")
 
     def file(self, run_id: str, name: str, most_bytes: int) -> bytes:
-        """Return a file of a run; UnfitFileError says why it cannot be had."""
+        """Return a file of a run; UnfitFileError says why it is unavailable."""
         # This way the server reads the artifact, wherever it is kept: a file of its own, a bucket, a proxy.
         status, data = self._bytes("GET", f"/get-artifact?{urlencode({'run_id': run_id, 'path': name})}", most_bytes)
         if status in (401, 403):

@@ -31,7 +31,7 @@ _NOISY = ("mlflow", "alembic", "urllib3")  # migrations, retries and tracebacks;
 
 
 class ForeignAnswerError(Exception):
-    """An answer that is none of MLflow's, or an error's; its words are for the reader, whatever caused it."""
+    """A response that is not MLflow's, or an error; its message is for the reader."""
 
 
 @contextlib.contextmanager
@@ -103,7 +103,7 @@ def open_client(address: str, *, make: bool = True) -> Any:
 
 
 def _make_sqlite_store(path: Path) -> None:
-    """Build the store beside its place and put it there whole.
+    """Build the store next to its place and then move it there.
 
     A migration that is interrupted, or that two processes do at once, leaves a database that no MLflow opens again.
     """

@@ -15,8 +15,9 @@ class CmaEs(Searcher):
     """CMA-ES as the package `cma` implements it, from `x` on, with the settings of the published experiments' code.
 
     Every feature that may change becomes a coordinate in [0, 1]: a numerical one as a share of its feasible interval,
-    a categorical one cut into equal cells, one a category. Decision: a coordinate that has come within `snap` of that
-    of `x` is decoded as `x` itself; a continuous search would never meet a value exactly, and every change costs.
+    a categorical one is cut into equal cells, one per category. Decision: a coordinate that has come within `snap` of
+    that of `x` is decoded as `x` itself; a continuous search would never meet a value exactly, and every change
+    costs.
 
     Parameters
     ----------
@@ -80,8 +81,8 @@ class Coordinates:
     Attributes
     ----------
     home : ndarray of float64, shape (k,)
-        The coordinates of `x`. A feature that can change alone has an idle coordinate beside its own, since `cma` does
-        not support one dimension.
+        The coordinates of `x`. A single changeable feature gets an additional idle coordinate, because `cma` does not
+        support one dimension.
     """
 
     def __init__(self, problem: Problem, snap: float) -> None:

@@ -121,7 +121,7 @@ class FeasibleBox:
 def rounded(problem: Problem, z: FloatArray) -> FloatArray | None:
     """Turn a point whose categories were moved as numbers into an answer: the nearest feasible point, shape (d,).
 
-    Asks the model once more where rounding moved the point; None where the class is lost.
+    Classifies the point again if rounding moved it; None if the class is lost.
     """
     answer = FeasibleBox(problem).nearest(z)
     if not np.array_equal(answer, z) and problem.predict(answer[np.newaxis])[0] != problem.target:

@@ -21,10 +21,9 @@ class GrowingSpheres(Searcher):
 
     Decisions: as in the published code, the radius shrinks once more after the first ball without a target sample, and
     the layers, of width ``(factor - 1) r / 5``, start from that radius r. Every sample is clipped to the feasible box.
-    Categories are moved and asked about as numbers, and rounded at the very end, as in the paper; where the rounded
-    point has lost the class, nothing was found. The search gives up when the layers have passed the diameter of the
-    feasible box. A search that uses up its query budget lets that
-    pass: what it has asked until then is judged.
+    Categories are moved and queried as numbers, and rounded at the end, as in the paper. If the rounded point loses
+    the class, nothing was found. The search gives up when the layers have passed the diameter of the feasible box. A
+    search that uses up its query budget lets that pass: what it has asked until then is judged.
 
     Parameters
     ----------

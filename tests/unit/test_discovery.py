@@ -182,7 +182,7 @@ def test_a_wrong_group_is_reported(install: Install, group: str) -> None:
     registry = build_registry()
     (problem,) = problems_of(registry, "astray")
     assert problem.reason == (
-        f"its entry point stands in the group {group!r}, which nobody reads; the group is 'cfbench'"
+        f"its entry point is in the group {group!r}, which no program reads; use the group 'cfbench'"
     )
 
 

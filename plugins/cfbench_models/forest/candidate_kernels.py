@@ -29,7 +29,7 @@ from cfbench_models.forest.kernels import (
 )
 
 NOWHERE = np.uint32(2**32 - 1)
-"""In place of a node: the neighbours were not told apart."""
+"""Instead of a node: no split separates the neighbours."""
 
 _NEXT = np.uint32(1)
 
@@ -134,7 +134,7 @@ def find_common(forest: Any, sure: Any, possible: Any, candidates: Any, room: An
     sums : ndarray of float64, shape (K, 64)
         Filled with the shares of the leaves that hold all neighbours of a candidate, for the classes from 1 on.
     told_apart : ndarray of uint32, shape (T, 64)
-        Filled with the node of a tree where a candidate's neighbours are told apart, or ``NOWHERE``.
+        Filled with the node of a tree at which a candidate's neighbours separate, or ``NOWHERE``.
     """
     sums[:] = 0.0
     told_apart[:] = NOWHERE

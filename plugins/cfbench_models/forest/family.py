@@ -16,7 +16,7 @@ from cfbench_models.shared.encoding import Encoding, fit_encoding
 from cfbench_models.shared.scikit_model import ScikitModel, n_classes_of
 
 _KEPT: WeakKeyDictionary[ForestModel, ForestStructure] = WeakKeyDictionary()
-"""Beside the models, not in them: what is kept here is not stored with them."""
+"""Outside the models, so that it is not stored with them."""
 
 
 def structure_of(model: ForestModel) -> ForestStructure:

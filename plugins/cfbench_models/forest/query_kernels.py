@@ -1,4 +1,4 @@
-"""The compiled questions about rows: their classes, and the classes' shares of the votes."""
+"""Compiled queries: the classes of rows, and the classes' shares of the votes."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class FlatTrees:
 def rounded_down(thresholds: Any) -> NDArray[np.float32]:
     """Return the largest float32 not above each threshold.
 
-    scikit-learn holds a float32 value against a float64 threshold; the value is at most the threshold exactly if it is
+    scikit-learn compares a float32 value with a float64 threshold. The value is at most the threshold exactly if it is
     at most this.
     """
     with np.errstate(over="ignore"):
@@ -250,7 +250,7 @@ class ForestTables(NamedTuple):
 
 
 class _Feature(NamedTuple):
-    """What one feature adds to the tables; its splits are given beside it."""
+    """What one feature adds to the tables; its splits are given separately."""
 
     position: int
     thresholds: NDArray[np.float32]

@@ -67,8 +67,8 @@ class NeuralNetwork(ModelFamily):
 class NetworkModel(ScikitModel):
     """A fitted network.
 
-    scikit-learn's outputs for a row change in the last bits with the rows that are asked beside it. Decision: the class
-    of a row is what scikit-learn answers when it is asked for that row alone.
+    scikit-learn's outputs for a row change in the last bits with the other rows of the query. Decision: the class of
+    a row is the one that scikit-learn returns for that row alone.
     """
 
     def predict(self, Z: FloatArray) -> IntArray:
@@ -85,7 +85,7 @@ class NetworkModel(ScikitModel):
         return classes
 
     def predict_alone(self, Z: FloatArray) -> IntArray:
-        """Return scikit-learn's answers to questions of one row each."""
+        """Return scikit-learn's classes of rows, queried one by one."""
         return np.array([super(NetworkModel, self).predict(z[np.newaxis])[0] for z in Z], dtype=np.int64)
 
     def oracle(self) -> Oracle:

@@ -89,10 +89,12 @@ BLOCK = 1024
 """Rows that pass the network together: their hidden layer stays in a core's cache."""
 
 _SPARE_ROUNDINGS = 10
-"""Roundings beside those of the sums: to standardise an input, to convert it and the weights, to add what is apart."""
+"""Roundings in addition to those of the sums: to standardise an input, to convert it and the weights, to add the
+rest."""
 
 _ACTIVATION_ROUNDINGS = 16
-"""An output this many roundings beside the class boundary may count as on it, after a logistic function or softmax."""
+"""An output within this many roundings of the class boundary may count as on it, after a logistic function or
+softmax."""
 
 MOST_ROUNDING = 1.0
 """Rows whose rounding may amount to more are in doubt, whatever their outputs: nothing overflows in any other row."""

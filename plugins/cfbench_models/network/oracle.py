@@ -111,7 +111,7 @@ class NetworkOracle:
 
     A row gets its class from the first of three that is certain of it: the forward pass in single precision, the one in
     double precision, scikit-learn asked for this row alone. The first two are certain only of what scikit-learn answers
-    too, so an answer depends on its row alone, whatever is asked beside it.
+    too, so a class depends on its row alone, whatever the other rows are.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class ScikitModel(ABC):
         return self._fingerprint
 
     def oracle(self) -> Oracle:
-        """Return the way to ask the model: the model itself."""
+        """Return the oracle: the model itself."""
         return self
 
     @abstractmethod

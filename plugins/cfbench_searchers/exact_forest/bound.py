@@ -54,7 +54,7 @@ def budget_bound(
         No point of a larger box has a larger lead in a tree over each class; lowered to what holds here. As soon as
         they cannot add up any more, the rest of the trees need not be walked.
     pull : ndarray of float64, shape (d,)
-        Filled: how much of the trees' leads hangs on each feature.
+        Filled: how much of the trees' leads depends on each feature.
     """
     n_classes = forest.shares.shape[1]
     step = (limit - spent) / STEPS
@@ -251,7 +251,7 @@ def least_cost(costs: Any, f: int, low: Any, high: Any) -> Any:
 
 @compiled_or_plain
 def settle(costs: Any, low: Any, high: Any, limit: float, price: Any, cells: Any) -> float:
-    """Cut off the cells of a box that are too dear, and find its cheapest point.
+    """Cut off the cells of a box that are too expensive, and find its cheapest point.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def settle(costs: Any, low: Any, high: Any, limit: float, price: Any, cells: Any
 
 
 WORTH_PRUNING = 0.75
-"""Trees are copied if so many of their nodes are kept at most: a copy takes time, and memory while the box waits."""
+"""Trees are copied if at most this many nodes are kept: a copy takes time, and memory while the box waits."""
 
 
 def pruned(forest: ForestNodes, depth: int, reached: NDArray[np.bool_], low: IntArray, high: IntArray) -> ForestNodes:

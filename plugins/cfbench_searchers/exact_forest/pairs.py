@@ -87,7 +87,7 @@ def cheapest_pair(
     costs : (ndarray, ndarray)
         Of all cells of each feature.
     below : float
-        Dearer pairs are of no interest.
+        More expensive pairs are ignored.
     rounding : float
         A lead that is not below minus this is looked at exactly.
 

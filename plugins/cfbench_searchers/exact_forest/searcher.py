@@ -51,7 +51,8 @@ class ExactForest(Searcher):
 
         if problem.has_term and problem.separable_term is None:
             raise CfbenchError(
-                "exact-forest minimises the loss and terms that are sums over the features; this objective's is none"
+                "exact-forest minimises the loss and terms that are sums over the features; this objective's term is "
+                "not a sum"
             )
         rehearse()
         # A proof replaces it.

@@ -50,7 +50,7 @@ def _climb(task: ForestTask, *, per_cost: bool) -> IntArray | None:
 
 
 def _given_back(task: ForestTask, best: Best) -> Best:
-    """Move features back, the dearest first, as far as the target class allows, until nothing can be given back."""
+    """Move features back, the most expensive first, as far as the target class allows, until no move is left."""
     while True:
         before = best.cost
         own = task.costs.cost[task.costs.first[:-1] + best.cells]
@@ -94,10 +94,10 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
         problem.give_reason(f"{NONE_EXISTS}: {why}")
         return None
     task = ForestTask(structure, costs, target, end)
-    dearer = cost_of_changes(task)
-    steps = BranchAndBound(task, float(dearer[0]))
+    least_costs = cost_of_changes(task)
+    steps = BranchAndBound(task, float(least_costs[0]))
     try:
-        _go_through(steps, dearer)
+        _go_through(steps, least_costs)
         proven = True
     except OutOfTime:
         proven = False
@@ -111,13 +111,13 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     return None if task.best is None else costs.point(task.best.cells)
 
 
-def _go_through(steps: BranchAndBound, dearer: FloatArray) -> None:
+def _go_through(steps: BranchAndBound, least_costs: FloatArray) -> None:
     """Raise the lower bound step by step until it meets the best cost, or infinity where there is no counterfactual.
 
     Parameters
     ----------
     steps : BranchAndBound
-    dearer : ndarray of float64
+    least_costs : ndarray of float64
         What points with at least k changed features cost at least.
     """
     task = steps.task
@@ -125,7 +125,7 @@ def _go_through(steps: BranchAndBound, dearer: FloatArray) -> None:
         if not look(task):
             break
         # All points with so many changes are known, and those with more cost at least as much as this.
-        cheapest_left = float(dearer[min(changes + 1, task.d + 1)])
+        cheapest_left = float(least_costs[min(changes + 1, task.d + 1)])
         steps.lower_bound = min(cheapest_left, np.inf if task.best is None else task.best.cost)
         if np.isinf(cheapest_left) or (task.best is not None and task.best.cost <= cheapest_left + SLACK):
             return

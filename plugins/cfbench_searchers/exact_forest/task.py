@@ -232,7 +232,7 @@ class ForestTask:
         cells : ndarray of int64, shape (d,)
         feature : int
         below : float
-            Dearer points are of no interest: None is returned where there is no cheaper one.
+            More expensive points are ignored: the result is None if there is no cheaper one.
         """
         own = self.costs.of(feature)
         costs = self.costs.total(cells) - own[cells[feature]] + own

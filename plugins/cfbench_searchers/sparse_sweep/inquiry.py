@@ -11,7 +11,7 @@ from cfbench import BudgetExhausted, FloatArray, IntArray, Problem, TrainingFold
 from cfbench_searchers.feasible_box import FeasibleBox
 
 FINEST = 1e-7
-"""Share of a feature's range below which values are no longer told apart: in a loss it is the tenth digit."""
+"""Share of a feature's range below which values count as equal: in a loss it is the tenth digit."""
 
 
 class Terrain:
@@ -26,7 +26,7 @@ class Terrain:
     training : TrainingFold or None
         Whose values are tried; without it, a grid over each interval.
     n_levels : int
-        At most so many values a numerical feature, midpoints aside.
+        Maximum number of values per numerical feature, without midpoints.
 
     Attributes
     ----------

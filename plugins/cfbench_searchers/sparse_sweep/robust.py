@@ -15,7 +15,7 @@ SETS = 80
 """Sets of changed features, those with the cheapest candidates first."""
 
 CHEAPEST, SPREAD = 3, 6
-"""Of each set: so many of the cheapest, and so many spread evenly over the rest."""
+"""Per set: how many of the cheapest, and how many spread evenly over the rest."""
 
 OVER_ALL = 50
 """The cheapest of all sets together."""
@@ -25,10 +25,10 @@ MOST = 200
 
 
 def chosen(inquiry: Inquiry, Z: FloatArray) -> FloatArray:
-    """Return a choice of rows, shape (n, d), from cheap to dear, all below the ceiling.
+    """Return a choice of rows, shape (n, d), from cheap to expensive, all below the ceiling.
 
-    The cheapest rows of a set lie on the boundary of the target class, where a perturbation may lose it; dearer ones
-    lie deeper inside.
+    The cheapest rows of a set lie on the boundary of the target class, where a perturbation may lose it. More
+    expensive rows are deeper inside.
     """
     Z = np.unique(Z, axis=0)
     cost = inquiry.cost(Z)

@@ -34,7 +34,7 @@ WORTHWHILE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the steps need to know beside what was asked.
+    """What the steps need in addition to the queried rows.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class SparseSweep(Searcher):
     n_rows : int
         Candidates that are asked at most where there is no query budget.
     n_levels : int
-        Values of a numerical feature that the sweep tries, midpoints aside; fewer where there are very many features.
+        Values of a numerical feature that the sweep tries, without midpoints; fewer if there are very many features.
     n_starts : int
         Training rows of the target class from which features are put back.
     n_evaluations : int

@@ -108,7 +108,7 @@ def _along_boundary(inquiry: Inquiry, at: Found, a: int, tries: FloatArray, b: i
 
 
 SLACK = 0.5
-"""How much dearer than the best a candidate may be, as a share of what crossing a feature's whole range costs."""
+"""Tolerance above the best cost, as a fraction of the cost of crossing a feature's full range."""
 
 FOLLOWED = 2
 """Sets that are followed up for each exchange, the best first."""

@@ -129,8 +129,7 @@ GRIDS_AT_ONCE = 1000
 """Candidates of one question."""
 
 SLACK = 0.06
-"""How much dearer than the best a candidate may be, for each of its features, as a share of what crossing a whole range
-costs: between two points of a coarse grid it may come down by that."""
+"""Tolerance per feature, as a fraction of full-range cost, within which a coarse-grid candidate is still refined."""
 
 POLISHED = 8
 """Sets polished after a question, the best first."""
@@ -226,10 +225,10 @@ ROUNDING = 1e-9
 
 
 def rests_on_draws(problem: Problem, Z: FloatArray) -> bool:
-    """Ask rows twice, shape (n, d), and say whether what the objective adds to them has to be taken for an estimate.
+    """Evaluate rows twice, shape (n, d), and return whether the objective's term is an estimate.
 
     A searcher is told nothing of a term that is no sum over the features. Where equal rows differ, it rests on draws.
-    Where it is nothing for all of them, it may still be something elsewhere, and nobody knows what.
+    If the term is zero for all of them, it may still differ elsewhere.
     """
     twice = np.concatenate([Z, Z])
     values, classes = problem.evaluate(twice)

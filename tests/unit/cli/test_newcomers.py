@@ -81,7 +81,7 @@ def test_a_wrong_group_is_named_with_the_right_one(
     code, said = cfbench("plugins", "--check")
     assert code == 1
     assert (
-        f"acme (acme-search 1.0): its entry point stands in the group {group!r}, which nobody reads; the group is "
+        f"acme (acme-search 1.0): its entry point is in the group {group!r}, which no program reads; use the group "
         "'cfbench'"
     ) in said
 

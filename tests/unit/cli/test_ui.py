@@ -70,7 +70,7 @@ def test_it_serves_the_store_until_it_is_told_to_stop(
         assert [page.rpartition("  ")[0].strip() for page in pages] == [
             "summary, a table",
             "summary, charts",
-            "runs, one a cell",
+            "runs, one per cell",
         ]
         servers, views = zip(
             *(page.strip().rpartition("  ")[2].split("/#/experiments/") for page in pages), strict=True

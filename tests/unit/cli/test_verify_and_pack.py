@@ -65,8 +65,8 @@ def test_an_honest_record_passes(results: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "fault"),
     [
-        ("loss", 0.001, "point 1, repetition 0: of z as it stands there, other values come out for loss"),
-        ("objective_value", -1.0, "other values come out for objective_value"),
+        ("loss", 0.001, "point 1, repetition 0: recomputing loss"),
+        ("objective_value", -1.0, "recomputing objective_value"),
         ("z", [0.0, 40.0, 0.0], "z is no counterfactual: its class is 0, not the target 1"),
         ("z", [99.0, 40.0, 0.0], "z is no counterfactual: size = 99.0 is outside"),
         ("x", [1.0, 2.0, 0.0], "of the data set"),

@@ -157,7 +157,7 @@ def test_a_search_without_a_result_says_why() -> None:
 
     lost = explained(entry(give_up), target="Granted")
     assert (lost.status, lost.z, lost.class_after, len(lost.changes)) == ("not_found", None, None, 0)
-    assert lost.reason == "no row that was asked is of class 'Granted'; the model answered: 'refused'"
+    assert lost.reason == "no queried row is of class 'Granted'; the model returned: 'refused'"
 
     def fail(problem: Problem, rng: np.random.Generator) -> None:
         raise ValueError("no idea")

@@ -120,7 +120,7 @@ def test_a_structure_that_is_not_the_models_proves_nothing() -> None:
 
 def test_a_term_that_is_no_sum_over_the_features_is_refused() -> None:
     problem = problem_of(Stump(5.0), term=lambda Z, classes: Z[:, 0] * Z[:, 1])
-    with pytest.raises(CfbenchError, match="terms that are sums over the features; this objective's is none"):
+    with pytest.raises(CfbenchError, match="terms that are sums over the features; this objective's term is not a sum"):
         search(problem)
 
 
