@@ -1,4 +1,4 @@
-"""``cfbench pack``: a record in a few small files, to be published."""
+"""``cfbench pack``: a record in a few small files, to publish it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from cfbench.cli.options import open_registry, plugin_option, results_option, tell
 
 
-@click.command("pack", short_help="Pack a record into a few small files, to be published.")
+@click.command("pack", short_help="Pack a record into a few small files, to publish it.")
 @results_option
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the packed record."
@@ -20,9 +20,9 @@ from cfbench.cli.options import open_registry, plugin_option, results_option, te
 def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
     """Pack the finished cells of a record into OUTPUT, replacing the packed record there.
 
-    A packed record is read like any other: give its folder as --results. Of data sets whose rows may not be passed on,
-    and of folders of your own, the results are kept without the rows: neither x nor z nor candidates.
-    Exits with 1 where something of the record cannot be read and is left out.
+    A packed record is read like any other: give its folder as --results. For data sets whose rows may not be passed
+    on, and for your own folders, it keeps results without rows: no x, z or candidates. Exits with 1 where something
+    of the record cannot be read and is left out.
     """
     from cfbench.record.store import Record, pack_record
     from cfbench.registry.events import CellInfo
@@ -43,12 +43,12 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
     for problem in record.problems:
         tell("Warning", problem)
     if pending:
-        click.echo(f"Warning: unfinished cells, whose waiting searches are left out: {pending:,}", err=True)
+        click.echo(f"Warning: unfinished cells, whose missing searches are left out: {pending:,}", err=True)
     size = sum(file.stat().st_size for file in output.iterdir() if file.is_file())
     without = f"; without rows: {', '.join(sorted(withheld))}" if withheld else ""
     click.echo(f"{packed.cells:,} cells packed into {output}, {size / 1e6:.1f} MB{without}")
     if packed.left_out:
         listed = ", ".join(packed.left_out)
-        click.echo(f"{len(packed.left_out):,} left out, since they cannot be read: {listed}", err=True)
+        click.echo(f"{len(packed.left_out):,} left out because they cannot be read: {listed}", err=True)
     if record.problems:
         sys.exit(1)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 PROBLEMS_SHOWN = 10
-"""Damaged files of a record that are named."""
+"""Number of damaged parts of a record that are named."""
 
 
 @click.command("plan", short_help="Show what a run would do, and how long it may take.")
 @run_options
-@click.option("--cells", "every_cell", is_flag=True, help="A line for every cell.")
+@click.option("--cells", "every_cell", is_flag=True, help="Show one line per cell.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(*, every_cell: bool, form: str, **options: Any) -> None:
     """Show what `cfbench run` would do with the same options, without running anything.
 
-    The record is only read, also while a run writes it. The estimate of time is taken from the searches that it holds.
+    The record is only read, even while a run writes it. The estimate of time comes from its searches.
     """
     from cfbench.running.outlook import look_ahead
 
@@ -64,7 +64,7 @@ def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
 
 
 def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
-    """Return the matrix: a line for each searcher, objective and constraints, or for every cell."""
+    """Return the matrix: one line per searcher, objective and constraints, or per cell."""
     from cfbench.text import visible
 
     groups: dict[tuple[str, ...], list[Any]] = {}
@@ -105,17 +105,13 @@ def _time(outlook: Outlook) -> str:
         return "Time: nothing is left to search"
     if outlook.unknown == outlook.missing:
         return (
-            "Time: the record holds no search of these searchers, so nothing is known (? in the table); run a few "
+            "Time: unknown, because the record holds no search of these searchers (? in the table); run a few "
             "points (`--points 1 --repetitions 1`) and ask again"
         )
     elapsed = max(outlook.seconds / workers, outlook.longest)
     spread = f", about {_duration(elapsed)} with {workers} workers" if workers > 1 else ""
-    unknown = (
-        f", and so do {outlook.unknown:,} searches of which nothing is known (? in the table)"
-        if outlook.unknown
-        else ""
-    )
-    far = f"\n{outlook.far:,} searches are expected to take what other objectives took" if outlook.far else ""
+    unknown = f", and so do {outlook.unknown:,} searches of unknown length (? in the table)" if outlook.unknown else ""
+    far = f"\n{outlook.far:,} searches are estimated from those of other objectives" if outlook.far else ""
     return (
         f"Time: about {_duration(outlook.seconds)} of searching{spread}, from what the record's searches took.\n"
         f"Fitting models and measuring come on top{unknown}.{far}"

@@ -1,4 +1,4 @@
-"""``cfbench plugins``: everything that is registered, and what is not, with the reason."""
+"""``cfbench plugins``: everything that is registered, and what could not be registered, with the reason."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) -> None:
     """List everything that is registered, and what failed to load.
 
-    By kind: name, the distribution that brought it, and what it says of itself; for searchers also what they handle and
-    need. Whatever could not be registered follows with the reason.
+    For each kind: name, distribution and summary; for searchers also what they handle and need. Entries that could
+    not be registered follow, with the reason.
     """
     from cfbench.registry.registry import RegistryOptions, build_registry
 
@@ -162,7 +162,7 @@ def _origin(one: Mapping[str, Any]) -> str:
 
 
 def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
-    """Say in a line or two what an entry declares."""
+    """Describe an entry's declarations in a line or two."""
     if kind == "datasets":
         return [f"folder: {one['folder']}"] if one["folder"] else []
     if kind == "metrics":

@@ -54,7 +54,7 @@ def found_reporter(registry: Registry) -> tuple[str, TrackingReporter]:
 def command(results: Path, tracking: str | None, study: str | None) -> None:
     """Log the finished cells of a record to MLflow, except those that are there already.
 
-    A cell that has grown, or was measured, since it was logged is brought up to date.
+    A logged cell that has grown or was measured since is updated.
     """
     from cfbench.record.store import Record
     from cfbench.tracking.addresses import remember_tracking, remembered_tracking, shown_address
@@ -98,7 +98,7 @@ def _store(record: Record, results: Path, tracking: str | None, remembered: str)
 
 
 def _replay(record: Record, registry: Registry, study: str, address: str, results: Path) -> tuple[int, int]:
-    """Tell the tracking reporter of every finished cell; return how many it logged, and how many there are."""
+    """Pass every finished cell to the tracking reporter; return how many it logged, and how many there are."""
     from rich.console import Console
     from rich.progress import track
 
@@ -127,30 +127,30 @@ def _tell(registry: Registry, reporter: str, event: object) -> None:
 
 F = TypeVar("F", bound=Callable[..., Any])
 CACHE_NAME = "from-tracking"
-"""Folder of the cache that holds rebuilt records, one an address and study."""
+"""Folder of the cache for rebuilt records, one per address and study."""
 
 
 def from_tracking_options(command: F) -> F:
     """Add ``--from-tracking`` and ``--study`` to a command."""
     study = click.option(
-        "--study", default="", metavar="NAME", help="With --from-tracking: this study alone.  [default: all there]"
+        "--study", default="", metavar="NAME", help="With --from-tracking: only this study.  [default: all]"
     )
     address = click.option(
         "--from-tracking",
         "from_tracking",
         metavar="ADDRESS",
-        help="Rebuild the record from the runs of a tracking server first: into the cache, or the --results given.",
+        help="First rebuild the record from the runs of a tracking server, in the cache or in --results.",
     )
     return address(study(command))
 
 
 def results_to_read(results: Path, from_tracking: str | None, study: str, registry: Registry) -> Path:
-    """Return the record that a command with `from_tracking_options` reads, rebuilt where that was asked for.
+    """Return the record that a command with `from_tracking_options` reads, rebuilt if requested.
 
     Parameters
     ----------
     results : Path
-        The value of ``--results``; it is used for a rebuilt record only where it was given.
+        The value of ``--results``; it is used for a rebuilt record only if it was given.
     from_tracking : str or None
     study : str
     registry : Registry

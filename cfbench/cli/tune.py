@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Tune the models' hyper-parameters on the training folds.
 
-    What is tuned already is left alone, so an interrupted call goes on where it stopped. Everything is tuned that the
-    options do not exclude; a data set whose table is unavailable is skipped unless you name it.
+    Settings that are already tuned are kept, so repeat the command after an interruption. The options choose what is
+    tuned; a data set whose table is unavailable is skipped unless you name it.
     """
     from cfbench.record.files import refuse_inside_record
     from cfbench.running.fitted import only_choice, tune
@@ -87,7 +87,7 @@ def _all_folds() -> range:
 
 
 def _table(path: Path) -> tuple[Find, Keep]:
-    """Find rows in, and add them to, a table that others will read."""
+    """Rows of a table that others will read: find and add them."""
     from cfbench.errors import UnavailableError
     from cfbench.running.fitted import read_table, tuning_key, write_table
 
@@ -109,7 +109,7 @@ def _table(path: Path) -> tuple[Find, Keep]:
 
 
 def _cache() -> tuple[Find, Keep]:
-    """Find rows in the entries' tables and in the user's cache, and add them to the latter."""
+    """Rows of the entries' tables and of the user's cache: find them, and add them to the cache."""
     from cfbench.caches import cache_dir
     from cfbench.running.fitted import FittedModels, TunedCache
 

@@ -28,7 +28,7 @@ from cfbench.tracking.addresses import CELL_VIEW, CHART_VIEW, SUMMARY_TAG, TABLE
 
 HOST = "127.0.0.1"
 START_SECONDS = 120.0
-"""A server that has not answered by then will not; five seconds are usual."""
+"""Seconds after which a server counts as failed; five are usual."""
 _STOP_SECONDS = 5.0
 _OPTIONS = ("--workers", "1", "--uvicorn-opts", "--no-access-log")  # the log is read only when something goes wrong
 _SETTINGS = {
@@ -93,7 +93,7 @@ class MlflowServer:
             if time.monotonic() > give_up:
                 raise TrackingError(f"the MLflow server did not answer within {START_SECONDS:.0f} s; {self._said()}")
             time.sleep(0.1)
-        raise TrackingError(f"the MLflow server ended before it answered; {self._said()}")
+        raise TrackingError(f"the MLflow server ended before it responded; {self._said()}")
 
     def wait_until_it_ends(self) -> None:
         """Return never, as long as the server runs.
@@ -127,17 +127,17 @@ class MlflowServer:
 
 
 def check_port(port: int) -> None:
-    """Refuse a port that cannot be listened on, and name one that can."""
+    """Raise UnavailableError if a port cannot be used, and name a free one."""
     try:
         _listen(port)
     except PermissionError as error:
-        raise UnavailableError(f"port {port} is for the system alone; choose one from 1024 on with --port") from error
+        raise UnavailableError(f"port {port} is reserved for the system; choose 1024 or more with --port") from error
     except OSError as error:
         raise UnavailableError(f"port {port} is in use; port {_free_port(port)} is free: --port names it") from error
 
 
 def answer(url: str, seconds: float = 2.0) -> bytes | None:
-    """Return what `url` answers; None where it does not, or with an error."""
+    """Return the response of `url`, or None if there is none or an error."""
     try:
         with _DIRECT.open(url, timeout=seconds) as response:
             return bytes(response.read())
@@ -172,7 +172,7 @@ _SECONDS = 10.0
 
 
 def study_pages(server: str, study: str) -> list[tuple[str, str]]:
-    """Return what there is to see of a study.
+    """Return the pages of a study.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _runs_page(server: str, number: str, tags: dict[str, str], view: str, **more
 
 
 def _experiment(server: str, endpoint: str, **query: str) -> tuple[str, dict[str, str]] | None:
-    """Return an experiment's identifier and tags; None where the server does not know it."""
+    """Return an experiment's identifier and tags, or None if the server does not have it."""
     found = answer(f"{server}/api/2.0/mlflow/experiments/{endpoint}?{urllib.parse.urlencode(query)}", _SECONDS)
     if found is None:
         return None
@@ -229,10 +229,10 @@ def _experiment(server: str, endpoint: str, **query: str) -> tuple[str, dict[str
     "--port", type=click.IntRange(1, 65535), default=5000, show_default=True, help="Port to listen on, on loopback."
 )
 def command(results: Path, port: int) -> None:
-    """Start the MLflow UI on the store that a study was tracked to, print where to look, and serve until Ctrl-C.
+    """Start the MLflow UI on the tracking store of a study, and serve until Ctrl-C.
 
-    The addresses are those of the study's summary, a searcher a line, as a table and as charts, and of its runs. For
-    a study that was tracked to a server no other is started: the command prints the addresses there.
+    It prints the addresses of the study's summary (one line per searcher, as a table and as charts) and of its runs.
+    If the study was tracked to a server, no other server is started; the command prints the addresses there.
     """
     from cfbench.tracking.addresses import ARTIFACTS_NAME, shown_address
 
@@ -252,11 +252,11 @@ def command(results: Path, port: int) -> None:
 
 
 def _pages(server: str, study: str) -> list[str]:
-    """Return a line for each page of a study; the server's own address where it does not know the study."""
+    """Return one line per page of a study, or the server's address if it does not have the study."""
     pages = study_pages(server, study)
     if not pages:
         up = answer(f"{server}/health") is not None
-        why = f"it has no experiment {study!r} yet: `cfbench sync` makes it" if up else "it does not answer now"
+        why = f"it has no experiment {study!r} yet: `cfbench sync` creates it" if up else "it does not respond now"
         tell(f"Of {server} only the address is known", why)
         return [f"  {server}"]
     return [f"  {what:<16}  {address}" for what, address in pages]

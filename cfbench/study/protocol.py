@@ -1,7 +1,7 @@
 """The protocol: its version, the random stream of every search, and the order of a fold's points.
 
 A stream is named by what it is for; its seed is a digest of that name. Limits, counts, the order of searches, the
-number of workers and resuming are no part of the name, so they change no result.
+number of workers and resuming are not part of the name, so they do not change results.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PROTOCOL_VERSION = 1
 
 @dataclass(frozen=True)
 class SearchName:
-    """What names a search's random streams.
+    """The name of a search's random streams.
 
     Parameters
     ----------
     seed : int
         The study's seed.
     dataset, model, searcher, objective : str
-        Registered names, without variant labels: two variants of a searcher meet the same luck.
+        Registered names, without variant labels: two variants of a searcher have the same random numbers.
     fold, row_id, repetition : int
     """
 
@@ -43,7 +43,7 @@ class SearchName:
     repetition: int
 
     def searcher_seed(self) -> np.random.SeedSequence:
-        """The seed of the generator that the searcher is handed."""
+        """The seed of the searcher's generator."""
         return np.random.SeedSequence(self._entropy("searcher"))
 
     def objective_stream(self) -> int:
@@ -51,7 +51,7 @@ class SearchName:
         return self._entropy("objective") & 0xFFFF_FFFF_FFFF_FFFF
 
     def choice_stream(self) -> int:
-        """The key of the draws by which the harness chooses a result where a search used up its budget, 64 bits."""
+        """The key, 64 bits, of the draws that choose a result if a search used up its budget."""
         return self._entropy("choice") & 0xFFFF_FFFF_FFFF_FFFF
 
     def judge_stream(self) -> int:
@@ -65,7 +65,7 @@ class SearchName:
 
 
 DRAWN = "drawn"
-"""What a cell's content says of its points: they stand in the order that `point_order` draws."""
+"""The value in a cell's content that says that its points are in the order of `point_order`."""
 
 
 def point_order(seed: int, dataset: str, fold: int, rows: IntArray) -> IntArray:
@@ -94,9 +94,9 @@ def point_order(seed: int, dataset: str, fold: int, rows: IntArray) -> IntArray:
 
 @contextmanager
 def guarded_randomness(seed: np.random.SeedSequence) -> Iterator[None]:
-    """Seed the global generators of Python and numpy for a plugin, and restore them after it.
+    """Seed the global generators of Python and numpy for a plugin, and restore them afterwards.
 
-    A library that knows only global generators becomes repeatable, and no plugin disturbs another.
+    A library that knows only global generators becomes repeatable, and plugins do not affect each other.
     """
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - the state that plugins may use
     words = seed.generate_state(4)

@@ -21,12 +21,12 @@ _KINDS = {"models": "model", "searchers": "searcher", "objectives": "objective"}
 
 @dataclass(frozen=True)
 class Resolution:
-    """What the names of a study stand for.
+    """What the names of a study refer to.
 
     Parameters
     ----------
     names : dict of str to str
-        Registered names of the data sets by what the study calls them; what is left out is absent.
+        Registered names of the data sets, by their names in the study; without those that are left out.
     datasets : dict of str to Dataset
         By registered name.
     variants : dict of (str, str) to Variant
@@ -44,13 +44,13 @@ class Resolution:
 
 
 def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry, source: DataSource) -> Resolution:
-    """Look up everything that a study names; tables are loaded last, so that a misspelt name costs no time.
+    """Look up everything that a study names. Tables are loaded last, so that a misspelt name is reported at once.
 
     Parameters
     ----------
     study : Study
     axes : mapping
-        All that the study's parts name, by axis.
+        All names in the study's parts, by axis.
     registry : Registry
     source : DataSource
 
@@ -70,13 +70,13 @@ def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry,
         objective = variants["objectives", text]
         simpler = simplest(objective, registry)
         if simpler != objective:
-            notes.append(f"objective {objective.label} is planned as {simpler.label}: it amounts to that")
+            notes.append(f"objective {objective.label} is planned as {simpler.label}, because they are the same")
             variants["objectives", text] = simpler
     for name in study.at_most:
         registry.searcher(name)
     for name in study.optional_datasets:
         if name not in (*axes["datasets"], *study.datasets):
-            hint = "Optional is what the study names among its datasets."
+            hint = "Only data sets that the study names can be optional."
             raise UnknownNameError("optional data set", name, axes["datasets"], hint)
     names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
     return Resolution(names, datasets, variants, metrics_of(study, registry), tuple(notes))
@@ -113,7 +113,7 @@ def _dataset_entry(text: str, registry: Registry) -> DatasetEntry:
 
 
 def simplest(objective: Variant, registry: Registry) -> Variant:
-    """Follow what an objective's settings amount to, once: ``k[m=0]`` is planned as ``none``."""
+    """Replace an objective by the simpler one that its settings amount to: ``k[m=0]`` is planned as ``none``."""
     owner = registry.objective(objective.name).entry.objective
     other = build_settings(owner, objective.settings, objective.name).amounts_to()
     return resolve_variant(registry, "objective", other) if other else objective
@@ -136,7 +136,7 @@ def _metrics(study: Study, registry: Registry) -> tuple[str, ...]:
 
 
 def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], registry: Registry) -> None:
-    """Refuse a table of settings that belongs to no entry or to two in use; check those of entries not in use."""
+    """Raise an error for a table of settings that fits no entry, or two in use; check tables of unused ones."""
     known: Mapping[str, Mapping[str, Any]] = {
         "model": registry.models,
         "searcher": registry.searchers,

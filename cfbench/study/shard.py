@@ -1,7 +1,7 @@
 """A shard: one of several parts of a plan, for machines without a network between them. Merging joins their records.
 
 Which cell belongs to which shard depends on the cells alone: not on the order of the study, the record, or a model.
-Cells are dealt like cards, sorted by what decides how long they take, so that every shard gets as many cells as any
+Cells are sorted by what decides their length and dealt like cards, so that every shard gets as many cells as any
 other, or one more, and as many of each searcher; a digest of the key would leave the longest shard to luck.
 """
 
@@ -32,7 +32,7 @@ class Shard:
         Raises
         ------
         StudyError
-            If it is anything else, or a part beyond the last.
+            If the text is anything else, or the number is larger than the number of parts.
         """
         match = _WRITTEN.fullmatch(text)
         if match is None:
@@ -61,7 +61,7 @@ class Shard:
 
 
 def shard_of(plan: Plan, shard: Shard) -> Plan:
-    """Return the plan of a shard: its cells in the plan's order, and a note that says which they are.
+    """Return the plan of a shard: its cells in the plan's order, and a note that names the shard.
 
     The shards of a plan are disjoint and together hold all of its cells.
     """
@@ -70,12 +70,12 @@ def shard_of(plan: Plan, shard: Shard) -> Plan:
     cells = tuple(cell for cell in plan.cells if cell.info.key in own)
     whole = digest_of(sorted(cell.info.key for cell in plan.cells))[:8]
     part = f"{len(cells)} of the study's {len(plan.cells)} cells"
-    note = f"shard {shard}: {part}; the shards fit together where all of them say plan {whole}"
+    note = f"shard {shard}: {part}; shards belong together if all of them name plan {whole}"
     return replace(plan, cells=cells, notes=(*plan.notes, note))
 
 
 def _rank(cell: Cell) -> tuple[object, ...]:
-    """Sort cells that take about as long next to each other; skipped ones, which take no time, apart."""
+    """Sort cells of about the same length next to each other; skipped cells, which take no time, separately."""
     info = cell.info
     return (
         bool(cell.skipped),

@@ -26,7 +26,7 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
     Raises
     ------
     UnavailableError
-        If one of `data_dirs` is no folder. The variable, set once for all calls, may name one that is not there now.
+        If one of `data_dirs` is not a folder. Folders in the variable may be missing, because it is set for all calls.
     """
     from cfbench.caches import cache_dir
     from cfbench.errors import UnavailableError
@@ -34,7 +34,7 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
 
     for path in data_dirs:
         if not at_home(path).is_dir():
-            raise UnavailableError(f"there is no folder {path} to find tables in; name one that is there, or none")
+            raise UnavailableError(f"there is no folder {path}; name an existing folder with tables, or none")
     from_environment = os.environ.get(DATA_VARIABLE, "")
     named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
     return DataSource(
@@ -82,6 +82,6 @@ def datasets_of(study: Study) -> list[str]:
 
 
 def may_be_passed_on(name: str, registry: Registry) -> bool:
-    """Whether the rows of a data set may be published: not those of a folder of the user's, nor of one not at hand."""
+    """Return whether the rows of a data set may be published: not those of a user's folder or of an unavailable one."""
     found = registry.datasets.get(name)
     return found is not None and found.entry.shareable and found.entry.folder is None

@@ -20,7 +20,7 @@ AXES = ("datasets", "models", "searchers", "objectives", "constraints", "folds")
 def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     repeated = [value for position, value in enumerate(values) if value in values[:position]]
     if repeated:
-        raise ValueError(f"must name everything once, and {shown(repeated[0])} stands there again")
+        raise ValueError(f"must name each value once, but {shown(repeated[0])} is repeated")
     return values
 
 
@@ -55,7 +55,7 @@ def _json_like(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _written(path: object) -> object:
     if isinstance(path, str) and not path.strip():
-        raise ValueError('must not be empty; the directory that you are in is "."')
+        raise ValueError('must not be empty; the current directory is "."')
     return path
 
 
@@ -89,9 +89,9 @@ class _Table(BaseModel):
 
 
 class Part(_Table):
-    """A part of a study: combinations of its own lists. What it does not give is the study's.
+    """A part of a study: combinations of its own lists. Other keys are the study's.
 
-    A cell that several parts name has the most points and the most repetitions that any of them gives it.
+    A cell that several parts name has the largest number of points and of repetitions of these parts.
     """
 
     datasets: Names | None = None
@@ -105,7 +105,7 @@ class Part(_Table):
 
 
 class Cap(_Table):
-    """At most so many points and repetitions for a searcher that is too slow for the study's."""
+    """Fewer points or repetitions for a slow searcher."""
 
     points: Count | None = None
     repetitions: Repetitions | None = None
@@ -190,14 +190,14 @@ def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
     Parameters
     ----------
     keys : mapping
-        As TOML gives them.
+        The keys, as read from TOML.
     where : str
-        What messages begin with: the file's name, for one.
+        The beginning of messages, such as the file's name.
 
     Raises
     ------
     StudyError
-        If anything is unknown, missing, of the wrong type or out of range; it names every such key.
+        If a key is unknown, missing, of the wrong type or out of range. The message names all such keys.
     """
     try:
         return Study.model_validate(dict(keys))
@@ -207,12 +207,12 @@ def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
 
 
 def read_study(path: Path) -> Study:
-    """Read a study from a TOML file; without a `name` it is called after the file.
+    """Read a study from a TOML file. Without a `name`, the study has the file's name.
 
     Raises
     ------
     StudyError
-        If the file cannot be read, is not TOML, or is no study.
+        If the file cannot be read, is not TOML, or is not a study.
     """
     return make_study({"name": path.stem, **read_keys(path)}, str(path))
 
@@ -288,7 +288,7 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
 
 
 def _narrowed(study: Study, given: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return the tables of the parts with what they share with the lists that are given; none without anything."""
+    """Return the parts' tables with the values that they share with the given lists, without empty parts."""
     tables = []
     for part in study.parts:
         shared = {}
@@ -301,7 +301,7 @@ def _narrowed(study: Study, given: Mapping[str, list[Any]]) -> list[dict[str, An
 
 
 def _names_all(parts: Sequence[Mapping[str, Any]], given: Mapping[str, list[Any]]) -> bool:
-    """Whether everything that is given stands in some part."""
+    """Return whether every given value is in some part."""
     return all(any(value in part[axis] for part in parts) for axis, values in given.items() for value in values)
 
 

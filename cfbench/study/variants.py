@@ -1,4 +1,4 @@
-"""Variants: an entry's name with the settings that differ from its defaults, and what is wrong with settings."""
+"""Variants: an entry's name with the settings that differ from its defaults, and messages about wrong settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_VALUE = 80
 """Characters of a received value that a message repeats."""
 
 MOST_FAULTS = 20
-"""So many are told; more have one cause, and to word a million of them would take minutes."""
+"""How many faults are reported in full; more usually have one cause."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TYPES = {
@@ -62,12 +62,12 @@ _WHOLE_SENTENCES = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing wrong with one key.
+    """One fault of one key.
 
     Parameters
     ----------
     path : tuple of str or int
-        Where it stands: keys and positions in lists; empty for the whole.
+        Its place: keys and positions in lists; empty for the whole table.
     kind : str
         "missing", "unknown", "value", or "further" for what is counted and not told.
     sentence : str
@@ -93,7 +93,7 @@ class Fault:
 def faults_of(
     error: ValidationError, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]
 ) -> list[Fault]:
-    """Translate what `error` holds, of very many faults the first.
+    """Return the faults in `error`; of very many, the first ones.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def faults_of(
     given : mapping
         What was validated.
     unknown : callable
-        Says in a sentence what is known instead of the key at a path.
+        Returns a sentence that names the known keys for a path.
 
     Returns
     -------
@@ -127,15 +127,15 @@ def faults_of(
 
 
 def listing(where: str, faults: Sequence[Fault]) -> str:
-    """Put faults into one message: one on the line of `where`, several below it."""
+    """Return one message for several faults."""
     if len(faults) == 1:
         return f"{where}: {faults[0].text()}"
     count = sum(fault.value if fault.kind == "further" and isinstance(fault.value, int) else 1 for fault in faults)
-    return f"{where}: {count:,} things are wrong:" + "".join(f"\n  {fault.text()}" for fault in faults)
+    return f"{where}: {count:,} faults:" + "".join(f"\n  {fault.text()}" for fault in faults)
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """Write a path as ``parts[0].folds[2]``; a key that TOML would quote is quoted."""
+    """Format a path as ``parts[0].folds[2]``; quote keys that TOML would quote."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -148,7 +148,7 @@ def dotted(path: Iterable[str | int]) -> str:
 
 
 def shown(value: object) -> str:
-    """Write a received value as JSON has it (TOML, too, for most), control characters escaped, shortened if long."""
+    """Format a received value as JSON, with control characters escaped, shortened if long."""
     try:
         text = json.dumps(value, default=str)
     except (TypeError, ValueError, RecursionError):
@@ -171,7 +171,7 @@ def _long_enough(value: object, details: ErrorDetails) -> bool:
 
 
 def _walk(given: object, location: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], object]:
-    """Follow `location` as far as it leads: past the value itself, pydantic names the branch of a union."""
+    """Follow `location` to the value; pydantic adds the branch of a union to it."""
     path: list[str | int] = []
     for step in location:
         inside_table = isinstance(given, Mapping) and step in given
@@ -245,7 +245,7 @@ def parse_variant(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def settings_class(entry: Entry) -> type[Settings] | None:
-    """Return the class whose fields are the entry's settings; None where it has none."""
+    """Return the class whose fields are the entry's settings, or None if there is none."""
     owner: object = None
     if isinstance(entry, ModelEntry):
         owner = entry.family
@@ -302,7 +302,7 @@ def resolve_variant(
         "model", "searcher", "objective" or "metric".
     text : str
     tables : mapping, optional
-        Settings by entry name; those in brackets win over them.
+        Settings by entry name; those in brackets override them.
 
     Raises
     ------
@@ -336,9 +336,9 @@ def build_settings(owner: type[S], settings: Mapping[str, Any], name: str = "") 
     ----------
     owner : type of Settings
     settings : mapping
-        JSON-like; what is not given has its default. Types are taken strictly: no ``"5"`` for 5, no ``true`` for 1.
+        JSON-like; missing settings have their defaults. Types are strict: no ``"5"`` for 5, no ``true`` for 1.
     name : str, optional
-        The entry's name, for messages; the class's where it is empty.
+        The entry's name, for messages; if empty, the name of the class.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _json_like(value: Any) -> Any:
-    """Turn a field's value into JSON-like form; a set has no order of its own, so it gets one."""
+    """Convert a field's value to JSON-like form; a set is sorted."""
     plain = to_jsonable_python(value)
     return sorted(plain, key=dumps) if isinstance(value, (set, frozenset)) else plain
 

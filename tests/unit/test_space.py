@@ -154,7 +154,7 @@ def test_the_digest_covers_what_can_change_a_result_and_nothing_else() -> None:
         (AMOUNT, {"upper": np.inf}, "is not finite"),
         (AMOUNT, {"lower": -1e308, "upper": 1e308}, "is wider than the largest number"),
         (AMOUNT, {"step": 1e308}, "its step is 1e[+]308, and its interval .0, 1000. is narrower than that"),
-        (AMOUNT, {"step": 1e-300}, "too fine for numbers as large as those of its interval"),
+        (AMOUNT, {"step": 1e-300}, "too fine to distinguish numbers as large as those of its interval"),
         (AMOUNT, {"perturbation": NumericalPerturbation(1e308, 1e308)}, "reaches past the largest number"),
         (AMOUNT, {"perturbation": NumericalPerturbation(1e307, 0, relative=True)}, "reaches past the largest number"),
         (JOB, {"perturbation": CategoricalPerturbation(())}, "its perturbation leads to no category"),

@@ -57,7 +57,7 @@ def test_it_makes_a_distribution_and_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_without_a_path_it_is_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert new("my-search").output.startswith("cfbench-my-search holds a searcher that works")
+    assert new("my-search").output.startswith("cfbench-my-search holds a working searcher")
     assert (tmp_path / "cfbench-my-search" / "pyproject.toml").is_file()
 
 

@@ -33,7 +33,7 @@ def test_a_study_that_never_ran_has_no_estimate_and_leaves_nothing_behind(tmp_pa
     text = said("plan", *STUDY)
     assert "Study command-line, record results" in text
     assert "2 cells (2 missing); up to 12 of 12 searches to run" in text
-    assert "nothing is known (? in the table)" in text
+    assert "no search of these searchers (? in the table)" in text
     assert not (tmp_path / "results").exists()
 
 

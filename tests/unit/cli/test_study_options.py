@@ -164,7 +164,7 @@ def test_a_path_is_told_from_a_name_by_its_separator() -> None:
         (("--time-limit", "soon"), 'command line: time_limit = "soon": must be a number'),
         (("--query-budget", "1.5"), "command line: query_budget = 1.5: must be a whole number"),
         (("--workers", "0"), "command line: workers = 0: must be at least 1"),
-        (("--dataset", "wine", "--dataset", "wine"), "command line: datasets = .*must name everything once"),
+        (("--dataset", "wine", "--dataset", "wine"), "command line: datasets = .*must name each value once"),
         (("--searcher", "cogs[a"), r"command line: searchers\[0\] = .*must end with \]"),
         (("--set", "cogs=3"), r"--set 'cogs=3': write ENTRY\.SETTING=VALUE, as in cogs\.population_size=500"),
         (("--set", "cogs.a"), r"--set 'cogs\.a': write ENTRY\.SETTING=VALUE"),

@@ -142,7 +142,7 @@ def test_a_server_that_cannot_serve_says_why(
     remember_tracking(results, "quick", f"sqlite:///{results}/mlflow.db")
     assert _ui(results, "--port", str(free_port())) == 1
     message = capsys.readouterr().err
-    assert "the MLflow server ended before it answered" in message
+    assert "the MLflow server ended before it responded" in message
     assert "file is not a database" in message
 
 
@@ -151,7 +151,7 @@ def test_a_study_that_is_tracked_to_a_server_starts_none(results: Path, capsys: 
     assert _ui(results) == 0
     output = capsys.readouterr()
     assert output.out == "quick is tracked to a server:\n  http://127.0.0.1:1\n"
-    assert "it does not answer now" in output.err
+    assert "it does not respond now" in output.err
 
 
 @pytest.mark.parametrize("address", ["", "sqlite:////nowhere/mlflow.db"])
@@ -173,7 +173,7 @@ def test_a_port_for_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(socket, "create_server", refuse)  # who runs the tests may be allowed to listen anywhere
-    with pytest.raises(UnavailableError, match="from 1024 on"):
+    with pytest.raises(UnavailableError, match="1024 or more"):
         check_port(80)
 
 

@@ -136,7 +136,7 @@ def test_a_damaged_cell_is_not_counted_as_packed(results: Path, tmp_path: Path) 
     assert result.exit_code == 1
     assert result.stdout.startswith("0 cells packed into")
     assert f"searches of cell {key}, point 1, repetition 0: it is damaged" in result.stderr
-    assert f"1 left out, since they cannot be read: {key}" in result.stderr
+    assert f"1 left out because they cannot be read: {key}" in result.stderr
 
 
 def test_rows_that_may_not_be_passed_on_are_not_packed(

@@ -178,7 +178,7 @@ def test_a_white_box_runs_on_a_model_that_shows_its_structure_and_is_marked() ->
 def test_an_objective_without_a_term_is_planned_as_what_it_amounts_to() -> None:
     plan = plan_of(objectives=["k[m=0]", "none"])
     assert keys_of(plan) == keys_of(plan_of())
-    assert plan.notes == ("objective k[m=0] is planned as none: it amounts to that",)
+    assert plan.notes == ("objective k[m=0] is planned as none, because they are the same",)
 
 
 def test_what_an_objective_says_of_a_data_set_is_noted_once() -> None:

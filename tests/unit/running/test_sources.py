@@ -21,7 +21,7 @@ def test_named_folders_come_before_those_of_the_environment(tmp_path: Path, monk
 @pytest.mark.parametrize("name", ["absent", "file"])
 def test_a_named_folder_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UnavailableError, match=rf"there is no folder .*{name} to find tables in"):
+    with pytest.raises(UnavailableError, match=rf"there is no folder .*{name}; name an existing folder"):
         data_source([tmp_path / name])
     for command in (["plan"], ["datasets", "list"], ["fit"], ["tune", "--dataset", "wine"]):
         refused = CliRunner().invoke(cli, [*command, "--data-dir", str(tmp_path / name)])

@@ -87,14 +87,14 @@ def test_the_documentation_names_the_default_metrics() -> None:
         ("name", "a\x1b[31m", r'name = "a\u001b[31m": must hold no control characters'),
         ("datasets", [], "datasets = []: must not be empty"),
         ("datasets", "credit", 'datasets = "credit": must be a list in [ ]'),
-        ("datasets", ["credit", "wine", "credit"], 'must name everything once, and "credit" stands there again'),
+        ("datasets", ["credit", "wine", "credit"], 'must name each value once, but "credit" is repeated'),
         ("models", [3], "models[0] = 3: must be a string"),
         ("searchers", ["cogs", ""], 'searchers[1] = "": must not be empty'),
         ("searchers", ["cogs[population_size]"], "expected = after 'population_size'"),
         ("searchers", ["cogs[a=1"], "must end with ]"),
         ("searchers", ["[a=1]"], "has no name"),
         ("objectives", [], "objectives = []: must not be empty"),
-        ("metrics", ["loss", "loss"], 'must name everything once, and "loss" stands there again'),
+        ("metrics", ["loss", "loss"], 'must name each value once, but "loss" is repeated'),
         ("constraints", ["on"], 'constraints[0] = "on": must be true or false'),
         ("constraints", [], "constraints = []: must not be empty"),
         ("constraints", [1], "constraints[0] = 1: must be true or false"),
@@ -102,7 +102,7 @@ def test_the_documentation_names_the_default_metrics() -> None:
         ("folds", [0, -1], "folds[1] = -1: must be at least 0"),
         ("folds", [True], "folds[0] = true: must be a whole number"),
         ("folds", [1.5], "folds[0] = 1.5: must be a whole number"),
-        ("folds", [0, 0], "folds = [0, 0]: must name everything once"),
+        ("folds", [0, 0], "folds = [0, 0]: must name each value once"),
         ("folds", 0, "folds = 0: must be a list in [ ]"),
         ("points", 0, 'points = 0: must be a whole number of at least 1, or "all"'),
         ("points", -3, 'points = -3: must be a whole number of at least 1, or "all"'),
@@ -123,7 +123,7 @@ def test_the_documentation_names_the_default_metrics() -> None:
         ("workers", 100_000, "workers = 100000: must be at most 4096"),
         ("repetitions", 10**11, "repetitions = 100000000000: must be at most 1000000"),
         ("results", 3, "results = 3: must be a path"),
-        ("results", " ", 'results = " ": must not be empty; the directory that you are in is "."'),
+        ("results", " ", 'results = " ": must not be empty; the current directory is "."'),
         ("tracking", 3, "tracking = 3: must be a string"),
         ("settings", [], "settings = []: must be a table"),
         ("settings", {"cogs": 500}, "settings.cogs = 500: must be a table"),
@@ -146,7 +146,7 @@ def test_a_fault_names_the_key_the_value_and_what_is_allowed(key: str, value: ob
 def test_all_faults_are_told_at_once() -> None:
     message = refusal(points=0, folds=[7], workrs=2)
     lines = message.splitlines()
-    assert lines[0] == "mine.toml: 3 things are wrong:"
+    assert lines[0] == "mine.toml: 3 faults:"
     assert [line.split()[0] for line in lines[1:]] == ["folds[0]", "points", "workrs:"]
 
 
@@ -215,7 +215,7 @@ def test_a_folder_at_home_is_meant_at_home(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HOME", "/home/somebody")
     assert make_study({**SMALL, "results": "~/x"}).results == Path("/home/somebody/x")
     assert make_study({**SMALL, "results": "x/~"}).results == Path("x/~")
-    assert 'results = "~nobody-here/x": begins with ~ and the name of nobody' in refusal(results="~nobody-here/x")
+    assert 'results = "~nobody-here/x": begins with ~ and an unknown user name' in refusal(results="~nobody-here/x")
 
 
 def test_a_path_with_a_nul_is_refused() -> None:
@@ -229,7 +229,7 @@ def test_a_path_with_a_nul_is_refused() -> None:
 def test_of_very_many_faults_the_first_are_told() -> None:
     many = {f"key{number}": number for number in range(200_000)}
     lines = refusal(**many).splitlines()
-    assert lines[0] == "mine.toml: 200,000 things are wrong:"
+    assert lines[0] == "mine.toml: 200,000 faults:"
     assert lines[1].startswith("  key0: unknown key 'key0'. Known: ")
     assert lines[-1] == "  and 199,980 more; fix these first"
     assert len(refusal(**{"x" * 1_000_000: 1})) < 1_000
