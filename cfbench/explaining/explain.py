@@ -88,10 +88,10 @@ def _number(value: Any, feature: FeatureSpec) -> float:
 
 
 class UserModel:
-    """A fitted model f with whatever classes it has.
+    """A fitted model with any classes.
 
-    Classes get codes: the positions in ``classes_`` where the model has it; otherwise the target is 0, and every other
-    class gets the next code when it first comes up.
+    Classes get codes: the positions in ``classes_`` where the model has it; otherwise the target is 0, and every
+    other class gets the next code when it first occurs.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class UserModel:
         predict = getattr(model, "predict", model)
         if isinstance(model, type) or not callable(predict):
             raise ModelError(
-                f"{model!r:.200} cannot be asked: give a fitted model that has `predict`, or a function from rows to "
+                f"{model!r:.200} cannot be queried: give a fitted model that has `predict`, or a function from rows to "
                 "their classes"
             )
         self._ask: Callable[[Any], Any] = predict
@@ -128,29 +128,29 @@ class UserModel:
             raise UnknownNameError("class of the model", str(target), map(str, self.labels))
         self.target = self.labels.index(_plain(target))
         self.answered: set[int] = set()
-        """Codes of the classes that the model has answered with."""
+        """Codes of the classes that the model has returned."""
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether it can be asked for class probabilities."""
+        """Whether the model gives class probabilities."""
         return self._ask_proba is not None
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`."""
         answers = np.asarray(self._ask(self._rows(Z)))
         if answers.shape != (len(Z),):
-            raise ModelError(f"asked for {len(Z)} rows, the model answered with shape {answers.shape}, not ({len(Z)},)")
+            raise ModelError(f"for {len(Z)} rows the model returned shape {answers.shape}, not ({len(Z)},)")
         if answers.dtype.kind == "f" and not np.array_equal(answers, np.floor(answers)):
             raise ModelError(
-                f"the model answered {answers[answers != np.floor(answers)][0]!r}, which is no class; give a function "
-                "that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
+                f"the model returned {answers[answers != np.floor(answers)][0]!r}, which is not a class; give a "
+                "function that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
             )
         codes = self.codes(answers)
         self.answered.update(codes.tolist())
         return codes
 
     def codes(self, labels: Any) -> IntArray:
-        """Return the codes of classes as the model names them; a new class gets the next code."""
+        """Return the codes of the model's classes; a new class gets the next code."""
         known, position = np.unique(np.asarray(labels), return_inverse=True)
         for label in known:
             if _plain(label) not in self.labels:
@@ -164,7 +164,7 @@ class UserModel:
         return np.asarray(self._ask_proba(self._rows(Z)), dtype=np.float64)
 
     def fingerprint(self) -> str:
-        """Return one fingerprint for all: nothing that comes of it is recorded."""
+        """Return one fingerprint for all models: no result is recorded."""
         return digest_of("a user's model")
 
     def oracle(self) -> Oracle:
@@ -180,7 +180,7 @@ class UserModel:
 
 
 def _columns_of(model: object, space: FeatureSpace) -> list[str] | None:
-    """Return the columns of the data frame that a model was fitted on; None where it takes plain arrays."""
+    """Return the columns of the data frame that a model was fitted on, or None if it takes plain arrays."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None
@@ -188,7 +188,7 @@ def _columns_of(model: object, space: FeatureSpace) -> list[str] | None:
     different = sorted(set(columns) ^ set(space.names))
     if different:
         raise ModelError(
-            f"the model was fitted on other features than the space has: {', '.join(map(repr, different))} "
+            f"the model was fitted on other features than those of the space: {', '.join(map(repr, different))} "
             f"{'is' if len(different) == 1 else 'are'} in one of them only"
         )
     return columns
@@ -218,9 +218,8 @@ def explain(
     draws: int = DRAWS,
     plugins: Iterable[object] = (),
 ) -> Explanation:
-    """Search a counterfactual of one case for a model of your own.
-
-    The search is a run's: counted, seeded, and judged by the harness. The model has to be deterministic.
+    """Search for a counterfactual of one case for your own model. The search is counted, seeded and judged as in a
+    run. The model must be deterministic.
 
     Parameters
     ----------
@@ -357,7 +356,7 @@ def _fitting(
     constraints: bool,
     training: bool,
 ) -> SearcherEntry:
-    """Return the entry without what it could use and does not get; refuse one that lacks what it needs.
+    """Return the entry without optional needs that are unavailable; raise StudyError if a required one is.
 
     Raises
     ------
@@ -386,7 +385,7 @@ def _fitting(
 
 
 def _training(training: tuple[Any, Any] | None, model: UserModel, space: FeatureSpace) -> TrainingFold:
-    """Return the training rows; none where none are given, and then no searcher is shown them."""
+    """Return the training rows, or no rows if none are given; then no searcher sees them."""
     if training is None:
         return TrainingFold(np.empty((0, space.d)), np.empty(0, dtype=np.int64))
     X, y = training

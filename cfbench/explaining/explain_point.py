@@ -52,15 +52,15 @@ class Recorded:
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """What a record says about one search.
+    """The content of a record about one search.
 
     Parameters
     ----------
     found : Recorded or None
     other_model : bool
-        Whether it holds the search, made with a differently fitted model.
+        Whether it holds the search, but with a differently fitted model.
     problems : tuple of str
-        What of the record could not be read.
+        The parts of the record that could not be read.
     """
 
     found: Recorded | None
@@ -121,14 +121,14 @@ def _without_limit(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Which case is meant.
+    """The case to explain.
 
     Parameters
     ----------
     point : int or None
         Its position among the eligible points of the fold, from 0.
     row : int or None
-        Its row of the data set, from 0; where no point is given.
+        Its row of the data set, from 0, if no point is given.
     """
 
     point: int | None = None
@@ -145,7 +145,7 @@ def explain_point(
     draws: int = DRAWS,
     remark: Callable[[str], None] = lambda _: None,
 ) -> Explanation:
-    """Explain one point as a study does: same seed, same search, same judge.
+    """Explain one point like a study: same seed, same search, same judge.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def explain_point(
         for problem in lookup.problems:
             remark(problem)
         if recorded is None and lookup.other_model:
-            remark(f"{results} holds this search with a differently fitted model; it is made anew with the one here")
+            remark(f"{results} holds this search with a differently fitted model; it is repeated with the model here")
     if recorded:
         row = recorded.row
     else:
@@ -209,12 +209,12 @@ def explain_point(
 
 
 def _asked(cell: Cell) -> Variant:
-    """Return the objective that is asked for: that of the search, or the one that its result is judged under."""
+    """Return the requested objective: that of the search, or the one that its result is judged under."""
     return cell.judged[0] if cell.judged else cell.objective
 
 
 def _judged(cell: Cell, executor: SerialExecutor, searches: pd.DataFrame) -> pd.DataFrame:
-    """Return searches with their value under the objective that is asked for."""
+    """Return searches with their value under the requested objective."""
     if not cell.judged:
         return searches
     measured = executor.submit(0, Job("measure", (cell, searches, (objective_measure(_asked(cell)),)))).result()
@@ -224,7 +224,7 @@ def _judged(cell: Cell, executor: SerialExecutor, searches: pd.DataFrame) -> pd.
 
 
 def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...]) -> tuple[int, int]:
-    """Return the position among the eligible points and the row of the case that is meant."""
+    """Return the case's position among the eligible points, and its row."""
     where = f"fold {cell.fold} of {cell.dataset}"
     if place.point is not None:
         if not 0 <= place.point < len(row_ids):
@@ -242,7 +242,7 @@ def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...])
     if row not in ground.fold.test:
         (fold,) = [number for number in range(N_FOLDS) if row in split(dataset, number).test]
         raise StudyError(
-            f"row {row} trained the model of {where}, and only test rows are explained; it is a test row of fold {fold}"
+            f"row {row} is a training row of {where}, and only test rows are explained; it is a test row of fold {fold}"
         )
     if row not in row_ids:
         raise StudyError(

@@ -30,7 +30,7 @@ def proven_of_kept(
     target: int,
     predict: Callable[[FloatArray], IntArray],
 ) -> tuple[str, ...]:
-    """Say whether any perturbation of what a counterfactual keeps can undo it, or why that is not settled.
+    """Return a sentence: can any perturbation of kept features undo the counterfactual, or why is that unknown?
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def proven_of_kept(
     try:
         structure = forest_of(model)
     except UnavailableError:
-        return ("Not proven for all perturbations of what you keep: that needs a forest, and the model shows none.",)
+        return ("Not proven for all perturbations of what you keep: the model shows no forest.",)
     certificate = k_certificate(structure, space, x, z, target, seconds=SECONDS)
     if certificate.verdict is Settled.CERTIFIED:
         return ("Proven: no perturbation of what you keep can undo this.",)
     point = certificate.point
     if point is None:
-        return (f"Whether any perturbation of what you keep can undo this was not settled in {SECONDS:g} s.",)
+        return (f"Whether any perturbation of what you keep can undo this was not decided within {SECONDS:g} s.",)
     if predict(point[np.newaxis])[0] == target:
         return ()  # the structure is not the model's
     moved = []
@@ -79,7 +79,7 @@ def explanation_of(
     heading: Sequence[str] = (),
     model: object | None = None,
 ) -> Explanation:
-    """Return what the row of a search says, and what perturbations can do to its result.
+    """Return the content of a search's row, and what perturbations can do to its result.
 
     Parameters
     ----------

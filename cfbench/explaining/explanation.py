@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SLACK = 1e-9
-"""A result may be below a bound by so much of it: sums of costs round."""
+"""Relative tolerance for a result below a bound: sums of costs are rounded."""
 
 
 def bounds(explanation: Explanation) -> list[str]:
-    """Say in one sentence what the figures ``lower_bound`` and ``proven`` mean for a result.
+    """Return a sentence about what the figures ``lower_bound`` and ``proven`` mean for a result.
 
-    Nothing is said where the searcher reports neither. Of what it claims, a bound above the judge's own value for the
+    It is empty if the searcher reports neither. Of what it claims, a bound above the judge's own value for the
     result is known to be wrong, and said to be.
     """
     by, lower = explanation.searcher, explanation.figures.get("lower_bound", math.nan)
@@ -56,7 +56,7 @@ _CONSTRAINTS = {Constraint.FIXED: "fixed", Constraint.ONLY_UP: "may only grow", 
 
 
 def text_of(explanation: Explanation, width: int) -> str:
-    """Return all of an explanation as lines of at most `width` columns where its values allow it."""
+    """Return an explanation as lines of at most `width` columns if its values allow it."""
     lines = [piece for line in head(explanation) for piece in _wrapped(line, width)]
     if explanation.found:
         lines += ["", *_changes(explanation, width), "", *_kept(explanation, width)]
@@ -69,7 +69,7 @@ def text_of(explanation: Explanation, width: int) -> str:
 
 
 def head(explanation: Explanation) -> list[str]:
-    """Return the first lines: the case, how the search ended, what becomes of the class and at what cost."""
+    """Return the first lines: the case, how the search ended, the new class and the cost."""
     status = str(explanation.status).replace("_", " ")
     constraints = "on" if explanation.constraints else "off"
     ended = (
@@ -79,7 +79,7 @@ def head(explanation: Explanation) -> list[str]:
     lines = [*explanation.heading, f"{ended}: {explanation.reason}" if explanation.reason else ended]
     if not explanation.found:
         before, target = _label(explanation.class_before), _label(explanation.target)
-        lines.append(f"No counterfactual was found: the class stays {before}, wanted is {target}.")
+        lines.append(f"No counterfactual was found: the class stays {before}, the target is {target}.")
         return [visible(line) for line in [*lines, *bounds(explanation)]]
     d = explanation.space.d
     changed = sum(row["changed"] for row in explanation.features())
@@ -90,14 +90,14 @@ def head(explanation: Explanation) -> list[str]:
     )
     if explanation.objective != PLAIN and not math.isnan(explanation.objective_value):
         lines.append(
-            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the cost and what the "
-            "objective adds."
+            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the cost and the "
+            "objective's term."
         )
     return [visible(line) for line in [*lines, *bounds(explanation)]]
 
 
 def prospects(explanation: Explanation) -> list[str]:
-    """Return what perturbations can do to the counterfactual, a sentence each; none where it was not looked at."""
+    """Return sentences about what perturbations can do to the counterfactual; none if they were not examined."""
     hazards = explanation.hazards
     if hazards is None:
         return []
@@ -138,7 +138,7 @@ def _values(rows: list[dict[str, Any]], width: int, losses: dict[str, str] | Non
 
 
 def _table(header: list[str], rows: list[list[str]], width: int) -> list[str]:
-    """Lay out a table without the columns that hold nothing."""
+    """Format a table without its empty columns."""
     filled = [place for place in range(len(header)) if any(row[place] for row in rows)]
     shown = [[visible(row[place]) for place in filled] for row in rows]
     return text_table([header[place] for place in filled], shown, width)
@@ -175,13 +175,13 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
         label = shown_value(space.features[place], explanation.z[place])
         pushed.append(f"{space.names[place]} turned from {label} into another category")
     if setback.ways == 0:
-        after = "its class was not looked at, since the categories may turn in too many ways"
+        after = "its class is unknown, because the categories can change in too many ways"
     elif setback.ways == 1:
         after = "it loses the class" if setback.undone else "it keeps the class"
     else:
         after = f"it loses the class in {setback.undone} of the {setback.ways} ways in which the categories may turn"
     return (
-        f"Worst setback: {', '.join(pushed)}: {after}. To walk that way again costs {setback.price:.3f} more, "
+        f"Worst setback: {', '.join(pushed)}: {after}. To repeat the change costs {setback.price:.3f} more, "
         f"{explanation.loss + setback.price:.3f} in all."
     )
 
@@ -203,7 +203,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def content_of(explanation: Explanation) -> dict[str, Any]:
-    """Return all of an explanation, numbers unrounded."""
+    """Return the content of an explanation, numbers unrounded."""
     features = explanation.features()
     return {
         "case": dict(explanation.about) or None,
@@ -269,7 +269,7 @@ class Explanation:
     ----------
     x : ndarray of float64, shape (d,)
     z : ndarray of float64, shape (d,), or None
-        The counterfactual. What an ``invalid`` search answered is here, too, where it was a vector.
+        The counterfactual. For an ``invalid`` search, its result if it was a vector.
     status : Status
         How the search ended, as the harness judged it.
     reason : str
@@ -332,7 +332,7 @@ class Explanation:
 
     @property
     def found(self) -> bool:
-        """Whether `z` is a feasible point of the target class."""
+        """Return whether `z` is a feasible point of the target class."""
         return self.z is not None and self.status in (Status.FOUND, Status.BUDGET_EXHAUSTED)
 
     @property
@@ -369,11 +369,11 @@ class Explanation:
         return rows
 
     def text(self, width: int = 100) -> str:
-        """Return everything in words and tables, plain, of at most `width` columns where the values allow it."""
+        """Return everything as plain text of at most `width` columns if the values allow it."""
         return text_of(self, width)
 
     def content(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold; what is absent is None."""
+        """Return everything in JSON-like form; missing values are None."""
         return content_of(self)
 
     def __str__(self) -> str:
@@ -389,12 +389,12 @@ class Explanation:
 
 
 def shown_value(feature: FeatureSpec, value: float) -> float | str:
-    """Return a number, or a category's label where the value is one."""
+    """Return a number, or the label of a category."""
     if feature.kind is Kind.CATEGORICAL and value in range(feature.n_categories):
         return feature.categories[int(value)]
     return float(value)
 
 
 def number_or_none(value: float) -> float | None:
-    """Return None in place of what JSON has no number for."""
+    """Return None instead of a number that JSON cannot express."""
     return float(value) if math.isfinite(value) else None

@@ -20,20 +20,20 @@ from cfbench.robustness.setbacks import Setbacks
 from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 DRAWS = 1000
-"""Random perturbations that each share is counted over, as many as the ground truth of the paper's K-score has."""
+"""Number of random perturbations per share, as for the ground truth of the paper's K-score."""
 
 MOST_WAYS = 1000
-"""So many combinations of turned categories are looked at; beyond, the worst setback has a price and no class."""
+"""Maximum number of combinations of changed categories; with more, the worst setback has a price and no class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Setback:
-    """The maximal C-setback: every changed feature pushed back towards `x` as far as its perturbation goes.
+    """The maximal C-setback: every changed feature moves back towards `x` as far as its perturbation allows.
 
     Parameters
     ----------
     moved : ndarray of float64, shape (d,)
-        What it adds to the changed numerical features; 0 elsewhere.
+        The change of the changed numerical features; 0 elsewhere.
     turned : tuple of int
         The changed categorical features that it turns into another category.
     price : float
@@ -87,9 +87,9 @@ class Hazards:
     Parameters
     ----------
     setback : Setback or None
-        None where no changed feature can be set back.
+        None if no changed feature can be set back.
     survivals : tuple of Survival
-        For the parts that can be perturbed at all, uniformly.
+        For the parts that can be perturbed, with uniform draws.
     threats : tuple of Threat
         For every kept feature that can be perturbed, the greatest first.
     certain : tuple of str
@@ -112,7 +112,7 @@ def hazards_of(
     stream: int,
     draws: int = DRAWS,
 ) -> Hazards:
-    """Look at what the annotated perturbations can do to a counterfactual.
+    """Return what the annotated perturbations can do to a counterfactual.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ def _threats(
 
 
 def _certain(setback: Setback | None, movable: BoolArray, changed: BoolArray) -> tuple[str, ...]:
-    """Say what the annotation alone settles."""
+    """Return what follows from the annotation alone."""
     if not movable.any():
-        return ("The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",)
+        return ("No feature has an annotated perturbation, so nothing can happen to this counterfactual.",)
     said = []
     if setback is None:
         said.append("Nothing that changes can be set back.")

@@ -1,4 +1,4 @@
-"""Reading annotations.toml: the meaning of a table's columns, checked for everything that it can contradict."""
+"""Reading and checking annotations.toml: the meaning of a table's columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SHOWN = 10
 
 
 def refuse(where: str, problems: Sequence[str]) -> DataError:
-    """Return the error that lists `problems` of the file or folder `where`, a line each."""
+    """Return the error that lists `problems` of the file or folder `where`, one per line."""
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     lines = [f"{where} cannot be used, {count}:", *(f"  - {problem}" for problem in problems[:MOST_SHOWN])]
     if len(problems) > MOST_SHOWN:
@@ -35,7 +35,7 @@ def refuse(where: str, problems: Sequence[str]) -> DataError:
 
 
 def refuse_device(path: Path) -> None:
-    """Refuse a pipe or a device, which may never end, and which a run that goes on could not read again.
+    """Raise DataError for a pipe or a device, which may never end and cannot be read twice.
 
     Raises
     ------
@@ -63,10 +63,10 @@ def _reachable(content: Any) -> Any:
 
 
 MOST_COMPLAINTS = 100
-"""So many are worded: to look for the name that is most like each of a million unknown ones would take minutes."""
+"""Maximum number of detailed messages: to find similar names for a million unknown ones would take minutes."""
 
 LONGEST_VALUE = 80
-"""Characters of a received value that a complaint repeats."""
+"""Characters of a received value that a message repeats."""
 
 Value = Annotated[str, BeforeValidator(_value)]
 """A category or a class as data.csv spells it; 3 and "3" are the same."""
@@ -121,11 +121,11 @@ class AnnotationTable(_Table):
 
 
 def complaints(error: ValidationError, content: Mapping[str, Any]) -> list[str]:
-    """Word each complaint of pydantic with the key, the value received and what is allowed; of very many the first."""
+    """Return messages for pydantic's errors: the key, the value received and what is allowed."""
     details = error.errors(include_url=False)
     worded = list(dict.fromkeys(_complaint(detail, content) for detail in details[:MOST_COMPLAINTS]))
     rest = len(details) - MOST_COMPLAINTS
-    return [*worded, f"{rest:,} further problems, which are not worded"] if rest > 0 else worded
+    return [*worded, f"{rest:,} further problems, which are not listed"] if rest > 0 else worded
 
 
 _ALLOWED = {
@@ -170,7 +170,7 @@ def _shown(value: Any) -> str:
 
 
 def _place(loc: list[Any], content: Mapping[str, Any]) -> str:
-    """Name the table that a complaint is about as a reader of the file would."""
+    """Name the table of an error as it is written in the file."""
     if loc[:1] == ["features"] and len(loc) > 1:
         table = content["features"][loc[1]]
         name = table.get("name") if isinstance(table, Mapping) else None
@@ -194,7 +194,7 @@ FILE_NAME = "annotations.toml"
 
 @dataclass(frozen=True)
 class Annotation:
-    """What annotations.toml says.
+    """The content of annotations.toml.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def read_annotation(path: Path) -> Annotation:
     Raises
     ------
     DataError
-        With every problem of the file that can be told at once.
+        With all problems of the file that can be found at once.
     """
     table = _parse(path)
     problems = _label_problems(table.label)
@@ -312,7 +312,7 @@ def _label_problems(label: LabelTable) -> list[str]:
 
 
 def _contradictions(feature: FeatureTable) -> list[str]:
-    """What is wrong between the keys of one feature; what a single value may be is FeatureSpec's matter."""
+    """Return the contradictions between the keys of one feature; FeatureSpec checks single values."""
     problems = []
     moved = feature.perturbation
     if feature.kind == "numerical":

@@ -16,17 +16,17 @@ from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, blanks around them stripped.
+    """Cells as text, without blanks around them.
 
     Parameters
     ----------
     origin : str
-        Where it comes from, for messages.
+        The source, for messages.
     header : tuple of str
     rows : list of list of str
-        Each as long as the header.
+        Rows, each as long as the header.
     lines : tuple of int
-        The line of the file that each row ends on; empty where there is no file.
+        The line of the file on which each row ends; empty if there is no file.
     """
 
     origin: str
@@ -55,7 +55,7 @@ def read_csv(path: Path) -> Table:
             reader = csv.reader(file, strict=True)
             lines.extend((reader.line_num, [cell.strip() for cell in row]) for row in reader)
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; the data set's table is looked for there") from None
+        raise DataError(f"{path} does not exist; the data set's table must be there") from None
     except csv.Error as error:
         begins = lines[-1][0] + 1 if lines else 1
         raise DataError(
@@ -71,7 +71,7 @@ def read_csv(path: Path) -> Table:
     body = filled[1:]
     problems = _header_problems(header)
     problems += [
-        f"line {line} has {len(row)} cells, the header has {len(header)}; every row needs one cell a column "
+        f"line {line} has {len(row)} cells, the header has {len(header)}; every row needs one cell per column "
         "(a comma inside a cell needs double quotes around the cell)"
         for line, row in body
         if len(row) != len(header)
@@ -136,7 +136,7 @@ def encode(table: Table, annotation: Annotation) -> tuple[FloatArray, IntArray]:
 
 
 class _Column:
-    """A column's cells and the complaints about them, equal ones gathered."""
+    """A column's cells and the problems of them, equal ones together."""
 
     def __init__(self, table: Table, name: str) -> None:
         self.name = name
@@ -223,7 +223,7 @@ def _codes(column: _Column, values: tuple[str, ...], kind: str) -> list[float]:
 
 
 def _as_integer(cell: str) -> str:
-    """Spell 3.0 as 3: so pandas writes a column of integers that once had a gap."""
+    """Return 3.0 as 3: pandas writes integers in this way if the column had a gap."""
     whole, _, rest = cell.partition(".")
     return whole if rest and not rest.strip("0") else cell
 
@@ -263,7 +263,7 @@ def load_folder(folder: Path, name: str) -> Dataset:
 
 
 def make_dataset(name: str, annotation: Annotation, table: Table) -> Dataset:
-    """Make a data set of an annotation and of a table that came from anywhere."""
+    """Return the data set of an annotation and a table from any source."""
     X, y = encode(table, annotation)
     return Dataset(
         name=name,
@@ -277,7 +277,7 @@ def make_dataset(name: str, annotation: Annotation, table: Table) -> Dataset:
 
 
 def read_card(folder: Path) -> str:
-    """Return the text of the folder's CARD.md, or nothing where it has none.
+    """Return the text of the folder's CARD.md, or nothing if there is none.
 
     Raises
     ------

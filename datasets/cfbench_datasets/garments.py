@@ -18,7 +18,7 @@ TABLE_NAME = "garments_worker_productivity.csv"
 URL = "https://archive.ics.uci.edu/static/public/597/productivity+prediction+of+garment+employees.zip"
 
 CONTENT_DIGEST = "a5c896a0d91300d292ae413369e3ffaa"
-"""Of the columns in use, as numbers and stripped text: neither line endings nor quoting nor the unused dates matter."""
+"""Digest of the used columns, as numbers and stripped text, whatever line endings, quoting and unused dates."""
 
 MOST_BYTES = 2_000_000
 """The table has 95 kB; a server that sends more than this is not sending the table."""
@@ -40,7 +40,7 @@ def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_D
     UnavailableError
         If the table is unavailable in all of these ways; the message names them.
     DataError
-        Where a file of the user's is not that table.
+        If a user's file is not that table.
     """
     for folder in source.data_dirs:
         if (folder / TABLE_NAME).is_file():
@@ -56,7 +56,7 @@ def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_D
 
 
 def download(destination: Path, url: str, expected: str) -> Table:
-    """Fetch the zip at `url`, take the table out of it, and keep it at `destination` once it is verified.
+    """Download the zip at `url`, verify its table, and save the table at `destination`.
 
     Nothing is extracted by the archive's own paths: the one member is read by its name, into memory.
 
@@ -109,8 +109,8 @@ def content_digest(table: Table) -> str:
 def prepared(table: Table) -> Table:
     """Prepare the table as the paper does.
 
-    The unused columns go, then every row that repeats an earlier one in all columns but the outcome (one row), and the
-    outcome becomes three classes: at most 0.70, at most 0.81, above.
+    Drop the unused columns, then every row that repeats an earlier one in all columns except the outcome (one row),
+    and divide the outcome into three classes: at most 0.70, at most 0.81, above.
     """
     used = [name for name in table.header if name not in (*UNUSED_COLUMNS, OUTCOME)]
     rows, lines, seen = [], [], set()
@@ -136,7 +136,7 @@ def _parsed(cell: str) -> str | float:
 
 
 def _fetch(url: str, output_file: str, pooch_object: object) -> None:  # noqa: ARG001 - as pooch calls it
-    """Download for pooch, with an end to waiting and to size."""
+    """Download for pooch, with limits of time and size."""
     import requests
 
     left = MOST_BYTES

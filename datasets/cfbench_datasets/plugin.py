@@ -15,7 +15,7 @@ from cfbench_datasets.encoding import Table
 
 
 def wine_table() -> Table:
-    """Return scikit-learn's table in the form of a data.csv, every value to its last bit."""
+    """Return scikit-learn's table in the form of a data.csv, with every bit of its values."""
     from sklearn.datasets import load_wine
 
     wine = load_wine()
@@ -34,7 +34,7 @@ _HERE = Path(__file__).parent
 
 @hookimpl
 def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]:
-    """Register our six data sets and the user's folders; no file is read before its data set is asked for."""
+    """Register cfbench's six data sets and the user's folders; a file is read only when its data set is used."""
     own = [
         _entry("credit", "Credit risk: South German Credit, 1000 applicants for a loan", _shipped),
         _entry("income", "Income: 1883 persons of the Adult census extract", _shipped),

@@ -102,9 +102,7 @@ def test_both_parts_and_the_order_of_threats() -> None:
 def test_nothing_is_perturbed_where_nothing_is_annotated() -> None:
     found = hazards([20, 40, 0], [52, 40, 1], space(home=None, income=False))
     assert (found.setback, found.survivals, found.threats) == (None, (), ())
-    assert found.certain == (
-        "The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",
-    )
+    assert found.certain == ("No feature has an annotated perturbation, so nothing can happen to this counterfactual.",)
 
 
 def test_a_kept_value_at_the_end_of_its_interval_has_nowhere_to_go() -> None:

@@ -70,7 +70,7 @@ def test_one_case_in_words(cfbench: Command) -> None:
     assert "'small' becomes 'large' if " in rest[0]
     assert {"To change:", "To keep:"} <= set(rest)
     assert any(line.startswith("  size ") and line.endswith("may only grow") for line in rest)
-    assert "The annotation perturbs none of the features" in rest[-1]
+    assert "No feature has an annotated perturbation" in rest[-1]
 
 
 def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_record_made_under_a_time_limit_is_read_as_well(cfbench: Command, tmp_
 def test_no_counterfactual_has_an_exit_code_of_its_own(cfbench: Command) -> None:
     result = cfbench("explain", "--searcher", "toy-talk", "--point", "0")
     assert result.exit_code == 3
-    assert "No counterfactual was found: the class stays 'small', wanted is 'large'." in result.stdout
+    assert "No counterfactual was found: the class stays 'small', the target is 'large'." in result.stdout
     assert "The case:" in result.stdout
     crashed = cfbench("explain", "--searcher", "toy-crash", "--point", "0")
     assert crashed.exit_code == 3
@@ -136,7 +136,7 @@ def test_bad_requests(cfbench: Command, arguments: list[str], kind: type[Excepti
 
 def test_rows_that_cannot_be_explained_say_why(cfbench: Command) -> None:
     told = [str(cfbench("explain", "--row", str(row), "--searcher", "toy-talk").exception) for row in range(12)]
-    trained = [text for text in told if "trained the model of fold 0 of toy" in text]
+    trained = [text for text in told if "is a training row of fold 0 of toy" in text]
     assert trained
     fold = trained[0].rpartition(" ")[2]
     row = trained[0].split()[1]
@@ -213,7 +213,7 @@ def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Comm
     assert text[1] == "searched for the loss alone (objective none), and judged under objective k"
     assert text[2].startswith("found: alone-near, objective k, constraints on: ")
     value = alone["objective_value"]
-    assert f"Objective value under k: {value:.3f}, the cost and what the objective adds." in text
+    assert f"Objective value under k: {value:.3f}, the cost and the objective's term." in text
     assert "added for that" not in explained("alone-near").stderr
 
 

@@ -53,7 +53,7 @@ def test_what_changes_is_told_in_the_users_terms() -> None:
         "  feature  now",
         "  age      40",
         "",
-        "The annotation perturbs none of the features, so that nothing can happen to this counterfactual.",
+        "No feature has an annotated perturbation, so nothing can happen to this counterfactual.",
     ]
     assert "<td>owns</td>" in found._repr_html_()
     assert "&#x27;granted&#x27; if 2 of 3" in found._repr_html_()
@@ -97,7 +97,7 @@ def test_the_constraints_of_the_space_hold_where_asked_for() -> None:
     assert refused.reason == "age = 41.0 breaks the constraint '=' on 40.0"
     head, wanted, *case = refused.text(width=200).splitlines()
     assert head.endswith("breaks the constraint '=' on 40.0")
-    assert wanted == "No counterfactual was found: the class stays 'refused', wanted is 'granted'."
+    assert wanted == "No counterfactual was found: the class stays 'refused', the target is 'granted'."
     assert case == [
         "",
         "The case:",
