@@ -47,9 +47,7 @@ def test_what_is_said(wage: float, said: tuple[str, ...]) -> None:
 
 def test_of_a_model_that_shows_no_forest_it_is_said_that_nothing_is_proven() -> None:
     (said,) = proven_of_kept(object(), SPACE, np.array([6.0, 7.0]), np.array([6.0, 3.0]), 1, Stump().predict)
-    assert (
-        said == "Not proven for all perturbations of what you keep: the model shows no forest."
-    )
+    assert said == "Not proven for all perturbations of what you keep: the model shows no forest."
 
 
 def test_nothing_is_said_where_the_model_disagrees_with_its_structure() -> None:
