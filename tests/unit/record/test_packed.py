@@ -218,6 +218,27 @@ def test_a_terminal_is_told_where_reading_takes_long(
 # ---------------------------------------------------------------- version 1
 
 
+def test_a_part_of_the_first_published_record_is_read_as_it_was_packed() -> None:
+    """Two cells and a skipped one, as cfbench 0.1 packed them; the expected values were read with pyarrow."""
+    with Record.open(Path(__file__).parent / "version-1") as record:
+        found, skipped = record.summaries()["1b69ae2bb7fb7796ee758002620f2343"], min(record.summaries())
+        measured = {metric for metric, _, _ in record.measured()[found.info.key]}
+        losses = record.measures(found.info.key).query("metric == 'loss'")["value"].tolist()
+        assert record.summaries()[skipped].skipped.startswith("growing-spheres minimises the loss alone")
+        assert record.problems == []
+    assert (found.info.dataset, found.info.searcher, found.searches, found.statuses) == (
+        "housing",
+        "cogs",
+        5,
+        {"found": 5},
+    )
+    assert found.row_ids == (2, 3, 99, 157, 162)
+    assert found.search_queries == 505_000
+    assert len(measured) == 23
+    assert [*found.loss] == losses
+    assert losses[0] == 0.041662296186844805
+
+
 def write_version_1(folder: Path, record: Record, edit: Callable[[dict[str, Any]], None] = lambda _: None) -> None:
     """Pack a record as cfbench 0.1 did, in parquet files written here from its rows."""
     folder.mkdir()
