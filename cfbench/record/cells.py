@@ -8,8 +8,8 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
@@ -39,7 +39,6 @@ from cfbench.record.schema import (
 )
 from cfbench.registry.events import CellInfo
 
-T = TypeVar("T")
 Runs = Sequence[tuple[str, int, int, int]]
 """Searches in short: (status, repetition, first point, last point)."""
 
@@ -296,29 +295,6 @@ def model_of(content: Mapping[str, Any]) -> str:
     """Return what decides which points of a fold are eligible, as text; equal texts are one object."""
     decides = [content.get("dataset"), content.get("model"), content.get("fold")]
     return sys.intern(json.dumps(decides, sort_keys=True))
-
-
-def shared_summary(summary: CellSummary, known: dict[str, Any]) -> CellSummary:
-    """Return `summary` with the tables and names that other summaries share; `known` collects them."""
-
-    def shared(table: T) -> T:
-        one: T = known.setdefault(repr(table), table)
-        return one
-
-    for name, value in summary.content.items():
-        if isinstance(value, dict):
-            summary.content[name] = shared(value)
-    info = summary.info
-    names: dict[str, Any] = {
-        axis: sys.intern(getattr(info, axis)) for axis in ("dataset", "model", "searcher", "objective")
-    }
-    return replace(
-        summary,
-        info=replace(info, versions=shared(info.versions), **names),
-        statuses=shared(summary.statuses),
-        fingerprints=tuple(map(sys.intern, summary.fingerprints)),
-        runs=shared(summary.runs),
-    )
 
 
 # ---------------------------------------------------------------- what a file says of a cell: it comes from anywhere

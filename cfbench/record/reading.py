@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfbench.record.cells import CELLS, CellSummary, Outline, loaded_cell, model_of, shared_summary, summarise
+from cfbench.record.cells import CELLS, CellSummary, Outline, loaded_cell, model_of, summarise
 from cfbench.record.database import Database
 from cfbench.record.files import explained, is_damage
 from cfbench.record.measures import PointValues, measure_frame
@@ -95,9 +95,7 @@ class RecordReading:
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key."""
-        shared: dict[str, Any] = {}
-        cells = self._keep("cells", self._cells)
-        return {cell.info.key: shared_summary(cell, shared) for cell in cells}
+        return {cell.info.key: cell for cell in self._keep("cells", self._cells)}
 
     def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
         """Yield coordinates, wall-clock seconds and outline of the cells in `summaries`, one at a time."""
@@ -203,7 +201,7 @@ class RecordReading:
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results, in the order of the points in each cell's summary."""
-        cells = {cell.info.key: cell for cell in self._keep("cells", self._cells)}
+        cells = self.summaries()
         values: dict[MetricId, dict[str, bytes]] = {}
         for key, metric, packed in self._keep("measures", self._current_measures):
             if key in cells:

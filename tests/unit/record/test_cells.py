@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cfbench.record.cells import CELLS, CellSummary, loaded_cell, runs_of, shared_summary, stored_cell, summarise
+from cfbench.record.cells import CELLS, loaded_cell, runs_of, stored_cell, summarise
 from cfbench.record.schema import SEARCHES, DamagedError, checked_row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
@@ -123,18 +123,6 @@ def test_outlines_say_what_summaries_say(toys: Toys, tmp_path: Path) -> None:
             assert (outline.eligible, outline.searches) == (summary.eligible, summary.searches)
             assert outline.done == record.done(key)
         assert len({outline.model for _, _, outline in found.values()}) == 2  # two folds
-        one, other = (cell for cell in summaries.values() if cell.info.searcher == "toy-dice")
-    assert one.content["fold"] != other.content["fold"]
-    assert one.content["model"] is other.content["model"]
-    assert one.info.versions is other.info.versions
-
-
-def test_what_differs_in_type_alone_is_not_shared(info: CellInfo) -> None:
-    known: dict[str, Any] = {}
-    contents = [{"model": {"settings": {"m": value}}} for value in (1, 1, 1.0, True)]
-    first, same, *others = [shared_summary(CellSummary(info, content), known).content["model"] for content in contents]
-    assert same is first
-    assert [type(one["settings"]["m"]) for one in others] == [float, bool]
 
 
 def contradictions(path: Path, key: str = OTHER) -> list[str]:
