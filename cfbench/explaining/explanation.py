@@ -85,12 +85,12 @@ def head(explanation: Explanation) -> list[str]:
     changed = sum(row["changed"] for row in explanation.features())
     lines.append(
         f"{_label(explanation.class_before)} becomes {_label(explanation.class_after)} if {changed} of {d} features "
-        f"change. Cost {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
+        f"change. Loss {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
         f"of changed features, {changed / d:.3f}."
     )
     if explanation.objective != PLAIN and not math.isnan(explanation.objective_value):
         lines.append(
-            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the cost and the "
+            f"Objective value under {explanation.objective}: {explanation.objective_value:.3f}, the loss and the "
             "objective's term."
         )
     return [visible(line) for line in [*lines, *bounds(explanation)]]
@@ -181,7 +181,7 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
     else:
         after = f"it loses the class in {setback.undone} of the {setback.ways} ways in which the categories may turn"
     return (
-        f"Worst setback: {', '.join(pushed)}: {after}. To repeat the change costs {setback.price:.3f} more, "
+        f"Worst setback: {', '.join(pushed)}: {after}. Repeating the change adds {setback.price:.3f}, "
         f"{explanation.loss + setback.price:.3f} in all."
     )
 

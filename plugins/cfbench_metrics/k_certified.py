@@ -26,8 +26,8 @@ class KCertified(CounterfactualMetric):
     """1 where no point of the closed box of K-perturbations has another class than the target, 0 where one has.
 
     By branch and bound over the forest's trees, so it is a proof, not a sample; a refuting point is confirmed with the
-    model's own predict. Absent where the limit came first, and on models that show no forest. The box is closed: read
-    `k-probability` says how much of it is lost.
+    model's own predict. Missing if the limit was reached first, and for models that show no forest. The box is
+    closed; `k-probability` says how much of it is lost.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class KProbability(CounterfactualMetric):
     seconds: float = Field(default=10.0, gt=0)
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a probability a search, NaN where it found nothing or the limit came first."""
+        """Return one probability per search, NaN if it found nothing or the limit was reached first."""
         from cfbench import k_probability  # it loads the compiler
 
         dataset = context.dataset

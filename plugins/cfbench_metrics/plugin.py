@@ -23,7 +23,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         measured_by_default=True,
         direction=Direction.HIGHER,
         denominator=ALL,
-        summary="1 where a search found a counterfactual, 0 where it did not",
+        summary="1 if a search found a counterfactual, else 0",
     )
     yield MetricEntry(
         name="loss",
@@ -57,7 +57,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         measured_by_default=True,
         direction=Direction.HIGHER,
         denominator=FOUND,
-        summary="share of features that the result keeps as they are",
+        summary="share of features that the result does not change",
     )
     yield MetricEntry(
         name="seconds",
@@ -83,7 +83,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         measured_by_default=True,
         direction=Direction.HIGHER,
         denominator="searches that returned a vector",
-        summary="1 where the returned vector passes the checks, done again with the fitted model's own predict",
+        summary="1 if the returned vector passes the checks again, with the fitted model's own predict",
     )
     yield MetricEntry(
         name="relative-loss",
@@ -102,6 +102,6 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         page_settings=({},),
         direction=Direction.LOWER,
         denominator="points found for which the exact searcher has a lower bound",
-        summary="how far the objective value is above the proven optimum, relative to it",
+        summary="relative distance of the objective value from the proven optimum",
     )
     yield from robustness.entries()

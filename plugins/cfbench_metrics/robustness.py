@@ -42,8 +42,8 @@ def entries() -> Iterable[MetricEntry]:
         name="k-certified",
         metric=KCertified,
         direction=Direction.HIGHER,
-        denominator=f"{FOUND}, on a forest, and were settled within the limit",
-        summary="1 where it is proven that no perturbation of the kept features costs the class, 0 where one does",
+        denominator=f"{FOUND}, on a forest, and were decided within the limit",
+        summary="1 if it is proven that no perturbation of the kept features loses the class, 0 if one does",
     )
     yield MetricEntry(
         name="k-probability",
@@ -131,14 +131,14 @@ def entries() -> Iterable[MetricEntry]:
         name="accidental-robustness",
         metric=AccidentalRobustness,
         denominator=BOTH,
-        summary="1 where the search without the robustness objective found the same result within a tolerance",
+        summary="1 if the search without the robustness objective found the same result within a tolerance",
     )
     yield MetricEntry(
         name="cost-of-robustness",
         metric=CostOfRobustness,
         direction=Direction.LOWER,
         denominator=BOTH,
-        summary="cost of the result over the cost under objective none, nothing perturbed",
+        summary="loss of the result divided by the loss under objective none, without perturbations",
     )
     yield MetricEntry(
         name="time-of-robustness",
@@ -146,7 +146,7 @@ def entries() -> Iterable[MetricEntry]:
         direction=Direction.LOWER,
         unit="s",
         denominator=BOTH,
-        summary="seconds of the search beyond those under objective none",
+        summary="additional seconds compared with the search under objective none",
     )
     yield MetricEntry(
         name="redundancy",
@@ -155,14 +155,14 @@ def entries() -> Iterable[MetricEntry]:
         direction=Direction.LOWER,
         unit="features",
         denominator=FOUND,
-        summary="number of changed features that could each be left as they were",
+        summary="number of changed features that could each keep their old value",
     )
     yield MetricEntry(
         name="knn-distance",
         metric=KnnDistance,
         group="plausibility",
         direction=Direction.LOWER,
-        denominator=f"{FOUND}, where the target class has training rows",
+        denominator=f"{FOUND}, if the target class has training rows",
         summary="mean Gower distance to the nearest training rows of the target class",
     )
     yield MetricEntry(
@@ -170,6 +170,6 @@ def entries() -> Iterable[MetricEntry]:
         metric=LofInlier,
         group="plausibility",
         direction=Direction.HIGHER,
-        denominator=f"{FOUND}, where the target class has enough training rows",
-        summary="1 where the result is an inlier among the training rows of the target class",
+        denominator=f"{FOUND}, if the target class has enough training rows",
+        summary="1 if the result is an inlier among the training rows of the target class",
     )

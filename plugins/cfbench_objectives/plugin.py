@@ -15,19 +15,19 @@ from cfbench_objectives.loss import LossAlone
 @hookimpl
 def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:
     """Yield the objectives."""
-    yield ObjectiveEntry(name="none", objective=LossAlone, summary="the loss alone: cost plus one for a wrong class")
+    yield ObjectiveEntry(name="none", objective=LossAlone, summary="the loss alone, plus one for a wrong class")
     yield ObjectiveEntry(
-        name="c", objective=SetbackAware, summary="the loss with the worst setback of the changed features walked again"
+        name="c", objective=SetbackAware, summary="the loss plus the cost of the worst setback of the changed features"
     )
     yield ObjectiveEntry(
         name="k",
         objective=NeighbourAware,
-        summary="the loss with a penalty for perturbations of the kept features that cost the class",
+        summary="the loss plus a penalty for perturbations of the kept features that lose the class",
     )
-    yield ObjectiveEntry(name="ck", objective=BothAware, summary="the loss with the terms of both c and k")
+    yield ObjectiveEntry(name="ck", objective=BothAware, summary="the loss plus the terms of both c and k")
     yield ObjectiveEntry(
         name="k-exact",
         version="2",
         objective=ExactlyNeighbourAware,
-        summary="as k, with the exact probability of keeping the class; on forests, looks into the model",
+        summary="like k, with the exact probability of keeping the class; only for forests, looks inside the model",
     )

@@ -190,7 +190,7 @@ class Cogs(Searcher):
         return self
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return the best row of the target class; None if there was none."""
+        """Return the best row of the target class, or None."""
         best = Best(problem, n_kept=1 if self.final == "authors" else N_FINALISTS)
         with suppress(BudgetExhausted):
             self._evolve(problem, rng, best)

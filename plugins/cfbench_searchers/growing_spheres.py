@@ -48,7 +48,7 @@ class GrowingSpheres(Searcher):
     sparse: bool = True
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
-        """Return the closest target point of the first layer that holds any; None past the space's diameter."""
+        """Return the closest target point of the first layer that has any; None beyond the space's diameter."""
         found = self._explore(problem, rng)
         if len(found) == 0:
             return None
@@ -112,7 +112,7 @@ def layer(n: int, d: int, inner: float, outer: float, rng: np.random.Generator) 
 
 
 def project(problem: Problem, z: FloatArray, units: FloatArray) -> FloatArray:
-    """Put features of `z` back to those of `x`, the least moved first, as long as the model keeps the target class."""
+    """Restore features of `z` to those of `x`, the least moved first, while the model keeps the target class."""
     x = problem.x
     moves = np.abs(z - x) / units
     sparse = z.copy()

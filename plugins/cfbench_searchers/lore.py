@@ -213,7 +213,7 @@ class _Columns:
 
 
 class Lore(Searcher):
-    """LOcal Rule-based Explanations, made to give one counterfactual.
+    """LOcal Rule-based Explanations that return one counterfactual.
 
     Two genetic populations around `x`, one of its class and one of another, make a neighbourhood; a decision tree is
     fitted to what the model says of it. Its counterfactual rules are the paths to leaves of the target class whose
@@ -316,7 +316,7 @@ class Lore(Searcher):
     def neighbourhood(
         self, problem: Problem, box: FeasibleBox, rng: np.random.Generator
     ) -> tuple[FloatArray, IntArray]:
-        """Evolve the neighbourhood of `x`; a generation of both populations is one question.
+        """Evolve the neighbourhood of `x`; a generation of both populations is one query batch.
 
         The fitness of a neighbour is ``[it has the class wanted] + 1 - distance``, less 1 where it is `x` itself
         (Guidotti et al. 2018, the fitness functions of algorithm 2).

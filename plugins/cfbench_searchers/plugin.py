@@ -43,7 +43,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     yield SearcherEntry(
         name="sparse-sweep",
         searcher=SparseSweep,
-        summary="ours: sweeps over one, two and three features, from x outwards",
+        summary="cfbench's own: sweeps over one, two and three features, from x outwards",
         handles=_EVERYTHING,
         can_use=[Need.TRAINING_DATA],
         check_settings={"n_rows": 5_000, "n_starts": 10},
@@ -115,7 +115,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         name="random-search",
         version="2",
         searcher=RandomSearch,
-        summary="the best of random candidates: a floor",
+        summary="the best of random candidates: a baseline",
         handles=_EVERYTHING,
         check_settings={"n_rows": 2000},
     )
@@ -123,7 +123,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         name="nearest-unlike",
         version="2",
         searcher=NearestUnlike,
-        summary="the closest training point that the model puts into the target class: a floor",
+        summary="the closest training point that the model puts into the target class: a baseline",
         handles=_EVERYTHING,
         needs=[Need.TRAINING_DATA],
     )
@@ -137,7 +137,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
 
 
 def _missing(module: str, requirement: str) -> str:
-    """Say what installs a package that is not here; empty where it is."""
+    """Return how to install a missing package; empty if it is installed."""
     if find_spec(module) is not None:
         return ""
     package = re.split("[<>=]", requirement)[0]

@@ -1,4 +1,4 @@
-"""Random search: the floor that any searcher has to beat."""
+"""Random search: the baseline for all searchers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cfbench_searchers.feasible_box import FeasibleBox
 class RandomSearch(Searcher):
     """Draw candidates at random and return the best.
 
-    Each candidate is `x` with some of its features drawn anew from the feasible box. How many is drawn first,
+    Each candidate is `x` with new values for some features, drawn from the feasible box. Their number is drawn first,
     uniformly from 1 to d: counterfactuals are sparse, and a candidate with all features redrawn costs more than any.
 
     Parameters

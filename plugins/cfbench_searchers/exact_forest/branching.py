@@ -94,7 +94,7 @@ class BranchAndBound:
 
     @property
     def _limit(self) -> float:
-        """What a point has to cost less than to be of interest; finite."""
+        """Upper limit for the cost of a useful point; finite."""
         return min(self.task.limit, self._dearest)
 
     def _look_at(self, part: Part) -> tuple[float, list[Part]]:
@@ -124,8 +124,8 @@ class BranchAndBound:
     def _sides(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
         """Cut a box: into a feature's cheapest cell and what lies on its sides, or else a feature in two.
 
-        Whether a feature changes at all is settled first, where most leads hang, since each change costs the most by
-        being one; then how far those go that do.
+        First decide whether a feature changes at all, for the feature on which most leads depend, because the first
+        step of a change costs most. Then decide how far the changing features move.
         """
         rest = self.task.costs.rest
         wide, free = high > low, (low <= rest) & (rest <= high)

@@ -11,7 +11,7 @@ from cfbench import CfbenchError, FloatArray, ModelError, Problem, Searcher
 
 
 class ExactForest(Searcher):
-    """Find the cheapest counterfactual on a forest, and prove that there is no cheaper one.
+    """Find the cheapest counterfactual on a forest, and prove that none is cheaper.
 
     Four steps: all points that differ from `x` in one feature; all that differ in two; a good point with more changes,
     by greedy moves; branch and bound on the rest. It ends with the first step that leaves nothing to prove. It asks the
@@ -37,7 +37,7 @@ class ExactForest(Searcher):
     seconds: float = Field(default=60.0, gt=0)
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
-        """Return the optimum; None where there is proven to be none, or none was found in time.
+        """Return the optimum; None if there is provably none, or none was found in time.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class ExactForest(Searcher):
             )
         rehearse()
         # A proof replaces it.
-        problem.give_reason(f"the limit of {self.seconds:g} s came first: it is not known whether there is any")
+        problem.give_reason(f"the limit of {self.seconds:g} s was reached before a counterfactual or a proof")
         z = solve(problem, time.perf_counter() + self.seconds)
         if z is None:
             return None

@@ -14,7 +14,7 @@ from cfbench_searchers.exact_forest.task import SLACK, Best, CellCosts, ForestTa
 
 
 def descend(task: ForestTask) -> None:
-    """Climb to the target class greedily, by two rules, and give back what was not needed."""
+    """Move greedily to the target class, by two rules, and undo changes that were not needed."""
     for per_cost in (True, False):
         cells = _climb(task, per_cost=per_cost)
         if cells is not None:
@@ -62,7 +62,7 @@ def _given_back(task: ForestTask, best: Best) -> Best:
 
 
 NONE_EXISTS = "proven: there is no counterfactual"
-"""What is said where all feasible points are known to be of other classes."""
+"""The reason if all feasible points are known to be of other classes."""
 
 
 def solve(problem: Problem, end: float) -> FloatArray | None:

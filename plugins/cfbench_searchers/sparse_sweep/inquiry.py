@@ -15,10 +15,10 @@ FINEST = 1e-7
 
 
 class Terrain:
-    """What may be asked around one factual point.
+    """The candidates around one factual point.
 
     The cost of a candidate is a sum over its changed features: its distance from `x`, and the objective's term where
-    that is such a sum, too. It is measured one feature changed at a time, and asks nothing of the model.
+    that is such a sum, too. It is measured one feature changed at a time, and makes no query.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Terrain:
         return len(self.home)
 
     def cost(self, Z: FloatArray) -> FloatArray:
-        """What is known of the value of each row before it is asked, shape (n,); of the target class it is no less."""
+        """Lower bound of each row's value before it is queried, shape (n,); exact for the target class or higher."""
         distance = self._problem.distance(Z)
         return distance if self._term is None else distance + self._term.parts(Z).sum(axis=1)
 
@@ -164,7 +164,7 @@ class Terrain:
 
 
 REMEMBERED = 32
-"""Rows of one question that are remembered at most, the best first."""
+"""Maximum number of remembered rows per batch, the best first."""
 
 BETTER = 1e-12
 """By which a value has to be smaller to be better: less is rounding."""
@@ -178,14 +178,14 @@ class Found(NamedTuple):
 
 
 class Inquiry:
-    """Asks candidates and remembers the best, over all and for each set of changed features.
+    """Queries candidates and remembers the best, over all and for each set of changed features.
 
     Parameters
     ----------
     problem : Problem
     terrain : Terrain
     allowance : int or None
-        Candidates that may be asked; None: as many as the problem's budget allows.
+        Maximum number of candidates; None: as many as the problem's budget allows.
     by_value : bool
         Whether candidates are ranked by the problem's values. Otherwise they are asked for their classes alone and
         ranked by their cost, which is all of the value unless the objective has a term that is no sum over features.
@@ -219,7 +219,7 @@ class Inquiry:
 
     @property
     def limit(self) -> float:
-        """What a candidate has to cost less than to be of any use."""
+        """Upper limit for the cost of a useful candidate."""
         return self.ceiling if self._keeping else self.value
 
     @property
@@ -229,7 +229,7 @@ class Inquiry:
 
     @property
     def left(self) -> float:
-        """Candidates that may still be asked; infinite where there is no end."""
+        """Number of candidates that may still be queried; may be infinite."""
         problem = self._problem
         ends = (
             None if self._allowance is None else self._allowance - self.asked,
@@ -238,7 +238,7 @@ class Inquiry:
         return min((end for end in ends if end is not None), default=np.inf)
 
     def allow(self, more: int | None) -> None:
-        """Let so many more candidates be asked; None: as many as the problem's budget allows."""
+        """Allow this many more candidates; None: as many as the problem's budget allows."""
         self._allowance = None if more is None else self.asked + more
 
     def take_kept(self) -> FloatArray:
@@ -249,7 +249,7 @@ class Inquiry:
     def ask(self, Z: FloatArray) -> FloatArray:
         """Return the values of the rows of `Z`, shape (n, d); infinite where a row is not of the target class.
 
-        Infeasible rows are not asked.
+        Infeasible rows are not queried.
 
         Raises
         ------
@@ -265,11 +265,11 @@ class Inquiry:
             values[within] = self._answers(Z[within])
             self._remember(Z, values)
         if len(within) < len(feasible):
-            raise BudgetExhausted(f"{len(feasible)} rows were to be asked, and {len(within)} were left")
+            raise BudgetExhausted(f"{len(feasible)} rows were to be queried, and {len(within)} were left")
         return values
 
     def cost(self, Z: FloatArray) -> FloatArray:
-        """The cost of each row, shape (n,); asks nothing."""
+        """Return the cost of each row, shape (n,), without a query."""
         return self.terrain.cost(Z)
 
     def promising(self) -> list[Found]:

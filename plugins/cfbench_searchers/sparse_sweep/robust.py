@@ -1,4 +1,4 @@
-"""The step *robust*: where values rest on draws, candidates are judged by rising numbers of draws."""
+"""The step *robust*: if values depend on draws, candidates are judged with increasing numbers of draws."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ CONTENDERS = 64
 """Candidates that are compared before any is carried on."""
 
 LEADERS, SURE = 3, 4
-"""The first few have to be judged so often before one of them is believed to be the best."""
+"""Evaluations of the first few candidates before one of them counts as the best."""
 
 FIRST_STEP, LAST_STEP = 0.15, 0.002
 """Lengths of moves, as shares of a feature's range."""

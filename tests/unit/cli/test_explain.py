@@ -213,7 +213,7 @@ def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Comm
     assert text[1] == "searched for the loss alone (objective none), and judged under objective k"
     assert text[2].startswith("found: alone-near, objective k, constraints on: ")
     value = alone["objective_value"]
-    assert f"Objective value under k: {value:.3f}, the cost and the objective's term." in text
+    assert f"Objective value under k: {value:.3f}, the loss and the objective's term." in text
     assert "added for that" not in explained("alone-near").stderr
 
 

@@ -41,7 +41,7 @@ def test_what_changes_is_told_in_the_users_terms() -> None:
     head, *lines = str(found).splitlines()
     assert head.startswith("found: mine, objective none, constraints off: 0 queries, ")
     assert lines == [
-        "'refused' becomes 'granted' if 2 of 3 features change. Cost 0.517, the mean of Gower's distance,",
+        "'refused' becomes 'granted' if 2 of 3 features change. Loss 0.517, the mean of Gower's distance,",
         "  0.367, and of the share of changed features, 0.667.",
         "",
         "To change:",
@@ -117,7 +117,7 @@ def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
     # 50 is just enough: every setback loses it, and the longest, 10 of the 30 gained, costs half of 10 / 100 / 3.
     assert [one.survived for one in found.hazards.survivals] == [0]
     assert "Worst setback: income back by 10 to 40 k: it loses the class." in found.text(width=400)
-    assert "costs 0.017 more, 0.233 in all." in found.text(width=400)
+    assert "adds 0.017, 0.233 in all." in found.text(width=400)
     content = json.loads(json.dumps(found.content(), allow_nan=False))
     assert content["perturbations"]["worst_setback"]["to"] == {"income": 40}
     assert content["perturbations"]["survived"] == {"c": {"survived": 0, "n": 1000}}

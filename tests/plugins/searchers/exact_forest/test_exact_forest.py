@@ -136,7 +136,7 @@ def test_a_limit_leaves_a_bound_and_no_proof(draw_forest: Callable[..., Any]) ->
     problem = problem_of(model, space=space, x=np.full(6, 0.2))
     z, figures = search(problem, seconds=1e-9)
     assert z is None
-    assert trace_of(problem).reason == "the limit of 1e-09 s came first: it is not known whether there is any"
+    assert trace_of(problem).reason == "the limit of 1e-09 s was reached before a counterfactual or a proof"
     assert figures["proven"] == 0
     assert 0 <= figures["lower_bound"] <= proof["lower_bound"]
 
