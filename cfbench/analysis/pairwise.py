@@ -2,9 +2,9 @@
 
 Decision: what is compared at a point is the value that the task asks for, of its best repetition: the objective value
 as the judge computes it, which is the loss under objective ``none``. Values within the tolerance of the better one are
-a tie. A side that alone found a counterfactual wins the point; where neither did, it is a tie. The median difference is
-over the points that both solved. Its interval is from a bootstrap that draws points anew within each task, so it says
-what other points of these tasks would give.
+a tie. If only one searcher finds a counterfactual, it wins the point; if neither does, it is a tie. The median
+difference is over the points that both solved. Its interval is from a bootstrap that draws points anew within each
+task, so it says what other points of these tasks would give.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Score:
     wins, ties, losses : int
         Of the first.
     only_first, only_second, neither : int
-        Points where one alone found a counterfactual (they are among wins and losses), or neither (among the ties).
+        Points that only one side solved (they are among wins and losses), or neither (among the ties).
     solved : int
         Points that both solved: what `median` is over.
     median : float or None

@@ -65,7 +65,7 @@ class Losses:
         return self._mean(task.values, task, searcher)
 
     def against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean loss by the mean of the best known losses of the same places, less 1."""
+        """Return the mean loss divided by the mean best-known loss of the same places, minus 1."""
         return self._against(self._best_loss[task], task.losses, task, searcher)
 
     def value_against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:

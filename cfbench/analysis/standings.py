@@ -87,12 +87,12 @@ class TaskResult:
     loss : float or None
         Mean loss over the points that everybody compared solved, or over its own successes (see the board's basis).
     against_best : float or None
-        That loss by the mean of the best known losses of the same points, less 1.
+        That loss divided by the mean best-known loss on the same points, minus 1.
     objective : float or None
         Mean objective value over the same points; the loss under objective ``none``, and where the task is compared by
         the loss (see `TaskView.by_loss`).
     objective_against_best : float or None
-        That value by the mean of the best known objective values of the same points, less 1.
+        That value divided by the mean best-known objective value on the same points, minus 1.
     loss_alone : bool
         Whether its results were searched for the loss alone, and judged under the task's objective.
     """
@@ -130,11 +130,11 @@ class Standing:
     found : Count
         Searches of the points that count; of a row that is not ranked, all its searches.
     loss : Score
-        Median over tasks of the loss by the best known loss of the same points, less 1.
+        Median over tasks: loss divided by the best-known loss on the same points, minus 1.
     mean_loss : Score
         Mean over tasks of the mean loss, on the same basis.
     objective : Score
-        Median over tasks of the objective value by the best known one of the same points, less 1, on the same basis.
+        Median over tasks: objective value divided by the best-known one on the same points, minus 1.
     mean_objective : Score
         Mean over tasks of the mean objective value, on the same basis.
     relative : callable

@@ -273,7 +273,7 @@ class Explanation:
     status : Status
         How the search ended, as the harness judged it.
     reason : str
-        Why, in one sentence; empty where the status says it all.
+        One-sentence reason; empty if the status suffices.
     class_before, class_after : object
         The model's classes of `x` and of `z`, as the model names them; None without `z`.
     target : object

@@ -308,7 +308,7 @@ def checked_info(given: object) -> CellInfo:
 
 
 class Content(dict[str, Any]):
-    """What a cell's key is a digest of. A missing entry is an error of the record, not of the code that reads it."""
+    """A cell's key content; a missing field raises RecordError."""
 
     def __missing__(self, name: str) -> Any:
         raise RecordError(
