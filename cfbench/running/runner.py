@@ -1,6 +1,7 @@
 """The run: plan in, record out. Reads what the record holds, runs what is missing, tells the reporters.
 
-Only this process writes the record. Workers return rows; each row is safe in the record before it is reported.
+Only this process writes the record. Workers return rows; each row is safe in the record before it is reported. A cell
+ends when its results are confirmed and it is measured; or it fails, and runs again in the next run.
 """
 
 from __future__ import annotations
@@ -10,23 +11,28 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.problem.outcome import Outcome, Status
 from cfbench.record.store import Record
-from cfbench.registry.events import CellStarted, RunFinished, SearchFinished
+from cfbench.registry.events import CellFinished, CellStarted, RunFinished, SearchFinished
 from cfbench.registry.registry import Registry
-from cfbench.running.endings import Endings
 from cfbench.running.estimate import Durations
 from cfbench.running.executors.local import Executor, ExecutorLost, WorkerDied
 from cfbench.running.interrupt import Interrupt
-from cfbench.running.progress import Metrics, RunReport, open_agenda
+from cfbench.running.measure import Measured
+from cfbench.running.progress import Metrics, RunReport, described, open_agenda
 from cfbench.running.schedule import Assignment, ModelKey, Purpose, Schedule, model_key
 from cfbench.running.search import SearchTask, row_of
-from cfbench.running.worker import Prepared
+from cfbench.running.worker import Prepared, classes_differ
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PATIENCE = 1.0
 """Seconds after which a waiting run looks whether workers have joined."""
@@ -76,9 +82,9 @@ class Run:
         self._tracking = tracking
         self._resume = resume
         self._ends_process = ends_process
-        wanted = Metrics(metrics, registry)
+        self._metrics = Metrics(metrics, registry)
         durations = Durations()
-        self._agenda = open_agenda(plan, record, wanted, frozenset(retry), durations)
+        self._agenda = open_agenda(plan, record, self._metrics, frozenset(retry), durations)
         self._report = RunReport(self._agenda.done, cells_skipped=self._agenda.skipped)
         self._progress = self._agenda.progress
         cells = self._agenda.to_do
@@ -86,7 +92,7 @@ class Run:
         for cell in cells:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
-        self._endings = Endings(plan, record, wanted, self._schedule, self._progress, self._report, notify=self._notify)
+        self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
@@ -199,9 +205,9 @@ class Run:
             case Purpose.SEARCH:
                 self._searched(assignment.cell, result)
             case Purpose.CONFIRM:
-                self._endings.confirmed(assignment.cell, result)
+                self._cell_confirmed(assignment.cell, result)
             case Purpose.MEASURE:
-                self._endings.measured(assignment.cell, result)
+                self._cell_measured(assignment.cell, result)
 
     def _failed(self, assignment: Assignment, error: BaseException) -> None:
         """A job ended without a result: a search keeps that as its result, anything else fails its cells."""
@@ -218,9 +224,9 @@ class Run:
             self._schedule.drop_model(assignment.model)
             for other in self._of_model[assignment.model]:
                 if other.info.key in self._progress:
-                    self._endings.fail(other, error)
+                    self._fail_cell(other, error)
         elif cell.info.key in self._progress:
-            self._endings.fail(cell, error)
+            self._fail_cell(cell, error)
 
     def _lost(self, assignment: Assignment, status: Status, reason: str, seconds: float) -> None:
         """Take note of a search whose worker is gone."""
@@ -242,12 +248,12 @@ class Run:
             cell = progress.cell
             complaint = progress.start(prepared, self._record.searches(cell.info.key))
             if complaint:
-                self._endings.fail(cell, CfbenchError(complaint))
+                self._fail_cell(cell, CfbenchError(complaint))
                 continue
             self._notify(CellStarted(cell.info, progress.total, progress.total - len(progress.left)))
             tasks += [SearchTask(cell, point, prepared.row_ids[point], rep) for point, rep in sorted(progress.left)]
             if not progress.left:
-                self._endings.searched(cell)
+                self._cell_searched(cell)
         self._schedule.add_searches(tasks)
 
     def _searched(self, cell: Cell, rows: Sequence[dict[str, Any]]) -> None:
@@ -272,7 +278,81 @@ class Run:
                 )
             )
         if not progress.left:
-            self._endings.searched(cell)
+            self._cell_searched(cell)
+
+    # ---------------------------------------------------------------- how a cell ends
+
+    def _cell_searched(self, cell: Cell) -> None:
+        """All searches are in: have the model's own predict confirm the results in one batch."""
+        searches = self._searches[cell.info.key] = self._record.searches(cell.info.key)
+        results = searches.loc[searches["loss"].notna(), "z"].tolist()
+        d = self._plan.datasets[cell.dataset].space.d
+        strange = sum(z is None or z.shape != (d,) for z in results)
+        if strange:
+            reason = (
+                f"{strange} of {len(results)} results in the record are no rows of {d} features, as those of "
+                f"{cell.dataset} are: they were altered, or published without their rows. Run them again with --retry "
+                "found, or use another results directory"
+            )
+            self._fail_cell(cell, CfbenchError(reason))
+            return
+        if not results:
+            self._close_cell(cell)
+            return
+        Z = np.vstack(results)
+        self._schedule.add_first(Assignment(Purpose.CONFIRM, cell, (cell, Z)))
+
+    def _cell_confirmed(self, cell: Cell, classes: Any) -> None:
+        """Close the cell if the model's own predict has put every result into the target class."""
+        target = self._plan.datasets[cell.dataset].target
+        wrong = classes_differ(classes, target)
+        if wrong:
+            self._fail_cell(
+                cell,
+                CfbenchError(
+                    f"the model's own predict does not confirm {len(wrong)} of {len(classes)} results (the first: "
+                    f"result {wrong[0]} is of class {int(classes[wrong[0]])}, not {target}); the oracle of model "
+                    f"{cell.model.label!r} is not exact: report this"
+                ),
+            )
+            return
+        self._close_cell(cell)
+
+    def _close_cell(self, cell: Cell) -> None:
+        """Compact the cell, then measure what the study asks for."""
+        key = cell.info.key
+        self._record.finish(cell.info, cell.content, self._progress[key].eligible)
+        wanted = self._metrics.missing(self._record.measured().get(key, set()), cell.judged)
+        if wanted:
+            self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, self._searches[key], wanted)))
+        else:
+            self._cell_finished(cell)
+
+    def _cell_measured(self, cell: Cell, measured: Measured) -> None:
+        """Write what was measured; the cell is finished."""
+        if len(measured.table):
+            self._record.write_measures(cell.info.key, measured.table)
+        self._report.failures += [f"{described(cell)}: {complaint}" for complaint in measured.complaints]
+        self._cell_finished(cell)
+
+    def _cell_finished(self, cell: Cell) -> None:
+        key = cell.info.key
+        self._schedule.drop_cell(cell)
+        eligible = self._progress.pop(key).eligible
+        self._report.cells_done += 1
+        searches, measures = self._searches.pop(key), self._record.measures(key)
+        self._notify(CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible))
+
+    def _fail_cell(self, cell: Cell, error: BaseException) -> None:
+        """Mark a cell failed; its finished searches stay in the record, and it runs again next time."""
+        self._schedule.drop_cell(cell)
+        self._progress.pop(cell.info.key, None)
+        self._searches.pop(cell.info.key, None)
+        reason = str(error) if isinstance(error, (CfbenchError, WorkerDied)) else f"{type(error).__name__}: {error}"
+        self._record.fail(cell.info, cell.content, reason)
+        self._report.cells_failed += 1
+        self._report.failures.append(f"{described(cell)}: {reason}")
+        self._notify(CellFinished(cell.info, None, None, failure=reason))
 
     def _notify(self, event: Any) -> None:
         for complaint in self._registry.notify(event):
