@@ -7,8 +7,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from cfbench.registry.contracts import Searcher
 from cfbench.registry.discovery import failure, import_file
 from cfbench.registry.entries import SearcherEntry
+from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.study.variants import build_settings
 from cfbench.testing.observation import Observation, Output, died, never_returned, observe
 from cfbench.testing.problems import Case
@@ -89,19 +89,17 @@ class Child:
 
     def __init__(self, luggage: Luggage, *, fresh_interpreter: bool = False) -> None:
         method = "spawn" if fresh_interpreter or not IS_FORKSERVER_HERE else "forkserver"
-        context = multiprocessing.get_context(method)
         if method == "forkserver":
-            context.set_forkserver_preload([__name__])
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, luggage), daemon=True)  # type: ignore[attr-defined] # every context has it
-        with _environment(fresh_interpreter):
-            self._process.start()
-        theirs.close()
+            multiprocessing.get_context(method).set_forkserver_preload([__name__])
+        # A fresh interpreter has another order of hashing.
+        other_hash = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+        with environment(ONE_THREAD | ({"PYTHONHASHSEED": other_hash} if fresh_interpreter else {})):
+            self._process = ChildProcess(_serve, (luggage,), method=method, daemon=True)
         try:
-            complaint = self._receive(START_LIMIT)
+            complaint = self._process.receive(START_LIMIT)
         except (TimeoutError, EOFError) as error:
             late = isinstance(error, TimeoutError)
-            reason = f"it took more than {START_LIMIT:g} s" if late else self._obituary()
+            reason = f"it took more than {START_LIMIT:g} s" if late else self._process.obituary()
             complaint = f"a child process could not be started with it: {reason}"
         if complaint:
             self.close()
@@ -109,66 +107,26 @@ class Child:
 
     def observe(self, case: Case, *, time_limit: float, seed: int = 1, interrupt: bool = False) -> Observation:
         """Run one search; past the limit, or where the process dies, the child is gone."""
-        self._connection.send((case, seed, interrupt))
+        self._process.send((case, seed, interrupt))
         try:
-            observation = self._receive(time_limit)
+            observation = self._process.receive(time_limit)
         except TimeoutError:
             self.close()
             return never_returned(time_limit)
         except EOFError:
-            obituary = self._obituary()
             self.close()
-            return died(obituary)
+            return died(self._process.obituary())
         assert isinstance(observation, Observation)
         return observation
 
     @property
     def is_alive(self) -> bool:
         """Whether it can run another search."""
-        return bool(self._process.is_alive())
+        return self._process.is_alive()
 
     def close(self) -> None:
         """Kill the process; it holds nothing that anybody needs."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-    def _receive(self, limit: float) -> object:
-        """Return what the child sends; raise TimeoutError past the limit, EOFError where it is gone."""
-        try:
-            if self._connection.poll(limit):
-                return self._connection.recv()
-        except OSError as error:
-            raise EOFError from error
-        raise TimeoutError
-
-    def _obituary(self) -> str:
-        self._process.join(5)
-        code = self._process.exitcode
-        if code is not None and code < 0:
-            with suppress(ValueError):
-                return f"its process was killed by {signal.Signals(-code).name}"
-        return f"its process ended with exit code {code}"
-
-
-@contextmanager
-def _environment(fresh_interpreter: bool) -> Iterator[None]:
-    """Hold numerical libraries of the child to one thread; give a fresh interpreter another order of hashing."""
-    from cfbench.running.executors.local import THREAD_VARIABLES  # not needed in the child, and slow to import
-
-    changes = dict.fromkeys(THREAD_VARIABLES, "1")
-    if fresh_interpreter:
-        changes["PYTHONHASHSEED"] = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        self._process.end()
 
 
 def _serve(connection: Connection, luggage: Luggage) -> None:

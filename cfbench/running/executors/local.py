@@ -6,43 +6,28 @@ worker, and only its own search is lost. A worker ends with the process that sta
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import Enum, auto
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
-from cfbench.running.interrupt import noticed_threads, unseen_by_children, was_asked_for
+from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
+from cfbench.running.interrupt import noticed_threads, was_asked_for
 from cfbench.running.search import ran_out_of_memory
 from cfbench.running.worker import Worker, WorkerSetup
 
 WORKER_NAME = "cfbench worker"
 """Name of the processes that perform jobs."""
-
-LOOK_AGAIN = 0.5
-"""Seconds after which one who waits for a worker's answer looks whether its process lives."""
-
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-"""Read by numerical libraries when they are loaded. A worker has one thread: more would fight over the cores, and
-change the last bits of sums."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +128,7 @@ class SerialExecutor:
         self._holds = False
 
 
-class WorkerProcess:
+class WorkerProcess(ChildProcess):
     """A spawned process with a worker, which performs one job at a time.
 
     Parameters
@@ -152,17 +137,8 @@ class WorkerProcess:
     """
 
     def __init__(self, setup: WorkerSetup) -> None:
-        context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, setup), name=WORKER_NAME)
-        with unseen_by_children():
-            self._process.start()
-        theirs.close()
+        super().__init__(_serve, (setup,), name=WORKER_NAME)
         self._is_ready = False
-
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.is_alive()
 
     def perform(self, job: Job) -> Any:
         """Return the result of a job.
@@ -177,46 +153,22 @@ class WorkerProcess:
         """
         try:
             if not self._is_ready:
-                self._receive(None)
+                self.receive(None)
                 self._is_ready = True
-            self._pipe.send((job.method, job.arguments))
-            kind, value = self._receive(job.time_limit)
+            self.send((job.method, job.arguments))
+            kind, value = self.receive(job.time_limit)
         except TimeoutError:
             self.end()
             raise
         except (EOFError, OSError):
             self.end()
-            raise WorkerDied(self._obituary()) if self._is_ready else CfbenchError(_STILLBORN) from None
+            raise WorkerDied(self.obituary()) if self._is_ready else CfbenchError(_STILLBORN) from None
         if kind is _Answer.OUT_OF_MEMORY:  # what fills it may be left from another search
             self.end()
             raise WorkerDied("its process could have no more memory")
         if kind is _Answer.ERROR:
             raise value
         return value
-
-    def end(self) -> None:
-        """Kill the process and wait until it is gone."""
-        self._process.kill()
-        self._process.join()
-
-    def _receive(self, time_limit: float | None) -> Any:
-        """Return what the process sends next; raise EOFError if it dies, TimeoutError past the limit."""
-        end = math.inf if time_limit is None else time.monotonic() + time_limit
-        while not self._pipe.poll(max(0.0, min(LOOK_AGAIN, end - time.monotonic()))):
-            if not self._process.is_alive():  # a copy that a searcher has forked can hold the pipe open
-                raise EOFError
-            if time.monotonic() >= end:
-                raise TimeoutError
-        return self._pipe.recv()
-
-    def _obituary(self) -> str:
-        code = self._process.exitcode
-        if code is None or code >= 0:
-            return f"its process ended with exit code {code}"
-        try:
-            return f"its process was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"its process was killed by signal {-code}"
 
 
 class ProcessExecutor:
@@ -233,7 +185,8 @@ class ProcessExecutor:
     def __init__(self, setup: WorkerSetup, slots: int) -> None:
         self.slots = slots
         self._setup = setup
-        self._environment = _ask_for_one_thread()  # inherited by every worker, the restarted ones too
+        self._environment = ExitStack()
+        self._environment.enter_context(environment(ONE_THREAD))  # every worker inherits it, restarted ones too
         self._workers: list[WorkerProcess | None] = [None] * slots
         self._busy = [threading.Lock() for _ in range(slots)]
         self._starting = threading.Lock()
@@ -252,7 +205,7 @@ class ProcessExecutor:
         for worker in self._workers:
             if worker is not None:
                 worker.end()
-        _restore(self._environment)
+        self._environment.close()
 
     def _perform(self, slot: int, job: Job, future: Future[Any]) -> None:
         try:
@@ -283,27 +236,8 @@ def _one_thread() -> Iterator[None]:
     """
     import sklearn  # noqa: F401 - for the libraries that come with it
 
-    environment = _ask_for_one_thread()
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        _restore(environment)
-
-
-def _ask_for_one_thread() -> dict[str, str | None]:
-    """Set the variables and return what they were."""
-    environment = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    return environment
-
-
-def _restore(environment: dict[str, str | None]) -> None:
-    for name, value in environment.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    with environment(ONE_THREAD), threadpool_limits(1):
+        yield
 
 
 class _Answer(Enum):

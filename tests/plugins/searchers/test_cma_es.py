@@ -83,19 +83,6 @@ def test_same_generator_same_search_without_traces(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(mixed, mixed_x, lambda Z: np.zeros(len(Z)), constraints=True, respect_steps=respect_steps)
-    assert SMALL.search(problem, rng()) is None
-    assert problem.is_feasible(np.concatenate(asked)).all()
-
-
 def test_nothing_to_search_where_nothing_can_change(
     make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
 ) -> None:

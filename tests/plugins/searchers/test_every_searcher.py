@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -109,3 +110,31 @@ def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
         assert z.shape == (space.d,)
         assert problem.is_feasible(z[np.newaxis])[0]
         assert classify(z[np.newaxis])[0] == 1
+
+
+@pytest.mark.parametrize("respect_steps", [False, True])
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_row_asked_among_all_kinds_of_features_is_feasible(
+    make_problem: Callable[..., Problem],
+    mixed: FeatureSpace,
+    mixed_x: FloatArray,
+    asked: list[FloatArray],
+    entry: SearcherEntry,
+    respect_steps: bool,
+) -> None:
+    problem = make_problem(
+        mixed,
+        mixed_x,
+        lambda Z: Z[:, 0] > 60,
+        constraints=True,
+        respect_steps=respect_steps,
+        max_queries=5000,
+        training=TrainingFold(np.tile(mixed_x, (3, 1)), np.zeros(3, dtype=np.int64)),
+    )
+    assert isinstance(entry.searcher, type)
+    with suppress(BudgetExhausted):
+        entry.searcher(**(entry.check_settings or {})).search(problem, np.random.default_rng(0))
+    rows = np.concatenate([mixed_x[np.newaxis], *asked])
+    if entry.name in BETWEEN_CATEGORIES:
+        rows = np.where(mixed.is_categorical, np.rint(rows), rows)
+    assert problem.is_feasible(rows).all()

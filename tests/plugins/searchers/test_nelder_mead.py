@@ -47,24 +47,6 @@ def test_is_scipys_method_for_so_many_iterations(
     assert z.tolist() == expected.x.tolist()
 
 
-@pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 41, constraints=True, respect_steps=respect_steps)
-    z = search(problem)
-    assert all(len(Z) == 1 for Z in asked)
-    rows = np.concatenate(asked)
-    assert problem.is_feasible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
-    assert z is not None
-    assert problem.is_feasible(z[np.newaxis]).all()
-    assert z[0] > 41
-
-
 def test_categories_are_asked_as_numbers_and_rounded_at_the_end(
     make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
 ) -> None:

@@ -32,19 +32,6 @@ def test_asks_what_it_was_told_and_returns_the_best(
     assert z[1] == pytest.approx(0.5, abs=0.02)
 
 
-@pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_candidate_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] < 0, constraints=True, respect_steps=respect_steps)
-    assert RandomSearch(n_rows=5000).search(problem, np.random.default_rng(0)) is None
-    assert problem.is_feasible(np.concatenate(asked)).all()
-
-
 @pytest.mark.parametrize("budget", [1, 5, 1500])
 def test_a_budget_ends_the_search(
     make_problem: Callable[..., Problem],

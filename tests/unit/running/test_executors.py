@@ -13,7 +13,8 @@ import pytest
 
 from cfbench.record.store import load_record
 from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import THREAD_VARIABLES, Job
+from cfbench.running.executors.child import THREAD_VARIABLES
+from cfbench.running.executors.local import Job
 from cfbench.running.worker import WorkerSetup
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 FIRST_JOB = """
 import json, os, sys
 import numpy
-from cfbench.running.executors.local import Job, SerialExecutor, THREAD_VARIABLES
+from cfbench.running.executors.child import THREAD_VARIABLES
+from cfbench.running.executors.local import Job, SerialExecutor
 
 def threads():
     from threadpoolctl import threadpool_info
