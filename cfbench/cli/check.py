@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,18 @@ import click
 from cfbench.cli.options import open_registry, plugin_option
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.registry.discovery import guarded
-from cfbench.registry.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.entries import (
+    Entry,
+    MetricEntry,
+    ModelEntry,
+    ObjectiveEntry,
+    PresetEntry,
+    ReportEntry,
+    SearcherEntry,
+)
 
 if TYPE_CHECKING:
-    from cfbench.registry.registry import Registry
+    from cfbench.registry.registry import Registered, Registry
     from cfbench.testing import Report
 
 KINDS: dict[type[Entry], str] = {
@@ -25,6 +34,8 @@ KINDS: dict[type[Entry], str] = {
     ModelEntry: "model",
     ObjectiveEntry: "objective",
     MetricEntry: "metric",
+    PresetEntry: "preset",
+    ReportEntry: "report",
 }
 """The kinds of entry that have checks."""
 
@@ -54,7 +65,8 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
     The target is a registered name, a distribution (all its entries), or an entry in a module. Exits with 1 if a
     check failed.
     """
-    entries = find_entries(target, open_registry(plugins))
+    registry = open_registry(plugins)
+    entries = find_entries(target, registry)
     reports = []
     for entry in entries:
         if len(entries) > 1 and isinstance(entry, SearcherEntry) and entry.unavailable:
@@ -62,7 +74,7 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
             continue
         if not as_json:
             click.echo(f"Checking the {KINDS[type(entry)]} {entry.name} ...", err=True)
-        report = run_checks(entry, time_limit)
+        report = run_checks(entry, registry, time_limit)
         reports.append((KINDS[type(entry)], report))
         if not as_json:
             _print(report)
@@ -72,12 +84,13 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
         sys.exit(1)
 
 
-def run_checks(entry: Entry, time_limit: float) -> Report:
+def run_checks(entry: Entry, registry: Registry, time_limit: float) -> Report:
     """Run the checks of an entry's kind."""
     from cfbench.testing.metrics import check_metric
     from cfbench.testing.models import check_model
     from cfbench.testing.objectives import check_objective
     from cfbench.testing.searchers import check_searcher
+    from cfbench.testing.suites import check_preset, check_report
 
     if isinstance(entry, SearcherEntry):
         return check_searcher(entry, time_limit=time_limit)
@@ -85,6 +98,10 @@ def run_checks(entry: Entry, time_limit: float) -> Report:
         return check_model(entry)
     if isinstance(entry, ObjectiveEntry):
         return check_objective(entry)
+    if isinstance(entry, PresetEntry):
+        return check_preset(entry, registry=registry)
+    if isinstance(entry, ReportEntry):
+        return check_report(entry, registry=registry)
     assert isinstance(entry, MetricEntry)
     return check_metric(entry)
 
@@ -101,7 +118,14 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
     """
     if ":" in target:
         return [_imported(target)]
-    kinds = (registry.searchers, registry.models, registry.objectives, registry.metrics)
+    kinds: tuple[Mapping[str, Registered[Any]], ...] = (
+        registry.searchers,
+        registry.models,
+        registry.objectives,
+        registry.metrics,
+        registry.presets,
+        registry.reports,
+    )
     registered = [one for kind in kinds for one in kind.values()]
     by_name: list[Entry] = [one.entry for one in registered if one.entry.name == target]
     by_distribution: list[Entry] = [one.entry for one in registered if one.distribution == target]
@@ -129,7 +153,7 @@ def _imported(target: str) -> Entry:
             there = f"; entries there: {', '.join(entries)}" if entries else ""
             raise PluginError(f"{target}: there is no {name!r} in {module_name}{there}")
         found = getattr(found, name)
-    if not isinstance(found, (SearcherEntry, ModelEntry, ObjectiveEntry, MetricEntry)):
+    if not isinstance(found, Entry) or type(found) not in KINDS:
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(
             f"{target} is {what}, not an entry; put it into an entry, for example: "

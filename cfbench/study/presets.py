@@ -28,12 +28,23 @@ def preset(name: str, registry: Registry) -> Study:
     ------
     UnknownNameError
         If there is no such preset.
+    StudyError, PluginError
+        As `study_of`.
+    """
+    return study_of(registry.preset(name).entry, registry)
+
+
+def study_of(entry: PresetEntry, registry: Registry) -> Study:
+    """Return the study of a preset's entry, as `preset` does.
+
+    Raises
+    ------
     StudyError
         If nothing of one of its lists is registered, or its keys are not those of a study.
     PluginError
         If the plugin's function fails.
     """
-    entry = registry.preset(name).entry
+    name = entry.name
     keys = {"reference": entry.reference, **_keys_of(entry, registry), "name": name}
     known: dict[str, Mapping[str, Any]] = {
         "datasets": registry.datasets,

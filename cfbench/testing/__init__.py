@@ -1,7 +1,7 @@
-"""Conformance checks: what every searcher, model, objective and metric has to keep, ours first.
+"""Conformance checks: what every entry of a plugin has to keep, ours first.
 
-``cfbench check NAME`` runs them from the command line, :func:`check_searcher`, :func:`check_model`,
-:func:`check_objective` and :func:`check_metric` from Python, and :func:`parametrize_searchers` as tests of pytest.
+``cfbench check NAME`` runs them from the command line, :func:`parametrize_searchers` as tests of pytest. From Python
+they are run by one function per kind of entry, such as :func:`check_searcher` and :func:`check_preset`.
 """
 
 from cfbench.testing.check import Finding, Report, Result
@@ -9,6 +9,7 @@ from cfbench.testing.metrics import check_metric
 from cfbench.testing.models import check_model
 from cfbench.testing.objectives import check_objective
 from cfbench.testing.searchers import check_searcher, parametrize_searchers
+from cfbench.testing.suites import check_preset, check_report
 
 __all__ = [
     "Finding",
@@ -17,6 +18,8 @@ __all__ = [
     "check_metric",
     "check_model",
     "check_objective",
+    "check_preset",
+    "check_report",
     "check_searcher",
     "parametrize_searchers",
 ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from cfbench.registry.entries import (
     ModelEntry,
     Need,
     ObjectiveEntry,
+    PresetEntry,
+    ReportEntry,
     SearcherEntry,
     Stage,
 )
@@ -107,6 +110,12 @@ def test_an_entry_survives_a_process_border() -> None:
         (lambda: ModelEntry(name="a", family=ModelFamily()), "`family` must be a subclass of cfbench.ModelFamily"),  # type: ignore[arg-type]
         (lambda: ModelEntry(name="a", family=Loose), "not the class Loose"),  # type: ignore[arg-type]
         (lambda: ObjectiveEntry(name="a", objective=stay), "`objective` must be a subclass of cfbench.Objective"),  # type: ignore[arg-type]
+        (lambda: SearcherEntry(name="a", searcher=stay, cost="fast"), "`cost` is 'fast'; it must be Cost.USUAL or"),  # type: ignore[arg-type]
+        (lambda: PresetEntry(name="a", study="a.toml"), "preset 'a': `study` must be a mapping .*, not str"),  # type: ignore[arg-type]
+        (lambda: PresetEntry(name="a", study=Path("nowhere.toml")), "preset 'a': there is no file nowhere.toml"),
+        (lambda: PresetEntry(name="a", study={}, reference=stay), "`reference` is .*; it must be the name of a"),  # type: ignore[arg-type]
+        (lambda: ReportEntry(name="a", render="page"), "report 'a': `render` must be a function of a ReportContext"),  # type: ignore[arg-type]
+        (lambda: ReportEntry(name="a", render=stay, first_steps="run"), "`first_steps` must be a function"),  # type: ignore[arg-type]
         (lambda: MetricEntry(name="a", metric=Objective), "CounterfactualMetric or cfbench.ComparisonMetric"),  # type: ignore[arg-type]
     ],
 )

@@ -70,6 +70,20 @@ def test_a_record_is_opened_by_its_path(
         cfbench.leaderboard(tmp_path / "r", datasets=["wine"])
 
 
+def test_the_reference_is_the_one_that_the_record_notes_unless_the_user_names_another(
+    tmp_path: Path, finished_cell: FinishedCell, put_cell: Callable[[Record, CellFinished], None]
+) -> None:
+    with Record.open(tmp_path / "r", write=True) as record:
+        put_cell(record, finished_cell([0.25, 0.5]))
+        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
+        put_cell(record, finished_cell([0.5, 0.5], info=other))
+    assert cfbench.leaderboard(tmp_path / "r").board.reference == "cogs"  # that of the starting preset
+    with Record.open(tmp_path / "r", write=True) as record:
+        record.note("reference", "toy")
+    assert cfbench.leaderboard(tmp_path / "r").board.reference == "toy"
+    assert cfbench.leaderboard(tmp_path / "r", reference="cogs").board.reference == "cogs"
+
+
 def test_a_python_shell_shows_the_table_and_the_frame_has_the_metrics(
     tmp_path: Path, finished_cell: FinishedCell, put_cell: Callable[[Record, CellFinished], None]
 ) -> None:

@@ -120,7 +120,7 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
         (
             "acme-upp",
             UnknownNameError,
-            "unknown searcher, model, objective, metric or distribution 'acme-upp'. Did you mean 'acme-up'?",
+            "unknown searcher, model, objective, metric, preset, report or distribution 'acme-upp'. Did you mean 'acme-up'?",
         ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
         ("credit", UnknownNameError, "There is a data set of that name, but there are no checks for data sets."),
@@ -143,7 +143,7 @@ def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["check", "acme-upp"])
     assert caught.value.code == 1
-    assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric or ")
+    assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric, preset, report or ")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from cfbench.testing.metrics import METRIC_CHECKS
 from cfbench.testing.models import MODEL_CHECKS
 from cfbench.testing.objectives import OBJECTIVE_CHECKS
 from cfbench.testing.searchers import SEARCHER_CHECKS
+from cfbench.testing.suites import PRESET_CHECKS, REPORT_CHECKS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encoding="utf-8")
 
@@ -25,6 +26,8 @@ PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encodin
         ("models", MODEL_CHECKS),
         ("objectives", OBJECTIVE_CHECKS),
         ("metrics", METRIC_CHECKS),
+        ("presets", PRESET_CHECKS),
+        ("reports", REPORT_CHECKS),
     ],
 )
 def test_the_pages_tables_are_the_checks(title: str, checks: Sequence[Check[Any, Any]]) -> None:
