@@ -302,7 +302,7 @@ def explain(
         time_limit=None,
         respect_steps=respect_steps,
         seed=seed,
-        content={},
+        content={"dataset": {"name": dataset.name}},
         points=1,
         repetitions=1,
         searches=1,

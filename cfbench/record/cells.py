@@ -304,7 +304,8 @@ def checked_info(given: object) -> CellInfo:
     """Return the coordinates in JSON-like content; raise TypeError or ValueError if it is anything else."""
     if not isinstance(given, Mapping) or given.keys() - set(_OF_INFO):
         raise TypeError(f"a cell's coordinates are a table of {', '.join(_OF_INFO)}")
-    return CellInfo(**{name: CELLS.fields[name].check(value) for name, value in given.items()})
+    kinds = {**CELLS.fields, "key": NAME}  # whether it is the key of this cell is for others to say
+    return CellInfo(**{name: kinds[name].check(value) for name, value in given.items()})
 
 
 class Content(dict[str, Any]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -283,17 +284,17 @@ class RecordReading:
 
     def scan(self, table: Table) -> Iterator[tuple[Any, ...]]:
         """Yield all rows of a table; where a page is damaged, those before it and those behind it."""
-        seen = set()
-        for order in ("rowid", "rowid DESC"):
-            try:
-                for values in self._database.connection.execute(table.select(order=order)):
-                    if order == "rowid" or values[: len(table.key)] not in seen:
-                        yield values
-                    seen.add(values[: len(table.key)])
-            except sqlite3.DatabaseError as error:
-                self._raise_or_report(error, f"a part of its {table.name}")
-            else:
-                return
+        count, execute = 0, self._database.connection.execute
+        try:
+            for values in execute(table.select(order="rowid")):
+                yield values
+                count += 1
+        except sqlite3.DatabaseError as error:
+            self._raise_or_report(error, f"a part of its {table.name}")
+            place = f"SELECT rowid FROM {table.name} ORDER BY rowid LIMIT 1 OFFSET {count - 1}"  # noqa: S608
+            last = execute(place).fetchone()[0] if count else -1
+            with contextlib.suppress(sqlite3.DatabaseError):  # the damaged page again, from behind
+                yield from execute(table.select(f"rowid > {last}", "rowid DESC"))
 
     def _raise_or_report(self, error: sqlite3.DatabaseError, what: str) -> None:
         """Raise any error except damage, and for a writer every error; a reader goes on with the rest."""

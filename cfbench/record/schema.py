@@ -186,8 +186,15 @@ def _runs(value: Any) -> tuple[tuple[str, int, int, int], ...]:
     return tuple((_name(status), _whole(rep), _whole(first), _whole(last)) for status, rep, first, last in value)
 
 
-def _several(check: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
-    return lambda value: tuple(None if item is None else check(item) for item in value)
+def _wholes(value: Any) -> tuple[int | None, ...]:
+    given = [item for item in value if item is not None]
+    if not set(map(type, given)) <= {int} or min(given, default=0) < 0 or max(given, default=0) >= 2**63:
+        raise ValueError("it must hold whole numbers from 0 to 2**63 - 1")
+    return tuple(value)
+
+
+def _numbers(value: Any) -> tuple[float | None, ...]:
+    return tuple(item if type(item) is float or item is None else float(item) for item in value)
 
 
 def packed_numbers(values: Iterable[float]) -> bytes:
@@ -232,10 +239,10 @@ FIGURES = _json(_figures, "map<string, double>")
 TABLE = _json(_table)
 BY_NAME = _json(lambda value: {_name(name): _name(text) for name, text in _table(value).items()})
 COUNTS = _json(lambda value: {_name(name): _whole(count) for name, count in _table(value).items()})
-NAMES = _json(_several(_name))
+NAMES = _json(lambda value: tuple(map(_name, value)))
 RUNS = _json(_runs)
-WHOLES = _json(_several(_whole))
-NUMBERS = _json(_several(float))
+WHOLES = _json(_wholes)
+NUMBERS = _json(_numbers)
 
 
 # ---------------------------------------------------------------- tables
@@ -322,7 +329,9 @@ class Table:
 
 def digest_of_values(values: Sequence[Any]) -> bytes:
     """Return eight bytes that stand for a row's values, the same on every machine."""
-    return hashlib.blake2b(ascii(tuple(values)).encode("ascii"), digest_size=8).digest()
+    plain = [len(value) if type(value) is bytes else value for value in values]
+    blobs = [value for value in values if type(value) is bytes]
+    return hashlib.blake2b(ascii(plain).encode("ascii") + b"".join(blobs), digest_size=8).digest()
 
 
 SEARCHES = Table(

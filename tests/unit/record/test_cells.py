@@ -81,7 +81,7 @@ def test_the_database_gives_all_back(make_row: MakeRow, info: CellInfo) -> None:
     [
         ({"searches": 5}, "its counts of searches differ"),
         ({"loss": [0.5]}, "every point must have one value of each kind"),
-        ({"tries": [1, -2, 4]}, "a whole number from 0"),
+        ({"tries": [1, -2, 4]}, "whole numbers from 0"),
         ({"mark": ""}, "it counts 3 searches and has no mark of them"),
         ({"content": {"fold": "two"}}, "content.fold cannot be 'two'"),
         ({"dataset": "x" * 10_001}, "texts of at most 10,000 characters"),

@@ -96,7 +96,7 @@ def search(
         time_limit=None,
         respect_steps=False,
         seed=42,
-        content={},
+        content={"dataset": {"name": "tiny"}},
         points=1,
         repetitions=1,
         searches=1,
