@@ -120,7 +120,7 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
         (
             "acme-upp",
             UnknownNameError,
-            "unknown searcher, model, objective, metric, preset, report or distribution 'acme-upp'. Did you mean 'acme-up'?",
+            "objective, metric, preset, report or distribution 'acme-upp'. Did you mean 'acme-up'?",
         ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
         ("credit", UnknownNameError, "There is a data set of that name, but there are no checks for data sets."),
