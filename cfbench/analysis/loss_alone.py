@@ -179,14 +179,6 @@ def _values_of(record: RecordReading, key: str, measure: MetricId) -> dict[Searc
     return dict(zip(places, table["value"].astype(float).tolist(), strict=True))
 
 
-def _measure_of(cell: JudgedCell) -> MetricId:
-    import json
-
-    objective = cell.content["objective"]
-    settings = json.dumps(objective["settings"], sort_keys=True, separators=(",", ":"))
-    return f"{OBJECTIVE}{cell.info.objective}", objective["version"], settings
-
-
 def _loss_alone(registry: Registry) -> set[str]:
     """Return the names of the searchers that can take no objective at all."""
     takes = {Handles.OBJECTIVES, Handles.SEPARABLE}

@@ -235,7 +235,7 @@ def _compared(
     with_none = [column for column in columns if not _names_a_reference(column, registry)]
     if with_none:
         names = {cell.info.dataset for cell in summaries.values()}
-        spaces, complaints = _spaces(sorted(names), registry)
+        spaces, complaints = spaces_at_hand(sorted(names), registry)
         at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
         variants = [resolve_variant(registry, "metric", column.label) for column in with_none]
         compared.append(compare_with_none(record, registry, spaces, variants, cells=at_hand, results=results))
@@ -260,8 +260,8 @@ def _names_a_reference(column: MetricColumn, registry: Registry) -> bool:
     return metric is not None and issubclass(metric, ReferenceComparison)
 
 
-def _spaces(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:
-    """Return the spaces of the data sets that are at hand; nothing is downloaded for a table."""
+def spaces_at_hand(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:
+    """Return the spaces of the data sets that are at hand, and sentences on the others; nothing is downloaded."""
     source = data_source((), download=False)
     spaces, complaints = {}, []
     for name in names:

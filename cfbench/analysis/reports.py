@@ -59,7 +59,7 @@ class ReportContext:
         return self.models.known(dataset, fold, entry, entry.family())
 
     def metric(self, text: str) -> Variant:
-        """Return a metric with its settings, as in ``context.metric("invalidity[part=c]")``.
+        """Return a metric with its settings, as in ``context.metric("NAME[setting=value]")``.
 
         Raises
         ------

@@ -253,8 +253,8 @@ def leaderboard(
     StudyError
         If `tie` is not a number from 0 to below 1.
     """
-    shown = open_leaderboard(
-        Path(results),
+    shown = leaderboard_of(
+        opened_record(Path(results), with_published=with_published),
         build_registry(RegistryOptions(plugins=tuple(plugins))),
         reference=reference,
         selection=Selection(datasets, models, objectives, constraints, searchers=searchers),
@@ -263,49 +263,11 @@ def leaderboard(
         group_by=GroupBy(group_by),
         basis=Basis(on),
         tolerance=None if tie is None else Tolerance(tie),
-        with_published=with_published,
+        shown_as=str(results),
     )
     for problem in shown.problems:
         warnings.warn(problem, stacklevel=2)
     return shown
-
-
-def open_leaderboard(
-    results: Path,
-    registry: Registry,
-    *,
-    reference: str | None = None,
-    selection: Selection | None = None,
-    columns: Sequence[str] = (),
-    by: str = "",
-    group_by: GroupBy = GroupBy.NOTHING,
-    basis: Basis = Basis.SOLVED_BY_ALL,
-    tolerance: Tolerance | None = None,
-    with_published: bool = False,
-) -> Leaderboard:
-    """Open a record and make its leaderboard; what the command and the function do alike.
-
-    Raises
-    ------
-    RecordError
-        If there is no record, or nothing in it is finished.
-    UnknownNameError
-        If something asked for is not in the record.
-    """
-    record = opened_record(results, with_published=with_published)
-    shown = leaderboard_of(
-        record,
-        registry,
-        reference=reference,
-        selection=selection,
-        columns=columns,
-        by=by,
-        group_by=group_by,
-        basis=basis,
-        tolerance=tolerance,
-        shown_as=str(results),
-    )
-    return replace(shown, reading=record)
 
 
 def leaderboard_of(
@@ -321,10 +283,14 @@ def leaderboard_of(
     tolerance: Tolerance | None = None,
     shown_as: str = "",
 ) -> Leaderboard:
-    """Make the leaderboard of an open record; `open_leaderboard` describes the rest.
+    """Make the leaderboard of an open record; `leaderboard` describes the parameters.
 
     Raises
     ------
+    RecordError
+        If nothing in the record is finished.
+    UnknownNameError
+        If something to show is not in the record.
     StudyError
         If ranks are to be of the points of the user's own searchers, and nothing says which these are.
     """
@@ -374,6 +340,7 @@ def leaderboard_of(
         tuple(record.problems),
         with_published=isinstance(record, CombinedRecord),
         registry=registry,
+        reading=record,
     )
 
 

@@ -134,16 +134,18 @@ def command(
     each with what it is counted over. Nothing is searched or fitted.
     """
     from cfbench.analysis.groups import GroupBy, Selection
+    from cfbench.analysis.published import opened_record
     from cfbench.analysis.standings import Basis
-    from cfbench.board.board import check_output, open_leaderboard, write_output
+    from cfbench.board.board import check_output, leaderboard_of, write_output
     from cfbench.board.columns import page_columns
     from cfbench.board.text import show
 
     for file in files_of(output, form):
         check_output(file)
     registry = open_registry(plugins, strict=strict)
-    shown = open_leaderboard(
-        results_to_read(results, from_tracking, study, registry),
+    results = results_to_read(results, from_tracking, study, registry)
+    shown = leaderboard_of(
+        opened_record(results, with_published=with_published),
         registry,
         reference=reference,
         selection=Selection(
@@ -154,7 +156,7 @@ def command(
         group_by=GroupBy(group_by or ""),
         basis=Basis(basis),
         tolerance=tie,
-        with_published=with_published,
+        shown_as=str(results),
     )
     shown = replace(shown, all_notes=all_notes, command=command_name())
     for problem in shown.problems:

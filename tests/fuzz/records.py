@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from cfbench import CfbenchError, load_record
-from cfbench.board.board import open_leaderboard
+from cfbench.analysis.published import opened_record
+from cfbench.board.board import leaderboard_of
 from cfbench.digests import DIGEST_BYTES
 from cfbench.record.cells import TABLES
 from cfbench.record.files import DATABASE_NAME
@@ -252,7 +253,7 @@ def read_everything(template: Template, folder: Path) -> None:
             with contextlib.suppress(CfbenchError):
                 read(folder)
         with contextlib.suppress(CfbenchError):
-            board = open_leaderboard(folder, template.registry)
+            board = leaderboard_of(opened_record(folder), template.registry)
             for form in ("csv", "markdown"):
                 board.render(form)
 

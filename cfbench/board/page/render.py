@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from cfbench.analysis.measured import spaces_at_hand
 from cfbench.analysis.published import opened_record
 from cfbench.analysis.standings import Standings
 from cfbench.board.columns import SIGNIFICANCE
@@ -21,9 +22,6 @@ from cfbench.board.page.figures import Figures
 from cfbench.board.page.main_table import facets, ranked_tables, table_columns
 from cfbench.board.page.tasks import cards, heat_table
 from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
-from cfbench.errors import CfbenchError
-from cfbench.registry.registry import Registry
-from cfbench.study.sources import data_source, load_dataset
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
     ----------
     shown : Leaderboard
     data_file : str
-        Name of a CSV file beside the page; empty where there is none.
+        Name of a CSV file next to the page; empty if there is none.
 
     Raises
     ------
@@ -50,19 +48,8 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
     """
     record = shown.reading or opened_record(Path(shown.record), with_published=shown.with_published)
     names = {view.task.dataset for view in shown.board.standings.tasks}
-    return render_page(shown, record, _spaces(names, shown.registry), data_file)
-
-
-def _spaces(names: set[str], registry: Registry) -> dict[str, FeatureSpace]:
-    """Return the feature spaces of the data sets that can be had here without downloading anything."""
-    source = data_source((), download=False)
-    spaces = {}
-    for name in sorted(names & registry.datasets.keys()):
-        try:
-            spaces[name] = load_dataset(registry.dataset(name).entry, source).space
-        except CfbenchError:
-            continue  # its features have numbers then
-    return spaces
+    spaces, _ = spaces_at_hand(sorted(names & shown.registry.datasets.keys()), shown.registry)
+    return render_page(shown, record, spaces, data_file)  # features of other data sets have numbers
 
 
 def render_page(

@@ -505,5 +505,5 @@ def test_limits_are_said(cell: MakeCell, registry: Registry) -> None:
     none = {"query_budget": None, "time_limit": 60.0}
     cells = [cell([0.1], content=none), cell([0.1], searcher="lore", content=none)]
     cells.append(cell([0.1], searcher="grow", content={"query_budget": 2500, "time_limit": 60.0}))
-    assert make_board(cells, registry).standings.limits == "query budget none (2,500 rows for grow), time limit 60 s"
+    assert make_board(cells, registry).standings.limits == "query budget none (2,500 queries for grow), time limit 60 s"
     assert make_board([cell([0.1])], registry).standings.limits == ""

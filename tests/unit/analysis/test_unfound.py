@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cfbench.analysis.notes import why_unfound
-from cfbench.board.board import open_leaderboard
+from cfbench.board.board import leaderboard
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
-from cfbench.registry.registry import build_registry
 
 
 def test_a_proof_is_told_from_a_limit(
@@ -32,4 +31,4 @@ def test_a_proof_is_told_from_a_limit(
     with Record.open(tmp_path / "r") as record:
         assert why_unfound(record, record.summaries().values()) == said
         assert why_unfound(record, [one for one in record.summaries().values() if not one.info.white_box]) == []
-    assert set(said) <= set(open_leaderboard(tmp_path / "r", build_registry()).board.cautions)
+    assert set(said) <= set(leaderboard(tmp_path / "r").board.cautions)

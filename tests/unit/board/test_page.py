@@ -396,7 +396,7 @@ def test_a_searcher_links_to_its_paper_and_ours_says_so(tmp_path: Path) -> None:
     assert cogs.url.startswith("https://")
     assert f'<a class="paper" href="{cogs.url}" rel="noopener noreferrer"' in page
     ours, other = page.index(">sparse-sweep</span>"), page.index(">cogs</span>")
-    assert page.index('<span class="method" title="ours: ') in range(ours, other)
+    assert page.index('<span class="method" title="cfbench&#39;s own: ') in range(ours, other)
 
 
 def test_white_boxes_have_a_table_of_their_own_where_there_are_two(tmp_path: Path) -> None:
