@@ -14,14 +14,16 @@ from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench.registry.registry import build_registry
 from measuring.figures import Figure, report
-from measuring.grounds import Ground, data_source, ground
+from measuring.fitted_folds import FittedFold, data_source, fitted_fold
 
 DATASETS = ("credit", "housing", "income", "recidivism", "productivity")
 RESULTS = 20
 """Optima whose robustness is looked at."""
 
 
-def searched(of: Ground, x: FloatArray, objective: str, *, constraints: bool) -> tuple[FloatArray | None, bool, float]:
+def searched(
+    of: FittedFold, x: FloatArray, objective: str, *, constraints: bool
+) -> tuple[FloatArray | None, bool, float]:
     """Return what the exact searcher finds for one point, whether that is proven, and the CPU seconds it took."""
     registry = build_registry()
     searcher = registry.searcher("exact-forest").entry.searcher
@@ -38,7 +40,7 @@ def searched(of: Ground, x: FloatArray, objective: str, *, constraints: bool) ->
     return answer, trace_of(problem).figures["proven"] == 1, seconds
 
 
-def optima(of: Ground, name: str) -> Iterator[Figure]:
+def optima(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure all eligible points, with both objectives that are sums over the features, constraints off and on."""
     X = of.dataset.X[of.fold.test]
     points = X[of.oracle.predict(X) != of.dataset.target]
@@ -54,7 +56,7 @@ def optima(of: Ground, name: str) -> Iterator[Figure]:
             yield Figure("  worst", name, float(seconds.max()), "s")
 
 
-def robustness(of: Ground, name: str) -> Iterator[Figure]:
+def robustness(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure certificates and probabilities of optima; an optimum lies on the boundary, where both are hardest."""
     X = of.dataset.X[of.fold.test]
     points = X[of.oracle.predict(X) != of.dataset.target][:RESULTS]
@@ -82,7 +84,7 @@ def figures(names: list[str]) -> Iterator[Figure]:
         except Exception as error:  # a table that is not shipped and cannot be had
             sys.stdout.write(f"{name} is left out: {error}\n")
             continue
-        of = ground(name, "random-forest")
+        of = fitted_fold(name, "random-forest")
         label = f"{name}, {len(of.model.classifier.estimators_)} trees"
         yield from optima(of, label)
         yield from robustness(of, label)

@@ -14,7 +14,7 @@ from cfbench.problem.oracle import predict_neighbours
 from cfbench_models.forest.oracle import TreeByTree
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report
-from measuring.grounds import DATASETS, Ground, ground
+from measuring.fitted_folds import DATASETS, FittedFold, fitted_fold
 from measuring.searches import population, searched
 
 IDENTITY_ROWS = 1_000_000
@@ -30,7 +30,7 @@ SCORE: dict[str, Goals] = {"credit": (25, 35), "recidivism": (14, 20), "income":
 COGS_WITH_K: dict[str, Goals] = {"credit": (12, 20), "recidivism": (9, 12), "income": (6, 8)}
 
 
-def rows_a_question(of: Ground, name: str) -> Iterator[Figure]:
+def rows_per_query(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure questions of rows drawn uniformly, of which no question had any before: the memo is of no use."""
     goals: dict[int, Goals] = {1: (50, 200), 1_000: (5, 6)}
     tree_by_tree = TreeByTree(of.model)
@@ -51,7 +51,7 @@ def _seconds(oracle: Oracle, Z: FloatArray) -> float:
     return cpu_seconds(lambda: oracle.predict(Z), least=2)
 
 
-def _seconds_of_fresh_rows(of: Ground, n: int) -> float:
+def _seconds_of_fresh_rows(of: FittedFold, n: int) -> float:
     """Ask other rows in every round; small questions several times a round, each about other rows."""
     at_once = max(1, 200 // n)
     best = float("inf")
@@ -64,13 +64,13 @@ def _seconds_of_fresh_rows(of: Ground, n: int) -> float:
     return best
 
 
-def node_visits(of: Ground, Z: FloatArray) -> int:
+def node_visits(of: FittedFold, Z: FloatArray) -> int:
     """Count the nodes on the ways of all rows through all trees."""
     indicator, _ = of.model.classifier.decision_path(of.model.encoding.transform(Z))
     return int(indicator.nnz)
 
 
-def neighbours(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
+def neighbours(of: FittedFold, name: str, goals: Goals) -> Iterator[Figure]:
     """Measure the 64 neighbours of each of 1,000 candidates, with draws of their own.
 
     Those of a population that CoGS has after 30 generations, and of one that is drawn.
@@ -82,7 +82,7 @@ def neighbours(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
         yield Figure("  neighbours a second", name, 64 * len(Z) / ours, "/s")
 
 
-def _seconds_of_neighbours(of: Ground, Z: FloatArray) -> tuple[float, float]:
+def _seconds_of_neighbours(of: FittedFold, Z: FloatArray) -> tuple[float, float]:
     """Return scikit-learn's time, draws in numpy included, and the oracle's."""
     asked = KNeighbours(of.dataset.space, of.factual(), 5, 64)
     same = np.array_equal(predict_neighbours(of.plain, Z, asked), predict_neighbours(of.oracle, Z, asked))
@@ -91,7 +91,7 @@ def _seconds_of_neighbours(of: Ground, Z: FloatArray) -> tuple[float, float]:
     return plain, cpu_seconds(lambda: predict_neighbours(of.oracle, Z, asked))
 
 
-def cogs(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
+def cogs(of: FittedFold, name: str, goals: Goals) -> Iterator[Figure]:
     """Measure CoGS from end to end."""
     plain, ours = searched(of, of.plain, "cogs", repeats=1), searched(of, of.oracle, "cogs")
     assert plain.found_as(ours), "the oracle changed what CoGS finds"
@@ -101,7 +101,7 @@ def cogs(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
     yield Figure("  seconds a search", name, ours.total, "s")
 
 
-def cogs_with_k(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
+def cogs_with_k(of: FittedFold, name: str, goals: Goals) -> Iterator[Figure]:
     """Measure CoGS with the objective `k`."""
     plain = searched(of, of.plain, "cogs", "k", repeats=1, n_generations=GENERATIONS_WITH_K)
     ours = searched(of, of.oracle, "cogs", "k", n_generations=GENERATIONS_WITH_K)
@@ -109,7 +109,7 @@ def cogs_with_k(of: Ground, name: str, goals: Goals) -> Iterator[Figure]:
     yield Figure(f"CoGS with k, {GENERATIONS_WITH_K} generations", name, plain.total / ours.total, "x", *goals)
 
 
-def other_searchers(of: Ground, name: str) -> Iterator[Figure]:
+def other_searchers(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure searchers that ask a row, or a few, at a time."""
     for searcher in ("nelder-mead", "lore"):
         plain, ours = searched(of, of.plain, searcher, repeats=1), searched(of, of.oracle, searcher)
@@ -118,7 +118,7 @@ def other_searchers(of: Ground, name: str) -> Iterator[Figure]:
         yield Figure("  oracle alone", name, plain.in_oracle / ours.in_oracle)
 
 
-def identity(of: Ground, name: str) -> Figure:
+def identity(of: FittedFold, name: str) -> Figure:
     """Count the rows of a million that get another class from the oracle than from scikit-learn."""
     different = 0
     for seed in range(IDENTITY_ROWS // 50_000):
@@ -127,17 +127,17 @@ def identity(of: Ground, name: str) -> Figure:
     return Figure(f"rows of {IDENTITY_ROWS:,} that differ", name, different, "", 0.0)
 
 
-def forest(dataset: str, trees: int) -> Ground:
+def forest(dataset: str, trees: int) -> FittedFold:
     """Return a forest of fold 0."""
     split, features = SPLITS[dataset]
-    return ground(dataset, "random-forest", n_estimators=trees, min_samples_split=split, max_features=features)
+    return fitted_fold(dataset, "random-forest", n_estimators=trees, min_samples_split=split, max_features=features)
 
 
 def figures(names: list[str]) -> Iterator[Figure]:
     """Measure everything."""
     for dataset in names:
         of, name = forest(dataset, 500), f"{dataset}, 500 trees"
-        yield from rows_a_question(of, name)
+        yield from rows_per_query(of, name)
         yield from neighbours(of, name, SCORE[dataset])
         yield from cogs(of, name, COGS[dataset])
         yield from cogs_with_k(of, name, COGS_WITH_K[dataset])

@@ -13,7 +13,7 @@ from cfbench import KNeighbours
 from cfbench.problem.oracle import predict_neighbours
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report
-from measuring.grounds import DATASETS, Ground, ground
+from measuring.fitted_folds import DATASETS, FittedFold, fitted_fold
 from measuring.searches import population, searched
 
 IDENTITY_ROWS = 1_000_000
@@ -21,7 +21,7 @@ GENERATIONS_WITH_K = 30
 """CoGS with the objective `k` on scikit-learn takes a minute otherwise."""
 
 
-def rows_a_question(of: Ground, name: str) -> Iterator[Figure]:
+def rows_per_query(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure questions of one row to 64,000."""
     goals = {1: (20.0, None), 1_000: (1.8, None)}
     for n in (1, 100, 1_000, 10_000, 64_000):
@@ -34,7 +34,7 @@ def rows_a_question(of: Ground, name: str) -> Iterator[Figure]:
             yield Figure("  against a ColumnTransformer's encoding", name, pipeline / ours)
 
 
-def column_transformer(of: Ground) -> Any:
+def column_transformer(of: FittedFold) -> Any:
     """Return scikit-learn's own way to the network's columns, fitted."""
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -48,7 +48,7 @@ def column_transformer(of: Ground) -> Any:
     return ColumnTransformer(steps, remainder="passthrough").fit(of.dataset.X[of.fold.train])
 
 
-def neighbours(of: Ground, name: str) -> Iterator[Figure]:
+def neighbours(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure the 64 neighbours of each of 1,000 candidates, with draws of their own.
 
     Those of a population that CoGS has after 30 generations, and of one that is drawn.
@@ -64,7 +64,7 @@ def neighbours(of: Ground, name: str) -> Iterator[Figure]:
         yield Figure("  neighbours a second", name, 64 * len(Z) / ours, "/s")
 
 
-def cogs(of: Ground, name: str) -> Iterator[Figure]:
+def cogs(of: FittedFold, name: str) -> Iterator[Figure]:
     """Measure CoGS from end to end, without and with the objective `k`."""
     runs: list[tuple[str, str, dict[str, int], int, tuple[float, float]]] = [
         ("CoGS", "none", {}, 3, (3, 5)),
@@ -80,7 +80,7 @@ def cogs(of: Ground, name: str) -> Iterator[Figure]:
         yield Figure("  seconds a search", name, ours.total, "s")
 
 
-def identity(of: Ground, name: str) -> Figure:
+def identity(of: FittedFold, name: str) -> Figure:
     """Count the rows of a million that get another class from the oracle than from scikit-learn."""
     different = 0
     for seed in range(IDENTITY_ROWS // 50_000):
@@ -92,8 +92,8 @@ def identity(of: Ground, name: str) -> Figure:
 def figures(names: list[str]) -> Iterator[Figure]:
     """Measure everything."""
     for dataset in names:
-        of, name = ground(dataset, "neural-network"), f"{dataset}, network"
-        yield from rows_a_question(of, name)
+        of, name = fitted_fold(dataset, "neural-network"), f"{dataset}, network"
+        yield from rows_per_query(of, name)
         yield from neighbours(of, name)
         yield from cogs(of, name)
         yield identity(of, name)

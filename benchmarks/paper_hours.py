@@ -20,7 +20,7 @@ from cfbench.running.worker import Worker, WorkerSetup
 from cfbench.study.plan import Cell, Plan, make_plan
 from cfbench.study.presets import preset
 from measuring.figures import Figure, report
-from measuring.grounds import FOLD, data_source
+from measuring.fitted_folds import FOLD, data_source
 
 LEFT_OUT = ("dice-a", "dice-b")
 SEARCHES = 2

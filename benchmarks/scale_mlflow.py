@@ -103,14 +103,14 @@ def measure(runs: int, folder: Path) -> Iterator[Figure]:
     numbers = [experiment.experiment_id]
     page = client.search_runs(numbers, max_results=100)
     tag = f"tags.`{CELL_TAG}` = '{page[-1].data.tags[CELL_TAG]}'"
-    questions: dict[str, dict[str, Any]] = {
+    queries: dict[str, dict[str, Any]] = {
         "finding a cell's run": {"filter_string": tag, "max_results": 1},
         "a page of the UI: a hundred runs": {"max_results": 100},
         "the same sorted by a metric": {"max_results": 100, "order_by": ["metrics.loss_mean ASC"]},
         "the same of one data set": {"max_results": 100, "filter_string": "params.dataset = 'halves'"},
     }
-    for what, question in questions.items():
-        yield Figure(what, size, 1e3 * cpu(client.search_runs, numbers, **question), "ms")
+    for what, query in queries.items():
+        yield Figure(what, size, 1e3 * cpu(client.search_runs, numbers, **query), "ms")
     _, reporter = found_reporter(build_registry())
     reader = reporter.reader(address)
     for what in ("a record rebuilt from there, a cell", "the same again, all known"):

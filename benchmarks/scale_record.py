@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cfbench.record.store import Record
-from cfbench.running.progress import Metrics, standings
+from cfbench.running.progress import Metrics, planned_cells
 from measuring.synthetic import fill, plan_of, registry
 
 POINTS = 10
@@ -52,7 +52,7 @@ def measure(cells: int, folder: Path) -> None:
         metrics = Metrics((), registered)
         left = timed(
             "hold the plan against the record, as a resumed run does",
-            lambda: sum(not standing.finished for standing in standings(plan, record, metrics)),
+            lambda: sum(not planned.finished for planned in planned_cells(plan, record, metrics)),
         )
         assert left == 0
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -20,7 +20,7 @@ from cfbench.problem.oracle import Meter
 from cfbench.registry.registry import build_registry
 from cfbench.running.judge import Judge
 from measuring.figures import Figure, report
-from measuring.grounds import DATASETS, Ground, ground
+from measuring.fitted_folds import DATASETS, FittedFold, fitted_fold
 
 LINEAR_MODELS, WIDE = 60, 1000
 
@@ -109,7 +109,9 @@ def wide() -> Iterator[Figure]:
     yield Figure("  seconds", "at most 10 wanted", seconds, "s")
 
 
-def best_value(of: Ground, x: FloatArray, searcher: str, repetitions: int, *, constraints: bool) -> tuple[float, int]:
+def best_value(
+    of: FittedFold, x: FloatArray, searcher: str, repetitions: int, *, constraints: bool
+) -> tuple[float, int]:
     """Return the judge's value of the best of several searches (infinite: nothing found), and the rows of the last."""
     judge = Judge(x, of.dataset.target, of.dataset.space, of.oracle, constraints, respect_steps=False)
     training = TrainingFold(of.dataset.X[of.fold.train], of.dataset.y[of.fold.train])
@@ -122,7 +124,7 @@ def best_value(of: Ground, x: FloatArray, searcher: str, repetitions: int, *, co
     return best, rows
 
 
-def against_cogs(of: Ground, name: str, points: int, repetitions: int) -> Iterator[Figure]:
+def against_cogs(of: FittedFold, name: str, points: int, repetitions: int) -> Iterator[Figure]:
     """Measure one search a point against the best of several runs of CoGS."""
     X = of.dataset.X[of.fold.test]
     cases = X[of.oracle.predict(X) != of.dataset.target][:points]
@@ -145,7 +147,7 @@ def figures(points: int = 5, repetitions: int = 2) -> Iterator[Figure]:
     yield from wide()
     for dataset in (*DATASETS, "housing"):
         for model in ("random-forest", "neural-network"):
-            yield from against_cogs(ground(dataset, model), f"{dataset}, {model}", points, repetitions)
+            yield from against_cogs(fitted_fold(dataset, model), f"{dataset}, {model}", points, repetitions)
 
 
 if __name__ == "__main__":

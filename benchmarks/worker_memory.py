@@ -23,7 +23,7 @@ from cfbench.running.worker import WorkerSetup
 from cfbench.study.plan import Cell, make_plan
 from cfbench.study.study import Study
 from measuring.figures import Figure, report
-from measuring.grounds import DATASETS, FOLD, data_source
+from measuring.fitted_folds import DATASETS, FOLD, data_source
 
 FOREST = 'random-forest[n_estimators=500, min_samples_split=2, max_features="sqrt"]'
 MODELS = {"500 trees": FOREST, "network": "neural-network"}
@@ -52,16 +52,16 @@ def figures() -> Iterator[Figure]:
     for dataset in DATASETS:
         for name, model in MODELS.items():
             goals = (500.0, 300.0) if model == FOREST else (None, None)
-            cell, ground = cell_of(dataset, model), f"{dataset}, {name}"
+            cell, where = cell_of(dataset, model), f"{dataset}, {name}"
             with searched(cell) as worker:
                 status = Path(f"/proc/{worker}/status")
-                yield Figure("peak memory of a worker", ground, _megabytes(status, "VmHWM:"), "MB", *goals)
-                yield Figure("  at the end", ground, _megabytes(status, "VmRSS:"), "MB")
-                yield Figure("  its private part at the end", ground, _private(worker), "MB")
+                yield Figure("peak memory of a worker", where, _megabytes(status, "VmHWM:"), "MB", *goals)
+                yield Figure("  at the end", where, _megabytes(status, "VmRSS:"), "MB")
+                yield Figure("  its private part at the end", where, _private(worker), "MB")
             with cold_cache(), searched(cell) as worker:
                 status = Path(f"/proc/{worker}/status")
                 yield Figure(
-                    "peak memory of a worker that starts cold", ground, _megabytes(status, "VmHWM:"), "MB", *goals
+                    "peak memory of a worker that starts cold", where, _megabytes(status, "VmHWM:"), "MB", *goals
                 )
 
 

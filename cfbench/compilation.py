@@ -26,7 +26,7 @@ from cfbench.errors import UnavailableError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-REHEARSING = "CFBENCH_REHEARSING"
+WARMING_UP = "CFBENCH_REHEARSING"
 """Environment variable of a process that compiles for others."""
 
 _COMPLETE = "complete"
@@ -48,14 +48,14 @@ class Kernels:
     ----------
     modules : tuple of str
         Their functions are decorated with `compiled`. They need numba, so nothing else imports them.
-    rehearsal : str
-        A module whose function ``rehearse()`` calls every kernel as it is going to be called.
+    warmup : str
+        A module whose function ``warm_up()`` calls every kernel as it is going to be called.
     sources : tuple of str
         Further modules whose code is a part of the kernels.
     """
 
     modules: tuple[str, ...]
-    rehearsal: str
+    warmup: str
     sources: tuple[str, ...] = ()
 
     def load(self) -> tuple[ModuleType, ...] | None:
@@ -80,7 +80,7 @@ class Kernels:
             return None
         if self not in _at_hand:
             try:
-                if not _sign_of_completion(self).exists() and REHEARSING not in os.environ:
+                if not _sign_of_completion(self).exists() and WARMING_UP not in os.environ:
                     return None
                 _at_hand[self] = _imported(self)
             except UnavailableError:
@@ -103,7 +103,7 @@ class Kernels:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until this process ends, however it does
             if not (folder / _COMPLETE).exists():
                 self.load()  # so that whoever imports the modules, they are kept in this folder
-                importlib.import_module(self.rehearsal).rehearse()
+                importlib.import_module(self.warmup).warm_up()
                 (folder / _COMPLETE).touch()
 
     def _digest(self) -> str:
@@ -134,7 +134,7 @@ def _compiler() -> str:
 @cache
 def _imported(kernels: Kernels) -> tuple[ModuleType, ...]:
     folder = kernels.folder()
-    if not (folder / _COMPLETE).exists() and REHEARSING not in os.environ:
+    if not (folder / _COMPLETE).exists() and WARMING_UP not in os.environ:
         _compile_apart(kernels)
     config = _numba_config()
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
@@ -176,7 +176,7 @@ def _compiler_process(kernels: Kernels) -> subprocess.Popen[str] | None:
     try:
         return subprocess.Popen(  # noqa: S603 - this interpreter, our own code
             [sys.executable, "-c", code],
-            env={**os.environ, REHEARSING: "1", "PYTHONPATH": path},
+            env={**os.environ, WARMING_UP: "1", "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

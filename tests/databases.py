@@ -61,11 +61,11 @@ def record_digest(path: Path) -> dict[str, str]:
     found = {}
     with Record.open(path) as record:
         for key in sorted(record.keys()):
-            held = record.held(key)
-            if held.cell is None or not held.cell.mark:
+            recorded = record.cell_of(key)
+            if recorded.cell is None or not recorded.cell.mark:
                 continue
-            one = held.cell
-            rows = [{n: v for n, v in row.items() if n not in TIME_COLUMNS} for row in held.finished.values()]
+            one = recorded.cell
+            rows = [{n: v for n, v in row.items() if n not in TIME_COLUMNS} for row in recorded.finished.values()]
             text = sorted_text([asdict(one.info), one.content, one.eligible, rows])
             found[key] = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     if record.problems:

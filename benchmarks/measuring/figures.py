@@ -19,7 +19,7 @@ class Figure:
 
     Parameters
     ----------
-    what, ground : str
+    what, where : str
         What was measured, on which model.
     value : float
     unit : str
@@ -29,7 +29,7 @@ class Figure:
     """
 
     what: str
-    ground: str
+    where: str
     value: float
     unit: str = "x"
     at_least: float | None = None
@@ -47,7 +47,7 @@ class Figure:
             for word, goal in ((bound, self.at_least), ("aim", self.aim))
             if goal is not None
         ]
-        return f"{self.what:<52}{self.ground:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
+        return f"{self.what:<52}{self.where:<28}{self.value:>9.3g} {self.unit:<3}  {', '.join(goals)}".rstrip()
 
 
 def report(name: str, figures: Iterable[Figure]) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from cfbench import FloatArray, IntArray, KNeighbours, ObjectiveContext, Oracle, Problem, TrainingFold
-from cfbench.problem.distances import FastYardstick
+from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, predict_neighbours
 from cfbench.registry.registry import build_registry
-from measuring.grounds import Ground
+from measuring.fitted_folds import FittedFold
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Spent:
 
 
 def searched(
-    ground: Ground, oracle: Oracle, searcher: str, objective: str = "none", repeats: int = 3, **settings: Any
+    fitted_fold: FittedFold, oracle: Oracle, searcher: str, objective: str = "none", repeats: int = 3, **settings: Any
 ) -> Spent:
     """Search for the first eligible point; the quickest of some equal runs."""
     registry = build_registry()
@@ -64,17 +64,19 @@ def searched(
     runs = []
     for _ in range(repeats):
         watched = Watched(oracle)
-        space = ground.dataset.space
+        space = fitted_fold.dataset.space
         meter = Meter(watched, space.d)
         context = ObjectiveContext(
-            x=ground.factual(),
-            target=ground.dataset.target,
+            x=fitted_fold.factual(),
+            target=fitted_fold.dataset.target,
             space=space,
             predict=meter.predict_for_objective,
             stream=5,
             ask_neighbours=meter.predict_neighbours_for_objective,
         )
-        training = TrainingFold(ground.dataset.X[ground.fold.train], ground.dataset.y[ground.fold.train])
+        training = TrainingFold(
+            fitted_fold.dataset.X[fitted_fold.fold.train], fitted_fold.dataset.y[fitted_fold.fold.train]
+        )
         problem = Problem(
             context.x,
             context.target,
@@ -82,7 +84,7 @@ def searched(
             meter,
             term=term_of.bind(context),
             training=training,
-            yardstick=FastYardstick,
+            measure=FastCandidateMeasure,
         )
         start = time.process_time()
         z = searcher_of(**settings).search(problem, np.random.default_rng(1))
@@ -90,7 +92,7 @@ def searched(
     return min(runs, key=lambda run: run.total)
 
 
-def population(ground: Ground, generations: int) -> FloatArray:
+def population(fitted_fold: FittedFold, generations: int) -> FloatArray:
     """Return the last population that CoGS asks about, shape (1000, d)."""
     asked: list[FloatArray] = []
 
@@ -99,5 +101,5 @@ def population(ground: Ground, generations: int) -> FloatArray:
             asked.append(Z)
             return super().predict(Z)
 
-    searched(ground, Kept(ground.oracle), "cogs", repeats=1, n_generations=generations)
+    searched(fitted_fold, Kept(fitted_fold.oracle), "cogs", repeats=1, n_generations=generations)
     return asked[-1]

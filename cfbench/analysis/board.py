@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from cfbench.analysis.comparison import Relatives, resolve_reference
 from cfbench.analysis.groups import Group, GroupBy, Selection, Task, bare_name, group_cells
 from cfbench.analysis.measured import Measurements, measured_in_part
-from cfbench.analysis.notes import Kind, Note, cautions, compared_by_loss, in_order, notes_as
+from cfbench.analysis.notes import Note, NoteKind, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.result_matrix import ResultMatrix, make_result_matrix
@@ -114,7 +114,7 @@ class Board:
 
         What a comparison metric did wrong is among it once it was computed.
         """
-        return tuple(in_order([*self.said, *notes_as(Kind.REFERENCE, self.relatives.complaints)]))
+        return tuple(in_order([*self.said, *notes_as(NoteKind.REFERENCE, self.relatives.complaints)]))
 
     def by_task(self) -> dict[Task, list[Row]]:
         """The rows of each task, in order."""
@@ -182,7 +182,7 @@ def make_board(
     notes: list[str] = []
     if unfinished:
         text = f"unfinished cells, whose searches under way are in no number yet: {unfinished:,}"
-        notes.append(Note(Kind.UNFINISHED, text))
+        notes.append(Note(NoteKind.UNFINISHED, text))
     try:
         label = resolve_reference(reference, groups)
     except UnknownNameError as error:
@@ -231,12 +231,12 @@ def make_board(
         seeds=tuple(sorted({cell.content["seed"] for cell in cells if "seed" in cell.content})),
         mark=digest_of(sorted(cell.info.key for cell in cells)),
         said=(
-            *notes_as(Kind.REFERENCE, notes),
+            *notes_as(NoteKind.REFERENCE, notes),
             *cautions(groups),
             *compared_by_loss(matrix),
-            *notes_as(Kind.UNFOUND, remarks),
-            *notes_as(Kind.METRICS, measurements.complaints),
-            *notes_as(Kind.METRICS, measured_in_part(measurements, cells)),
+            *notes_as(NoteKind.UNFOUND, remarks),
+            *notes_as(NoteKind.METRICS, measurements.complaints),
+            *notes_as(NoteKind.METRICS, measured_in_part(measurements, cells)),
         ),
         measurements=measurements,
         yours=frozenset(yours),

@@ -292,12 +292,12 @@ def _of_one_protocol(cells: list[CellSummary], wanted: str) -> list[CellSummary]
             raise UnknownNameError("protocol version of these cells", wanted, versions)
         return [cell for cell in cells if protocol_of(cell) == wanted]
     if len(versions) > 1:
-        held = ", ".join(
+        named = ", ".join(
             f"version {version or 'unknown'}: {plural(count, 'cell')}" for version, count in sorted(versions.items())
         )
         one = next(version for version in sorted(versions, reverse=True) if version)
         raise RecordError(
-            f"these cells were searched under several versions of the benchmark's protocol ({held}), and results of "
+            f"these cells were searched under several versions of the benchmark's protocol ({named}), and results of "
             f"different versions are never compared. With `--protocol {one}`, `cfbench leaderboard` and "
             "`cfbench compare` show those of one version"
         )

@@ -89,8 +89,8 @@ def board_cells(
     loss_alone = {_searcher(cell) for cell in sources.values()} | _loss_alone(registry)
     for cell in _unjudged(summaries, judged, loss_alone, registry):
         judged[cell.info.key] = cell
-    unasked = _unasked(summaries, sources.values(), loss_alone)
-    return {key: cell for key, cell in summaries.items() if key not in unasked} | judged
+    not_requested = _not_requested(summaries, sources.values(), loss_alone)
+    return {key: cell for key, cell in summaries.items() if key not in not_requested} | judged
 
 
 def record_key(cell: CellSummary) -> str:
@@ -207,7 +207,9 @@ def _unjudged(
     return found
 
 
-def _unasked(summaries: Mapping[str, CellSummary], sources: Iterable[CellSummary], loss_alone: set[str]) -> set[str]:
+def _not_requested(
+    summaries: Mapping[str, CellSummary], sources: Iterable[CellSummary], loss_alone: set[str]
+) -> set[str]:
     """Return the keys of cells that were searched only to be judged under another objective."""
     places = {_place(cell) for cell in sources}
     if not places:

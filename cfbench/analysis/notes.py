@@ -18,7 +18,7 @@ LINE = 94
 """Signs of a note, so that it is one line of a hundred behind ``Note: ``."""
 
 
-class Kind(IntEnum):
+class NoteKind(IntEnum):
     """What a note is about, the most important kind first: this order is that of every output."""
 
     NO_RANKS = auto()
@@ -62,26 +62,26 @@ class Note(str):
 
     Parameters
     ----------
-    kind : Kind
+    kind : NoteKind
     text : str
         One sentence; line breaks become spaces.
 
     Examples
     --------
-    >>> note = Note(Kind.SKIPPED, "2 cells were skipped")
+    >>> note = Note(NoteKind.SKIPPED, "2 cells were skipped")
     >>> note, note.kind.name
     ('2 cells were skipped', 'SKIPPED')
     """
 
-    kind: Kind
+    kind: NoteKind
 
-    def __new__(cls, kind: Kind, text: str) -> Note:
+    def __new__(cls, kind: NoteKind, text: str) -> Note:
         """Return a text with a kind."""
         note = super().__new__(cls, " ".join(text.split()))
         note.kind = kind
         return note
 
-    def __getnewargs__(self) -> tuple[Kind, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[NoteKind, str]:  # type: ignore[override]
         """Return what a copy is made from, here and in another process."""
         return self.kind, str(self)
 
@@ -90,7 +90,7 @@ class Note(str):
         return Note(self.kind, f"{title}: {self}") if title else self
 
 
-def notes_as(kind: Kind, texts: Iterable[str]) -> list[Note]:
+def notes_as(kind: NoteKind, texts: Iterable[str]) -> list[Note]:
     """Return texts as notes of one kind; what is a note already keeps its own."""
     return [text if isinstance(text, Note) else Note(kind, text) for text in texts]
 
@@ -154,7 +154,7 @@ def compared_by_loss(matrix: ResultMatrix) -> list[Note]:
         folds[f"{info.searcher} on {of_cell}, fold"].append(cell.info.fold)
     cases = [f"{name} {spans(numbers)}" for name, numbers in folds.items()]
     start = f"ranked by the loss in {plural(n_tasks, 'task')}, as objective values are missing: "
-    return [Note(Kind.OTHER_VALUES, start + "; ".join(cases))]  # all: a terminal cuts it
+    return [Note(NoteKind.OTHER_VALUES, start + "; ".join(cases))]  # all: a terminal cuts it
 
 
 def spans(numbers: Iterable[int]) -> str:
@@ -176,7 +176,7 @@ def spans(numbers: Iterable[int]) -> str:
 
 def _failed(cells: Iterable[CellSummary]) -> list[Note]:
     reasons = [(cell, f"{cell.info.dataset}, {cell.info.model}: {cell.failure}") for cell in cells if cell.failure]
-    return _by_reason(Kind.FAILED, "failed", reasons)
+    return _by_reason(NoteKind.FAILED, "failed", reasons)
 
 
 def _skipped(cells: Iterable[CellSummary]) -> list[Note]:
@@ -189,10 +189,10 @@ def _skipped(cells: Iterable[CellSummary]) -> list[Note]:
         for cell in cells
         if cell.skipped
     ]
-    return _by_reason(Kind.SKIPPED, "skipped", reasons)
+    return _by_reason(NoteKind.SKIPPED, "skipped", reasons)
 
 
-def _by_reason(kind: Kind, what: str, reasons: Sequence[tuple[CellSummary, str]]) -> list[Note]:
+def _by_reason(kind: NoteKind, what: str, reasons: Sequence[tuple[CellSummary, str]]) -> list[Note]:
     """Count reasons, a note each, apart for cells without results and for those with results of an earlier run."""
     counts = Counter((cell.has_results, reason) for cell, reason in reasons)
     return [
@@ -212,7 +212,7 @@ def _fingerprints(cells: Iterable[CellSummary]) -> list[Note]:
     ]
     if not cases:
         return []
-    return [Note(Kind.OTHER_MODELS, listing(cases, start="searchers met differently fitted models: "))]
+    return [Note(NoteKind.OTHER_MODELS, listing(cases, start="searchers met differently fitted models: "))]
 
 
 def _versions(cells: Iterable[CellSummary]) -> list[Note]:
@@ -226,14 +226,14 @@ def _versions(cells: Iterable[CellSummary]) -> list[Note]:
         for (part, name), known in sorted(versions.items())
         if len(known) > 1
     ]
-    return [Note(Kind.VERSIONS, listing(cases, start="versions are mixed: "))] if cases else []
+    return [Note(NoteKind.VERSIONS, listing(cases, start="versions are mixed: "))] if cases else []
 
 
 def _setups(groups: Iterable[Group]) -> list[Note]:
     several = sorted({group.searcher for group in groups if group.setup})
     if not several:
         return []
-    return [Note(Kind.SETUPS, listing(several, start="several rows, as seeds, limits or versions differ: "))]
+    return [Note(NoteKind.SETUPS, listing(several, start="several rows, as seeds, limits or versions differ: "))]
 
 
 def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
@@ -256,7 +256,7 @@ def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
             (view, _), *_ = views.most_common(1)  # many tasks are mostly uneven in one way
             start = f"{what} differ in {views.total()} of {plural(len(by_task), 'task')}, mostly: "
             found.append(
-                Note(Kind.UNEVEN, listing(view, start=start if len(views) > 1 else start.replace(", mostly", "")))
+                Note(NoteKind.UNEVEN, listing(view, start=start if len(views) > 1 else start.replace(", mostly", "")))
             )
     return found
 
@@ -276,7 +276,7 @@ def _abnormal(groups: Iterable[Group]) -> list[Note]:
                 ends[group.searcher, status.value] += cell.statuses.get(status.value, 0)
     cases = [f"{searcher} {count} {status}" for (searcher, status), count in ends.most_common() if count]
     return (
-        [Note(Kind.ABNORMAL, listing(cases, start="searches without a proper end count as not found: "))]
+        [Note(NoteKind.ABNORMAL, listing(cases, start="searches without a proper end count as not found: "))]
         if cases
         else []
     )
@@ -316,14 +316,14 @@ def seconds_of_machines(record: RecordReading) -> list[Note]:
     if not isinstance(record, CombinedRecord):
         kinds = kinds_of(record.machines())
         start = "seconds are of several machines and not comparable: "
-        return [Note(Kind.MACHINES, listing(kinds, start=start))] if len(kinds) > 1 else []
+        return [Note(NoteKind.MACHINES, listing(kinds, start=start))] if len(kinds) > 1 else []
     if not record.yours:
         return []
     apart = record.machines_apart()
     yours, published = (" or ".join(kinds_of(one)) or "an unknown machine" for one in apart)
     if yours == published and apart[0]:
         return []
-    return [Note(Kind.MACHINES, f"seconds are not comparable: yours of {yours}, published of {published}")]
+    return [Note(NoteKind.MACHINES, f"seconds are not comparable: yours of {yours}, published of {published}")]
 
 
 def kinds_of(machines: Iterable[Mapping[str, str]]) -> list[str]:

@@ -11,7 +11,7 @@ from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
-from cfbench.analysis.notes import Kind, Note, listing
+from cfbench.analysis.notes import Note, NoteKind, listing
 from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
     FEWEST,
@@ -29,11 +29,20 @@ from cfbench.analysis.ranks import (
 )
 from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.analysis.scores import Losses, limits, metric_scores, unequal
-from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskResult, TaskView
+from cfbench.analysis.standings import (
+    Basis,
+    Count,
+    OverallValue,
+    RankState,
+    Standings,
+    StandingsRow,
+    TaskResult,
+    TaskView,
+)
 from cfbench.record.cells import CellSummary
 from cfbench.space.space import BoolArray, FloatArray
 
-ORDER = (State.RANKED, State.WHITE_BOX, State.NOT_RANKED, State.FAILED, State.SKIPPED)
+ORDER = (RankState.RANKED, RankState.WHITE_BOX, RankState.NOT_RANKED, RankState.FAILED, RankState.SKIPPED)
 
 
 def make_standings(
@@ -61,30 +70,30 @@ def make_standings(
     apart : bool
         Whether only searchers of the kind that is ranked have rows, since the others have a table of their own.
     """
-    desk = _Desk(matrix, basis, tolerance or DEFAULT_TOLERANCE)
+    table = _RankedTable(matrix, basis, tolerance or DEFAULT_TOLERANCE)
     metrics = {
-        column.label: metric_scores(matrix, desk.losses, basis, measurements.of(column))
+        column.label: metric_scores(matrix, table.losses, basis, measurements.of(column))
         for column in measurements.columns
     }
     rows = [
-        desk.row(searcher, relatives, {label: scores.get(searcher) for label, scores in metrics.items()})
+        table.row(searcher, relatives, {label: scores.get(searcher) for label, scores in metrics.items()})
         for searcher in (matrix.candidates if apart else matrix.searchers)
         if any(searcher in task.groups for task in matrix.tasks)
     ]
-    rows.sort(key=desk.order)
+    rows.sort(key=table.order)
     counted = matrix.candidates if matrix.white else matrix.searchers
     cells = [cell for task in matrix.tasks for one in counted for cell in task.cells_of(one)]
     stored = _stored(cells)
     return Standings(
         title=title,
         rows=tuple(rows),
-        tasks=tuple(desk.view(task) for task in matrix.tasks),
+        tasks=tuple(table.view(task) for task in matrix.tasks),
         basis=basis,
-        unit=desk.unit,
-        units=desk.unit_ranks.shape[1],
-        verdict=desk.verdict(),
-        pairs=() if desk.unranked else tuple(searcher_pairs(desk.advantages, desk.units, tested=desk.tested)),
-        repetitions=desk.repetitions(),
+        unit=table.unit,
+        units=table.unit_ranks.shape[1],
+        verdict=table.verdict(),
+        pairs=() if table.unranked else tuple(searcher_pairs(table.advantages, table.units, tested=table.tested)),
+        repetitions=table.repetitions(),
         metrics=measurements.columns,
         reference=relatives.reference,
         comparisons=tuple(relatives.metrics.values()),
@@ -93,9 +102,9 @@ def make_standings(
         failed=sum(bool(cell.failure) and not cell.has_results for cell in stored),
         skipped=sum(bool(cell.skipped) and not cell.has_results for cell in stored),
         limits=limits(cells),
-        tolerance=desk.tolerance,
+        tolerance=table.tolerance,
         white=matrix.white,
-        notes=(*desk.inseparable(), *unequal(matrix, rows, desk.losses)),
+        notes=(*table.inseparable(), *unequal(matrix, rows, table.losses)),
     )
 
 
@@ -107,7 +116,7 @@ def _stored(cells: Sequence[CellSummary]) -> list[CellSummary]:
     return [*stored, *(cell for key, cell in judged.items() if key not in known)]
 
 
-class _Desk:
+class _RankedTable:
     """What the rows of one table share."""
 
     def __init__(self, matrix: ResultMatrix, basis: Basis, tolerance: Tolerance) -> None:
@@ -155,9 +164,9 @@ class _Desk:
         """Every two ranked searchers by their own values, shape (tasks in play, ranked, ranked)."""
         return np.array([pair_advantages(of_task, self.tolerance) for of_task in self._values])
 
-    def order(self, row: Standing) -> tuple[int, int, str]:
+    def order(self, row: StandingsRow) -> tuple[int, int, str]:
         """Return what sorts the rows: ranked ones as `ranked` has them, which `positions` and pairs go by."""
-        place = self.ranked.index(row.searcher) if row.state is State.RANKED else 0
+        place = self.ranked.index(row.searcher) if row.state is RankState.RANKED else 0
         return ORDER.index(row.state), place, row.label
 
     def verdict(self) -> str:
@@ -178,9 +187,9 @@ class _Desk:
             )
             return f"{few if len(self.ranked) < 2 else idle}: no searcher is ranked"
         if not self.tested:
-            held = counted_units(self.unit_ranks.shape[1], self.unit)
+            counted = counted_units(self.unit_ranks.shape[1], self.unit)
             number = len(self.ranked)
-            return f"too few tasks for a test: {held}; {number} searchers need {fewest_units(number)}"
+            return f"too few tasks for a test: {counted}; {number} searchers need {fewest_units(number)}"
         return ""
 
     def inseparable(self) -> list[Note]:
@@ -189,7 +198,7 @@ class _Desk:
             return []
         found = zip(self.matrix.in_play, self.separating, strict=True)
         labels = [task.label for task, anybody in found if not anybody]
-        return [Note(Kind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
+        return [Note(NoteKind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
@@ -197,17 +206,19 @@ class _Desk:
         groups = [task.groups[one] for task in self.matrix.tasks for one in compared if one in task.groups]
         return tuple(sorted({tries for group in groups for cell in group.ran for tries in cell.tries}))
 
-    def row(self, searcher: ComparedSearcher, relatives: Relatives, metrics: Mapping[str, Score | None]) -> Standing:
+    def row(
+        self, searcher: ComparedSearcher, relatives: Relatives, metrics: Mapping[str, OverallValue | None]
+    ) -> StandingsRow:
         """Return a searcher's row."""
         matrix = self.matrix
         groups = [task.groups[searcher] for task in matrix.tasks if searcher in task.groups]
         cells = [cell for group in groups for cell in group.cells]
         ran = [cell for cell in cells if cell.has_results]
         state, why = self._state(searcher, cells)
-        at = self.ranked.index(searcher) if state is State.RANKED else None
+        at = self.ranked.index(searcher) if state is RankState.RANKED else None
         interval = None if at is None or self.intervals is None else self.intervals[at]
         compared = ran if at is None else [cell for task in matrix.in_play for cell in task.groups[searcher].ran]
-        return Standing(
+        return StandingsRow(
             searcher=searcher,
             state=state,
             why=why,
@@ -233,20 +244,20 @@ class _Desk:
             results=tuple(self._result(task, searcher) for task in matrix.tasks),
         )
 
-    def _state(self, searcher: ComparedSearcher, cells: Sequence[CellSummary]) -> tuple[State, str]:
+    def _state(self, searcher: ComparedSearcher, cells: Sequence[CellSummary]) -> tuple[RankState, str]:
         if not any(cell.has_results for cell in cells):
             failure = next((cell.failure for cell in cells if cell.failure), "")
             skipped = next((cell.skipped for cell in cells if cell.skipped), "")
-            return (State.FAILED, failure) if failure else (State.SKIPPED, skipped)
+            return (RankState.FAILED, failure) if failure else (RankState.SKIPPED, skipped)
         if searcher.white_box and not self.matrix.white:
-            return State.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
+            return RankState.WHITE_BOX, "it looks into the model: shown for reference, never ranked among black boxes"
         if self.unranked:
-            return State.NOT_RANKED, self.verdict()
+            return RankState.NOT_RANKED, self.verdict()
         if searcher in self.ranked:
-            return State.RANKED, ""
+            return RankState.RANKED, ""
         complete, tasks = self.matrix.complete_in(searcher), len(self.matrix.in_play)
         waiting = next((f"; {cell.skipped}" for cell in cells if isinstance(cell, JudgedCell) and cell.skipped), "")
-        return State.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks{waiting}"
+        return RankState.NOT_RANKED, f"it ran on all points that count in {complete} of {tasks} tasks{waiting}"
 
     def _found(self, searcher: ComparedSearcher, *, counted: bool) -> Count:
         """Count searches: of the points that count, or all."""

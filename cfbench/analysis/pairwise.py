@@ -113,7 +113,7 @@ class PairedTask:
 
 
 @dataclass(frozen=True)
-class Score:
+class PairwiseResult:
     """What the comparisons of tasks come to.
 
     Parameters
@@ -169,13 +169,13 @@ def meet(
     return tasks
 
 
-def score(tasks: Sequence[PairedTask]) -> Score:
+def score(tasks: Sequence[PairedTask]) -> PairwiseResult:
     """Count wins, ties and losses, and estimate the median difference."""
     points = [point for task in tasks for point in task.points]
     apart = [_differences(task) for task in tasks]
     all_apart = np.concatenate(apart) if apart else np.empty(0)
     outcomes = [point.outcome for point in points]
-    return Score(
+    return PairwiseResult(
         points=len(points),
         asked=sum(task.asked for task in tasks),
         wins=outcomes.count(1),

@@ -250,24 +250,24 @@ def compare_with_none(
     StudyError
         If a metric compares something else.
     """
-    desk = _Desk(results or PointResults(record, registry), registry, metrics)
+    comparer = _CellComparer(results or PointResults(record, registry), registry, metrics)
     # A cell that failed in a later run still has what it had found.
     ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
     plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
-    desk.results.read(cell.info.key for cell in ran)
+    comparer.results.read(cell.info.key for cell in ran)
     parts: list[_Part] = []
     for cell in ran:
         beside = plain.get(_likeness(cell))
         space = spaces.get(cell.info.dataset)
         if beside is None:
-            desk.complaints[
+            comparer.complaints[
                 f"no cell under objective none to hold {_named(cell)} against; run it with that objective"
             ] += 1
         elif space is None:
-            desk.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
+            comparer.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
         else:
-            parts.append(desk.compare(cell, beside, space))
-    return Comparisons(_table(parts), desk.complaints)
+            parts.append(comparer.compare(cell, beside, space))
+    return Comparisons(_table(parts), comparer.complaints)
 
 
 class _Part(NamedTuple):
@@ -296,7 +296,7 @@ def _table(parts: Sequence[_Part]) -> pd.DataFrame:
     return frame[["cell_key", *COORDINATES, "row_id", "metric", "value"]].infer_objects()
 
 
-class _Desk:
+class _CellComparer:
     """Lays two cells beside each other."""
 
     def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:

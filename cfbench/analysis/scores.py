@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.analysis.notes import Kind, Note, listing
+from cfbench.analysis.notes import Note, NoteKind, listing
 from cfbench.analysis.result_matrix import BoolArray, ComparedSearcher, ComparedTask, ResultMatrix
-from cfbench.analysis.standings import Basis, Score, Standing, State
+from cfbench.analysis.standings import Basis, OverallValue, RankState, StandingsRow
 from cfbench.record.cells import CellSummary
 from cfbench.space.space import FloatArray
 
@@ -74,19 +74,19 @@ class Losses:
             return self.against_best(task, searcher)
         return self._against(self._best_value[task], task.values, task, searcher)
 
-    def score(self, searcher: ComparedSearcher) -> Score:
+    def score(self, searcher: ComparedSearcher) -> OverallValue:
         """Return the median over tasks of the loss against the best known one."""
         return self._over_tasks(searcher, self.against_best, median)
 
-    def value_score(self, searcher: ComparedSearcher) -> Score:
+    def value_score(self, searcher: ComparedSearcher) -> OverallValue:
         """Return the median over tasks of the objective value against the best known one."""
         return self._over_tasks(searcher, self.value_against_best, median)
 
-    def mean_score(self, searcher: ComparedSearcher) -> Score:
+    def mean_score(self, searcher: ComparedSearcher) -> OverallValue:
         """Return the mean over tasks of the mean loss."""
         return self._over_tasks(searcher, self.mean, fmean)
 
-    def mean_value_score(self, searcher: ComparedSearcher) -> Score:
+    def mean_value_score(self, searcher: ComparedSearcher) -> OverallValue:
         """Return the mean over tasks of the mean objective value."""
         return self._over_tasks(searcher, self.mean_value, fmean)
 
@@ -115,16 +115,16 @@ class Losses:
         searcher: ComparedSearcher,
         of_task: Callable[[ComparedTask, ComparedSearcher], float | None],
         join: Callable[[list[float]], float],
-    ) -> Score:
+    ) -> OverallValue:
         tasks = [task for task in self._matrix.in_play if searcher in task.losses]
         values = [value for task in tasks if (value := of_task(task, searcher)) is not None]
         k = sum(int(self.places(task, searcher).sum()) for task in tasks)
-        return Score(join(values) if values else None, k, _counted(self._matrix), len(values))
+        return OverallValue(join(values) if values else None, k, _counted(self._matrix), len(values))
 
 
 def metric_scores(
     matrix: ResultMatrix, losses: Losses, basis: Basis, by_cell: Mapping[str, FloatArray]
-) -> dict[ComparedSearcher, Score]:
+) -> dict[ComparedSearcher, OverallValue]:
     """Return a metric's score for every searcher with values: the mean over tasks of its mean over the task's points.
 
     On the basis of what all solved, only points with a value of everybody compared who has any count for all.
@@ -159,7 +159,7 @@ def metric_scores(
                 means.append(float(values[task, searcher][places].mean()))
                 k += int(places.sum())
         if means:
-            scores[searcher] = Score(fmean(means), k, total, len(means))
+            scores[searcher] = OverallValue(fmean(means), k, total, len(means))
     return scores
 
 
@@ -204,42 +204,42 @@ def limits(cells: Iterable[CellSummary]) -> str:
     return ", ".join(filter(None, [rows, clock]))
 
 
-def unequal(matrix: ResultMatrix, rows: Sequence[Standing], losses: Losses) -> list[Note]:
+def unequal(matrix: ResultMatrix, rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
     """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
     found = []
     asked = [task for task in matrix.tasks if task.places]
     out = [task.label for task in asked if not task.counted.any()]
     if out:
-        found.append(Note(Kind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
+        found.append(Note(NoteKind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
     points = sum(int((~task.counted).sum()) for task in matrix.in_play)
     if points:
         found.append(
-            Note(Kind.POINTS_LEFT_OUT, f"points in no rank, as few searchers have results for them: {points:,}")
+            Note(NoteKind.POINTS_LEFT_OUT, f"points in no rank, as few searchers have results for them: {points:,}")
         )
     found += _left_out(rows, losses)
     total = len(matrix.in_play)
-    short = [f"{row.label} {row.complete}" for row in rows if row.state is State.NOT_RANKED]
-    if short and any(row.state is State.RANKED for row in rows):
+    short = [f"{row.label} {row.complete}" for row in rows if row.state is RankState.NOT_RANKED]
+    if short and any(row.state is RankState.RANKED for row in rows):
         start = f"not ranked, as points are missing (complete tasks of {total:,}): "
-        found.append(Note(Kind.NOT_RANKED, listing(short, start=start, join=", ")))
+        found.append(Note(NoteKind.NOT_RANKED, listing(short, start=start, join=", ")))
     lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
     if lacking:
         start = "cells that others have and that were not run: "
-        found.append(Note(Kind.NOT_RUN, listing(lacking, start=start, join=", ")))
+        found.append(Note(NoteKind.NOT_RUN, listing(lacking, start=start, join=", ")))
     return found
 
 
-def _left_out(rows: Sequence[Standing], losses: Losses) -> list[Note]:
+def _left_out(rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
     """Say which searchers are ranked, and found too little for the others to be compared on it."""
     weak = [
         f"{row.label} ({row.found.k:,} of {row.found.n:,})"
         for row in rows
-        if row.state is State.RANKED and row.searcher not in losses.compared
+        if row.state is RankState.RANKED and row.searcher not in losses.compared
     ]
     if not weak or losses.basis is Basis.OWN_SUCCESSES:
         return []
     start = f"ranked, but in no loss and no metric, as less than {LEAST_FOUND:.0%} was found: "
-    return [Note(Kind.NO_LOSS, listing(weak, start=start, join=", "))]
+    return [Note(NoteKind.NO_LOSS, listing(weak, start=start, join=", "))]
 
 
 def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:

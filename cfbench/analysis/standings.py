@@ -27,7 +27,7 @@ class Basis(StrEnum):
     """What all solved, of the points that the user's own searchers have; ranks are of these points alone, too."""
 
 
-class State(StrEnum):
+class RankState(StrEnum):
     """Why a row has a rank, or has none."""
 
     RANKED = "ranked"
@@ -53,7 +53,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Score:
+class OverallValue:
     """A number over tasks.
 
     Parameters
@@ -108,13 +108,13 @@ class TaskResult:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingsRow:
     """A row of the overall table.
 
     Parameters
     ----------
     searcher : ComparedSearcher
-    state : State
+    state : RankState
     why : str
         Why it is not ranked, in words; empty where it is.
     position : Position or None
@@ -129,13 +129,13 @@ class Standing:
         Tasks in which no other ranked searcher has a smaller rank, and somebody found something.
     found : Count
         Searches of the points that count; of a row that is not ranked, all its searches.
-    loss : Score
+    loss : OverallValue
         Median over tasks: loss divided by the best-known loss on the same points, minus 1.
-    mean_loss : Score
+    mean_loss : OverallValue
         Mean over tasks of the mean loss, on the same basis.
-    objective : Score
+    objective : OverallValue
         Median over tasks: objective value divided by the best-known one on the same points, minus 1.
-    mean_objective : Score
+    mean_objective : OverallValue
         Mean over tasks of the mean objective value, on the same basis.
     relative : callable
         Returns by the name of a comparison metric the median over tasks of its medians against the reference, with `k`
@@ -145,7 +145,7 @@ class Standing:
         searches.
     statuses : mapping of str to int
         How all its searches ended.
-    metrics : mapping of str to Score
+    metrics : mapping of str to OverallValue
         By the metric's label: mean over tasks of its mean over points.
     complete : int
         Tasks in which it was asked every point that counts.
@@ -156,7 +156,7 @@ class Standing:
     """
 
     searcher: ComparedSearcher
-    state: State
+    state: RankState
     why: str
     position: Position | None
     group: str
@@ -164,14 +164,14 @@ class Standing:
     interval: tuple[float, float] | None
     wins: int | None
     found: Count
-    loss: Score
-    mean_loss: Score
-    objective: Score
-    mean_objective: Score
+    loss: OverallValue
+    mean_loss: OverallValue
+    objective: OverallValue
+    mean_objective: OverallValue
     relative: Callable[[str], Median | None]
     spending: Spending
     statuses: Mapping[str, int]
-    metrics: Mapping[str, Score]
+    metrics: Mapping[str, OverallValue]
     complete: int
     cells: int
     failed: int
@@ -230,7 +230,7 @@ class Standings:
     ----------
     title : str
         What it is restricted to, such as "data set credit" or "white boxes"; empty for the whole board.
-    rows : tuple of Standing
+    rows : tuple of StandingsRow
         Ranked ones in order, then white boxes, then the others. Where the white boxes have a table of their own, they
         are in no other.
     tasks : tuple of TaskView
@@ -266,7 +266,7 @@ class Standings:
     """
 
     title: str
-    rows: tuple[Standing, ...]
+    rows: tuple[StandingsRow, ...]
     tasks: tuple[TaskView, ...]
     basis: Basis
     unit: str
@@ -297,9 +297,9 @@ class Standings:
         return any(bare_name(view.task.objective) != "none" for view in self.in_play or self.tasks)
 
     @property
-    def ranked(self) -> tuple[Standing, ...]:
+    def ranked(self) -> tuple[StandingsRow, ...]:
         """The rows that have a rank."""
-        return tuple(row for row in self.rows if row.state is State.RANKED)
+        return tuple(row for row in self.rows if row.state is RankState.RANKED)
 
     @property
     def not_run(self) -> int:

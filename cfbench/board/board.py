@@ -24,7 +24,7 @@ from cfbench.board.gap_commands import GapCommand, gap_commands
 from cfbench.board.standings_table import notes_of, standings_lines
 from cfbench.board.tabular import flat_row, flat_standing
 from cfbench.board.task_table import task_lines
-from cfbench.board.text import Line, show, text_of
+from cfbench.board.text import StyledLine, show, text_of
 from cfbench.errors import CfbenchError, RecordError, StudyError, UnknownNameError
 from cfbench.files import write_atomically
 from cfbench.record.files import refuse_inside_record
@@ -127,7 +127,7 @@ class Leaderboard:
         """What to know before comparing rows, the most important first."""
         return tuple(notes_of(self))
 
-    def lines(self, width: int | None = None) -> list[Line]:
+    def lines(self, width: int | None = None) -> list[StyledLine]:
         """Lay it out in lines of text.
 
         Parameters

@@ -12,7 +12,7 @@ from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import ALPHA, BOOTSTRAPS
 from cfbench.analysis.rows import Row
-from cfbench.analysis.standings import Basis, Score, Standing, Standings, State
+from cfbench.analysis.standings import Basis, OverallValue, RankState, Standings, StandingsRow
 from cfbench.board.text import (
     ABSENT,
     change,
@@ -162,7 +162,7 @@ class ShownColumn(Generic[R, T]):
         return self.column.cell(row, self._table)
 
 
-class StandingColumn(ShownColumn[Standing, Standings]):
+class StandingColumn(ShownColumn[StandingsRow, Standings]):
     """A column in one overall table: what compares rows is empty in rows that are not compared."""
 
     @property
@@ -170,32 +170,32 @@ class StandingColumn(ShownColumn[Standing, Standings]):
         """Whether some rows do not have it."""
         return self.column.compares or self.column.ranks
 
-    def text(self, row: Standing) -> str:
+    def text(self, row: StandingsRow) -> str:
         """Write the cell of a row; empty where the row is not compared."""
         return "" if self._is_blank(row) else super().text(row)
 
-    def value(self, row: Standing) -> float | None:
+    def value(self, row: StandingsRow) -> float | None:
         """Return the number of a row; None where the row is not compared."""
         return None if self._is_blank(row) else self.column.value(row)
 
-    def sorted_rows(self) -> list[Standing]:
+    def sorted_rows(self) -> list[StandingsRow]:
         """Sort the table's rows, the better first, rows without a number last; positions stay what they are."""
         sign = -1.0 if self.direction is Direction.HIGHER else 1.0
 
-        def place(row: Standing) -> tuple[bool, float]:
+        def place(row: StandingsRow) -> tuple[bool, float]:
             value = self.value(row)
             return value is None, 0.0 if value is None else sign * value
 
         return sorted(self._table.rows, key=place)
 
-    def _is_blank(self, row: Standing) -> bool:
-        if not self.compares or row.state is State.RANKED:
+    def _is_blank(self, row: StandingsRow) -> bool:
+        if not self.compares or row.state is RankState.RANKED:
             return False
-        if row.state in (State.FAILED, State.SKIPPED):
+        if row.state in (RankState.FAILED, RankState.SKIPPED):
             return True
         if not self._table.ranked:
             return False
-        return row.state is not State.WHITE_BOX or self.column.ranks
+        return row.state is not RankState.WHITE_BOX or self.column.ranks
 
 
 def span(numbers: Sequence[int]) -> str:
@@ -208,12 +208,12 @@ def _searches(table: Standings) -> str:
     return f"(of {searches:,})" if searches is not None and table.ranked else "searches"
 
 
-def _count(row: Standing, table: Standings) -> str:
+def _count(row: StandingsRow, table: Standings) -> str:
     """Write how many searches found something, with the denominator where neither header nor state says it."""
     if row.found.n == 0:
         return ABSENT
     searches = table.searches if table.ranked else None
-    said = searches is not None and (row.found.n == searches or row.state is State.NOT_RANKED)
+    said = searches is not None and (row.found.n == searches or row.state is RankState.NOT_RANKED)
     return f"{row.found.k:,}" if said else f"{row.found.k:,} of {row.found.n:,}"
 
 
@@ -254,13 +254,13 @@ def _has_intervals(table: Standings) -> bool:
     return any(row.interval for row in table.rows)
 
 
-def _interval(row: Standing, _: Standings) -> str:
+def _interval(row: StandingsRow, _: Standings) -> str:
     return ABSENT if row.interval is None else f"{row.interval[0]:.1f}-{row.interval[1]:.1f}"
 
 
-def _value_columns() -> list[Column[Standing, Standings]]:
+def _value_columns() -> list[Column[StandingsRow, Standings]]:
     """Return the columns of objective value and loss: against the best known ones, and means."""
-    against = partial(Column[Standing, Standings], group="values", direction=Direction.LOWER, compares=True)
+    against = partial(Column[StandingsRow, Standings], group="values", direction=Direction.LOWER, compares=True)
     return [
         against(
             "objective",
@@ -314,7 +314,7 @@ def _value_columns() -> list[Column[Standing, Standings]]:
     ]
 
 
-def _status_column(status: Status) -> Column[Standing, Standings]:
+def _status_column(status: Status) -> Column[StandingsRow, Standings]:
     """Return the column of the searches that ended in a status without a result."""
     first, _, second = status.value.partition("_")
     return Column(
@@ -335,10 +335,10 @@ ALL = "all"
 METRICS_BEFORE = "wins"
 """The column that default metrics precede: narrow outputs leave columns out from the right."""
 
-COLUMNS: dict[str, Column[Standing, Standings]] = {
+COLUMNS: dict[str, Column[StandingsRow, Standings]] = {
     column.name: column
     for column in (
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "found",
             lambda row: row.found.share,
             text=_count,
@@ -356,7 +356,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             default=True,
             unranked=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "share",
             lambda row: row.found.share,
             share,
@@ -366,7 +366,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             unranked=True,
             part_of="found",
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "rank",
             lambda row: row.rank,
             text=lambda row, _: ABSENT if row.rank is None else f"{row.rank:.1f} {row.group}".rstrip(),
@@ -378,7 +378,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             default=True,
             ranks=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "interval",
             lambda row: None if row.interval is None else row.interval[0],
             text=_interval,
@@ -395,7 +395,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             ranks=True,
         ),
         *_value_columns(),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "wins",
             lambda row: row.wins,
             whole,
@@ -406,14 +406,14 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             default=True,
             ranks=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "searches",
             lambda row: sum(row.statuses.values()),
             whole,
             title="searches",
             numbers={"searches_made": lambda row: sum(row.statuses.values())},
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "seconds",
             lambda row: row.spending.seconds,
             short_seconds,
@@ -425,7 +425,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             default=True,
             unranked=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "queries",
             lambda row: row.spending.queries,
             whole,
@@ -442,7 +442,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             default=True,
             unranked=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "tasks",
             lambda row: row.complete,
             whole,
@@ -452,7 +452,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
             numbers={"tasks_complete": lambda row: row.complete},
             on_page=True,
         ),
-        Column[Standing, Standings](
+        Column[StandingsRow, Standings](
             "cells",
             lambda row: row.failed,
             text=lambda row, _: f"{row.failed:,} of {row.cells:,}",
@@ -472,7 +472,7 @@ COLUMNS: dict[str, Column[Standing, Standings]] = {
 """Every column that is no metric, by its name, in the order of the default tables."""
 
 
-def column_of_metric(metric: MetricColumn, standings: Standings) -> Column[Standing, Standings]:
+def column_of_metric(metric: MetricColumn, standings: Standings) -> Column[StandingsRow, Standings]:
     """Return the column of one of a table's metrics; its entry says how it is shown."""
     entry = metric.entry
     bare = bare_name(metric.label)
@@ -484,14 +484,14 @@ def column_of_metric(metric: MetricColumn, standings: Standings) -> Column[Stand
     own = f"; {OWN_SUCCESSES}" if standings.basis is Basis.OWN_SUCCESSES else ""
     summary = visible(entry.summary if entry else "") or "described by no plugin here"
 
-    def of(row: Standing) -> Score | None:
+    def of(row: StandingsRow) -> OverallValue | None:
         return row.metrics.get(metric.label)
 
-    def value(row: Standing) -> float | None:
+    def value(row: StandingsRow) -> float | None:
         found = of(row)
         return None if found is None else found.value
 
-    column = Column[Standing, Standings](
+    column = Column[StandingsRow, Standings](
         metric.label,
         value,
         fine_change if entry and entry.percent else partial(score, digits=digits),
@@ -523,12 +523,12 @@ def _settings(metric: MetricColumn, all_metrics: Sequence[MetricColumn]) -> str:
     )
 
 
-def column_of_comparison(entry: MetricEntry, reference: str) -> Column[Standing, Standings]:
+def column_of_comparison(entry: MetricEntry, reference: str) -> Column[StandingsRow, Standings]:
     """Return the column of a metric that compares each searcher with the reference searcher."""
     shown = visible(reference)
     name = entry.name.replace("-", "_")
 
-    def value(row: Standing) -> float | None:
+    def value(row: StandingsRow) -> float | None:
         found = row.relative(entry.name)
         return None if found is None else found.value
 
@@ -550,7 +550,7 @@ def column_of_comparison(entry: MetricEntry, reference: str) -> Column[Standing,
     )
 
 
-def every_column(standings: Standings) -> list[Column[Standing, Standings]]:
+def every_column(standings: Standings) -> list[Column[StandingsRow, Standings]]:
     """Return all columns that a table can show; default metrics stand where default tables have them."""
     comparisons = [column_of_comparison(entry, standings.reference) for entry in standings.comparisons]
     metrics = [column_of_metric(metric, standings) for metric in standings.metrics]
@@ -656,16 +656,18 @@ def _shown_with(name: str, registry: Registry) -> tuple[str, ...]:
     return (make_variant(entry, {key: settings[key] for key in shared}).label,)
 
 
-def marked_label(row: Standing | Row) -> str:
+def marked_label(row: StandingsRow | Row) -> str:
     """Return a row's label, marked where results were searched for the loss alone."""
     return f"{row.label}{LOSS_ALONE[0]}" if row.loss_alone else row.label
 
 
-def state_text(row: Standing, standings: Standings) -> str:
+def state_text(row: StandingsRow, standings: Standings) -> str:
     """Say in a few words why a row has no rank where others have one."""
-    if row.state is State.NOT_RANKED:
+    if row.state is RankState.NOT_RANKED:
         return f"not ranked (of {row.found.n:,} searches)" if standings.ranked else ""
-    return {State.WHITE_BOX: "white box", State.FAILED: "failed", State.SKIPPED: "skipped"}.get(row.state, "")
+    return {RankState.WHITE_BOX: "white box", RankState.FAILED: "failed", RankState.SKIPPED: "skipped"}.get(
+        row.state, ""
+    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask
-from cfbench.analysis.standings import State
+from cfbench.analysis.standings import RankState
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
 from cfbench.record.files import PACKED_NAME
@@ -57,7 +57,7 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     target = "more" if packed else shown.record
     alike: dict[str, list[tuple[ComparedSearcher, _Gap]]] = defaultdict(list)
     for row in standings.rows:
-        if row.state is not State.NOT_RANKED or (shown.with_published and not row.searcher.yours):
+        if row.state is not RankState.NOT_RANKED or (shown.with_published and not row.searcher.yours):
             continue
         gap = _gap(row.searcher, matrix.in_play)
         if gap is not None:

@@ -16,7 +16,7 @@ from cfbench.analysis.pairwise import (
     RESAMPLES,
     PairedPoint,
     PairedTask,
-    Score,
+    PairwiseResult,
     farthest,
     one_sided,
     reservations,
@@ -171,7 +171,7 @@ def _rows(comparison: Comparison) -> list[list[str]]:
     return rows
 
 
-def _row(title: str, found: Score) -> list[str]:
+def _row(title: str, found: PairwiseResult) -> list[str]:
     interval = ABSENT if found.interval is None else f"{_signed(found.interval[0])} to {_signed(found.interval[1])}"
     return [
         title,

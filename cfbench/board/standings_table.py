@@ -12,8 +12,8 @@ from rich.cells import cell_len, set_cell_size
 
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import GroupBy, Task
-from cfbench.analysis.notes import Kind, Note, in_order
-from cfbench.analysis.standings import Basis, Standing, Standings
+from cfbench.analysis.notes import Note, NoteKind, in_order
+from cfbench.analysis.standings import Basis, Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,
     NOT_MEASURED,
@@ -25,7 +25,7 @@ from cfbench.board.columns import (
     state_text,
 )
 from cfbench.board.gap_commands import GapCommand
-from cfbench.board.text import GAP, Line, both_ends, explained, wrapped
+from cfbench.board.text import GAP, StyledLine, both_ends, explained, wrapped
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def notes_of(shown: Leaderboard) -> list[Note]:
         return list(board.cautions)
     found: list[Note] = []
     for part in board.parts:
-        verdict = [Note(Kind.NO_RANKS, part.verdict)] if part.verdict else []
+        verdict = [Note(NoteKind.NO_RANKS, part.verdict)] if part.verdict else []
         found += [note.under(part.title) for note in (*verdict, *part.notes)]
     return in_order([*found, *board.cautions])
 
 
-def note_lines(notes: Sequence[str], width: int, *, whole: bool) -> list[Line]:
+def note_lines(notes: Sequence[str], width: int, *, whole: bool) -> list[StyledLine]:
     """Lay notes out below a table.
 
     Parameters
@@ -63,7 +63,8 @@ def note_lines(notes: Sequence[str], width: int, *, whole: bool) -> list[Line]:
         return [line for note in notes for line in wrapped(f"Note: {note}", width, "yellow", hanging=6)]
     texts = [f"Note: {visible(note)}" for note in notes[:SHOWN]]
     lines = [
-        Line(text if cell_len(text) <= width else f"{set_cell_size(text, width - 3)}...", "yellow") for text in texts
+        StyledLine(text if cell_len(text) <= width else f"{set_cell_size(text, width - 3)}...", "yellow")
+        for text in texts
     ]
     more = f"and {len(notes) - SHOWN} more" if len(notes) > SHOWN else ""
     cut = "cut at ..." if any(cell_len(text) > width for text in texts) else ""
@@ -171,7 +172,7 @@ def standings_lines(
     keep_all: bool = False,
     all_notes: bool = False,
     gaps: Sequence[GapCommand] = (),
-) -> list[Line]:
+) -> list[StyledLine]:
     """Lay out a board's overall tables: what they are of, each table, legend, cautions.
 
     Parameters
@@ -193,7 +194,7 @@ def standings_lines(
     gaps : sequence of GapCommand
         What ranks searchers that are not ranked.
     """
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     table_width = sys.maxsize if keep_all else width
     tables = [_table(part, table_width, names, by) for part in board.parts]
     end = max(cell_len(line.text) for table, _ in tables for line in table)
@@ -208,32 +209,34 @@ def standings_lines(
     for part, (table, _) in zip(board.parts, tables, strict=True):
         if part.title:
             counted = "" if part.white or board.group_by is GroupBy.NOTHING else coverage(part)
-            lines += [Line(""), *both_ends(part.title, counted, end, width, "bold cyan")]
+            lines += [StyledLine(""), *both_ends(part.title, counted, end, width, "bold cyan")]
         lines += both_ends(tasks_of(part), searches_a_task(part), end, width)
         lines += wrapped(alike(part), width) if alike(part) else []
-        lines += [Line(""), *table]
+        lines += [StyledLine(""), *table]
         if len(board.parts) > 1:
             lines += wrapped(f"    {_counts(part, names)}", width, "dim", hanging=LABEL_AT)
-    lines.append(Line(""))
+    lines.append(StyledLine(""))
     legend = _legend(board.parts, names, left_out)
     if left_out and not names:
         legend.append(("more", f"no room here for {', '.join(left_out)}: `--columns` says what to show"))
     lines += explained([*legend, ("record", record)], width)
     for gap in gaps:
         lines += [*remarks, *wrapped(f"To rank {visible(', '.join(gap.searchers))}:", width)]
-        lines += [Line(f"  {visible(command)}") for command in gap.commands]  # never broken, so that it can be copied
+        lines += [
+            StyledLine(f"  {visible(command)}") for command in gap.commands
+        ]  # never broken, so that it can be copied
         remarks = []
     return lines + remarks
 
 
-def _table(standings: Standings, width: int, names: Sequence[str], by: str) -> tuple[list[Line], list[str]]:
+def _table(standings: Standings, width: int, names: Sequence[str], by: str) -> tuple[list[StyledLine], list[str]]:
     """Return the lines of a table, and the names of the columns that do not fit."""
     columns = columns_of(standings, names)
     rows = column_named(columns, by).sorted_rows() if by else list(standings.rows)
     placed = _fitting(rows, columns, standings, width)
     lines = [
-        Line(_written([(at.title_at, at.column.title) for at in placed], "searcher"), "bold"),
-        Line(_written([(at.unit_at, at.column.unit) for at in placed], ""), "dim"),
+        StyledLine(_written([(at.title_at, at.column.title) for at in placed], "searcher"), "bold"),
+        StyledLine(_written([(at.unit_at, at.column.unit) for at in placed], ""), "dim"),
     ]
     for number, row in enumerate(rows):
         label = visible(marked_label(row))
@@ -243,7 +246,7 @@ def _table(standings: Standings, width: int, names: Sequence[str], by: str) -> t
         if cell_len(label) > LONGEST_LABEL:
             lines += wrapped(f"{position} {label}", width, hanging=LABEL_AT)
             position, label = "", ""
-        lines.append(Line(_written([*cells, *state], label, position)))
+        lines.append(StyledLine(_written([*cells, *state], label, position)))
     return lines, [column.name for column in columns[len(placed) :]]
 
 
@@ -261,7 +264,7 @@ def _state(text: str, placed: Sequence[_Placed], number: int, width: int) -> lis
 
 
 def _fitting(
-    rows: Sequence[Standing], columns: Sequence[StandingColumn], standings: Standings, width: int
+    rows: Sequence[StandingsRow], columns: Sequence[StandingColumn], standings: Standings, width: int
 ) -> list[_Placed]:
     labels = [cell_len(visible(marked_label(row))) for row in rows]
     label_end = LABEL_AT + max([cell_len("searcher"), *(size for size in labels if size <= LONGEST_LABEL)])
@@ -278,7 +281,7 @@ def _fitting(
 
 
 def _placed(
-    rows: Sequence[Standing], columns: Sequence[StandingColumn], standings: Standings, label_end: int
+    rows: Sequence[StandingsRow], columns: Sequence[StandingColumn], standings: Standings, label_end: int
 ) -> list[_Placed]:
     title_end, unit_end, cells_end = LABEL_AT + len("searcher"), 0, label_end
     placed = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cfbench.analysis.board import Board
 from cfbench.analysis.notes import spans
 from cfbench.analysis.rows import Row
-from cfbench.analysis.standings import Standing, Standings
+from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,
     SIGNIFICANCE,
@@ -180,7 +180,7 @@ def _html_line(cells: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def flat_standing(row: Standing, part: Standings) -> dict[str, Any]:
+def flat_standing(row: StandingsRow, part: Standings) -> dict[str, Any]:
     """Return the numbers of a row of an overall table by the names of their columns; None where there is none."""
     return {
         "table": part.title,

@@ -13,7 +13,7 @@ from cfbench.analysis.notes import spans
 from cfbench.analysis.rows import Row
 from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label
 from cfbench.board.standings_table import about, coverage, note_lines
-from cfbench.board.text import ABSENT, GAP, Line, both_ends, change, explained, score, seconds, whole, wrapped
+from cfbench.board.text import ABSENT, GAP, StyledLine, both_ends, change, explained, score, seconds, whole, wrapped
 from cfbench.registry.entries import MetricEntry
 from cfbench.text import visible
 
@@ -236,25 +236,25 @@ LONGEST_LABEL = 28
 INDENT = "  "
 
 
-def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False) -> list[Line]:
+def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False) -> list[StyledLine]:
     """Lay a board's tasks out in lines: what it is of, header, a block a task, legend, cautions."""
     columns, widths = _fitting(board, width)
     lines = both_ends(about(board, record), coverage(board.standings), width, width, "bold")
     reference = f"reference {board.reference}" if board.reference else "no reference"
     lines += [
         *wrapped(reference, width),
-        Line(""),
-        Line(_row([column.title for column in columns], widths), "bold"),
-        Line(_row([column.unit for column in columns], widths), "dim"),
+        StyledLine(""),
+        StyledLine(_row([column.title for column in columns], widths), "bold"),
+        StyledLine(_row([column.unit for column in columns], widths), "dim"),
     ]
     for task, rows in board.by_task().items():
         lines += wrapped(f"{task}{_given(rows)}", width, "bold cyan")
         for label, *numbers in table_of(rows, columns):
             if cell_len(label) <= LONGEST_LABEL:
-                lines.append(Line(_row([label, *numbers], widths)))
+                lines.append(StyledLine(_row([label, *numbers], widths)))
             else:
-                lines += [*wrapped(INDENT + label, width), Line(_row(["", *numbers], widths))]
-    lines.append(Line(""))
+                lines += [*wrapped(INDENT + label, width), StyledLine(_row(["", *numbers], widths))]
+    lines.append(StyledLine(""))
     legend = [(column.title, column.legend) for column in columns if column.legend]
     if any(row.loss_alone for row in board.rows):
         legend.append(LOSS_ALONE)

@@ -100,20 +100,20 @@ GAP = "  "
 
 
 @dataclass(frozen=True)
-class Line:
+class StyledLine:
     """A line of output with its style in rich's words."""
 
     text: str
     style: str = ""
 
 
-def wrapped(text: str, width: int, style: str = "", *, hanging: int = 2) -> list[Line]:
+def wrapped(text: str, width: int, style: str = "", *, hanging: int = 2) -> list[StyledLine]:
     """Break a text into lines; runs of spaces inside it are kept."""
     pieces = textwrap.wrap(visible(text), width, subsequent_indent=" " * hanging, break_on_hyphens=False)
-    return [Line(piece, style) for piece in pieces]
+    return [StyledLine(piece, style) for piece in pieces]
 
 
-def explained(terms: Sequence[tuple[str, str]], width: int) -> list[Line]:
+def explained(terms: Sequence[tuple[str, str]], width: int) -> list[StyledLine]:
     """Lay out terms with what they mean, aligned."""
     margin = max((cell_len(term) for term, _ in terms), default=0) + len(GAP)
     lines = []
@@ -122,7 +122,7 @@ def explained(terms: Sequence[tuple[str, str]], width: int) -> list[Line]:
     return lines
 
 
-def both_ends(left: str, right: str, end: int, width: int, style: str = "") -> list[Line]:
+def both_ends(left: str, right: str, end: int, width: int, style: str = "") -> list[StyledLine]:
     """Write two texts on one line, the second ending at column `end`; on two lines where they do not fit."""
     left, right = visible(left), visible(right)
     end = min(max(end, cell_len(left) + cell_len(right) + len(GAP)), width)
@@ -131,7 +131,7 @@ def both_ends(left: str, right: str, end: int, width: int, style: str = "") -> l
         return wrapped(left, width, style)
     if room < len(GAP):
         return [*wrapped(left, width, style), *wrapped(f"{GAP}{right}", width, style)]
-    return [Line(left + " " * room + right, style)]
+    return [StyledLine(left + " " * room + right, style)]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list[str]:
@@ -197,7 +197,7 @@ def show(board: Leaderboard, *, stream: TextIO | None = None) -> None:
         console.print(text, no_wrap=True, overflow="ignore", crop=False)
 
 
-def text_of(lines: Iterable[Line]) -> str:
+def text_of(lines: Iterable[StyledLine]) -> str:
     """Return lines as plain text."""
     return "".join(f"{line.text}\n" for line in lines)
 

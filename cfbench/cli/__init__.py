@@ -144,7 +144,7 @@ def _how_to_go_on() -> str:
 def _warn_of_threads() -> None:
     """Say that a plugin has left threads running, since Python waits for them at the end of a program."""
     module = sys.modules.get("cfbench.running.interrupt")  # loaded only where something was run
-    running = module.stray_threads() if module is not None else []
+    running = module.unfinished_threads() if module is not None else []
     if running:
         click.echo(
             f"Warning: a plugin left threads running, and this command ends only when they do: {', '.join(running)}. "

@@ -179,10 +179,10 @@ def _refuse_protocols(first: Sequence[Group], second: Sequence[Group], names: Se
 
     versions = [sorted({protocol_of(cell) for group in side for cell in group.cells}) for side in (first, second)]
     if versions[0] != versions[1]:
-        held = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(names, versions, strict=True))
+        named = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(names, versions, strict=True))
         raise RecordError(
-            f"the two records follow different versions of the benchmark's protocol ({held}), and results of different "
-            "versions are never compared"
+            f"the two records follow different versions of the benchmark's protocol ({named}), and results of "
+            "different versions are never compared"
         )
 
 

@@ -25,7 +25,7 @@ from cfbench.text import plural
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
-    from cfbench.running.second_stage import SecondStage, Tally
+    from cfbench.running.second_stage import MetricCounts, SecondStage
     from cfbench.study.study import Study
     from cfbench.study.variants import Variant
 
@@ -193,25 +193,25 @@ def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | N
 
 def table_of(stage: SecondStage, registry: Registry) -> str:
     """Return the table of the record's metrics: a header, then one line per metric."""
-    lines = [HEADER, *(_line(tally, registry) for tally in stage.tallies)]
+    lines = [HEADER, *(_line(counts, registry) for counts in stage.tallies)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join(texts)
 
 
-def _line(tally: Tally, registry: Registry) -> tuple[str, ...]:
+def _line(counts: MetricCounts, registry: Registry) -> tuple[str, ...]:
     from cfbench.running.objective_measures import objective_of
 
-    if objective_of(tally.metric) is None:
-        denominator = registry.metric(tally.metric.name).entry.denominator
+    if objective_of(counts.metric) is None:
+        denominator = registry.metric(counts.metric.name).entry.denominator
     else:
         denominator = "results for the loss alone"
     return (
-        tally.metric.label,
-        f"{tally.cells:,} of {tally.asked:,}",
-        f"{tally.added:,}",
-        f"{tally.counted:,} of {tally.searches:,}",
-        _number(tally.mean),
+        counts.metric.label,
+        f"{counts.cells:,} of {counts.asked:,}",
+        f"{counts.added:,}",
+        f"{counts.counted:,} of {counts.searches:,}",
+        _number(counts.mean),
         denominator or "-",
     )
 

@@ -43,7 +43,7 @@ def command(*, every_cell: bool, form: str, **options: Any) -> None:
 
 
 def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
-    from cfbench.running.outlook import State
+    from cfbench.running.outlook import CellState
     from cfbench.text import visible
 
     plan = outlook.plan
@@ -52,7 +52,7 @@ def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
         yield f"Note: {visible(note)}"
     yield ""
     yield from _table(outlook, every_cell=every_cell)
-    failed = [cell for cell in outlook.cells if cell.state is State.FAILED]
+    failed = [cell for cell in outlook.cells if cell.state is CellState.FAILED]
     if failed:
         yield ""
         yield f"Failed before, and run again: {len(failed)}, the first because: {visible(failed[0].reason)}"

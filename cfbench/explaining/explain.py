@@ -20,7 +20,7 @@ from cfbench.registry.contracts import ModelFamily, Objective, Searcher
 from cfbench.registry.entries import ModelEntry, Need, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, registry_with
-from cfbench.running.search import Ground, SearchTask, run_search
+from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
 from cfbench.study.obstacles import has_term, obstacle
@@ -309,11 +309,11 @@ def explain(
     )
     nobody = np.empty(0, dtype=np.int64)
     rows = _training(training, asked, space)
-    ground = Ground(dataset, Fold(nobody, nobody), asked, asked, asked.fingerprint(), rows)
+    fitted_fold = FittedFold(dataset, Fold(nobody, nobody), asked, asked, asked.fingerprint(), rows)
     instance: Searcher | None = None
     if isinstance(entry.searcher, type):
         instance = build_settings(entry.searcher, chosen.settings, entry.name)
-    row = run_search(SearchTask(cell, 0, 0, 0), ground, entry, instance, term)
+    row = run_search(SearchTask(cell, 0, 0, 0), fitted_fold, entry, instance, term)
     if row["loss"] is None and not row["reason"] and asked.target not in asked.answered:
         answered = ", ".join(repr(asked.labels[code]) for code in sorted(asked.answered))
         row["reason"] = f"no queried row is of class {target!r}; the model returned: {answered}"

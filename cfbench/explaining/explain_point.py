@@ -23,7 +23,7 @@ from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.running.executors.local import Job, SerialExecutor
 from cfbench.running.objective_measures import objective_measure
-from cfbench.running.search import Ground, SearchTask
+from cfbench.running.search import FittedFold, SearchTask
 from cfbench.running.worker import Worker, WorkerSetup
 from cfbench.space.dataset import N_FOLDS, split
 from cfbench.study.plan import Cell, Plan, judged_notes, make_plan
@@ -176,8 +176,8 @@ def explain_point(
     worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry, told=remark)
     executor = SerialExecutor(worker)  # it holds numerical libraries to one thread, as in a run
     prepared = executor.submit(0, Job("prepare", (cell,))).result()
-    ground = worker.ground(cell)
-    point, row_id = _located(place, cell, ground, prepared.row_ids)
+    fitted_fold = worker.fitted_fold(cell)
+    point, row_id = _located(place, cell, fitted_fold, prepared.row_ids)
     recorded = None
     if results is not None:
         lookup = look_up(results, cell, row_id, prepared.fingerprint, partial(_judged, cell, executor))
@@ -191,20 +191,20 @@ def explain_point(
     else:
         row = executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
         row = {**row, "objective_value": _judged(cell, executor, pd.DataFrame([row]))["objective_value"].iloc[0]}
-    _confirm(row, cell, executor, ground)
-    labels = ground.dataset.class_labels
+    _confirm(row, cell, executor, fitted_fold)
+    labels = fitted_fold.dataset.class_labels
     about = _about(plan, cell, point, row_id, len(prepared.row_ids), recorded, results)
     return explanation_of(
         row,
         replace(cell, objective=_asked(cell)),
-        ground.dataset.space,
-        ground.dataset.target,
+        fitted_fold.dataset.space,
+        fitted_fold.dataset.target,
         labels,
-        ground.oracle.predict,
+        fitted_fold.oracle.predict,
         draws=draws,
         about=about,
         heading=_heading(about),
-        model=ground.model,
+        model=fitted_fold.model,
     )
 
 
@@ -223,7 +223,7 @@ def _judged(cell: Cell, executor: SerialExecutor, searches: pd.DataFrame) -> pd.
     return searches.assign(objective_value=measured.table["value"].to_numpy())
 
 
-def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...]) -> tuple[int, int]:
+def _located(place: Place, cell: Cell, fitted_fold: FittedFold, row_ids: tuple[int, ...]) -> tuple[int, int]:
     """Return the case's position among the eligible points, and its row."""
     where = f"fold {cell.fold} of {cell.dataset}"
     if place.point is not None:
@@ -233,13 +233,13 @@ def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...])
                 f"{cell.model.label} does not put into the target class; they are numbered from 0 to {len(row_ids) - 1}"
             )
         return place.point, row_ids[place.point]
-    row, dataset = place.row, ground.dataset
+    row, dataset = place.row, fitted_fold.dataset
     assert row is not None
     if not 0 <= row < dataset.n:
         raise StudyError(
             f"there is no row {row}: {cell.dataset} has {dataset.n} rows, numbered from 0 to {dataset.n - 1}"
         )
-    if row not in ground.fold.test:
+    if row not in fitted_fold.fold.test:
         (fold,) = [number for number in range(N_FOLDS) if row in split(dataset, number).test]
         raise StudyError(
             f"row {row} is a training row of {where}, and only test rows are explained; it is a test row of fold {fold}"
@@ -253,15 +253,16 @@ def _located(place: Place, cell: Cell, ground: Ground, row_ids: tuple[int, ...])
     return row_ids.index(row), row
 
 
-def _confirm(row: Mapping[str, Any], cell: Cell, executor: SerialExecutor, ground: Ground) -> None:
+def _confirm(row: Mapping[str, Any], cell: Cell, executor: SerialExecutor, fitted_fold: FittedFold) -> None:
     """Compare a result with the model's own predict, as a run does before it finishes a cell."""
     if row["loss"] is None or np.isnan(row["loss"]):
         return
     z = np.asarray(row["z"], dtype=np.float64)[np.newaxis]
     (found,) = executor.submit(0, Job("confirm", (cell, z))).result()
-    if found != ground.dataset.target:
+    if found != fitted_fold.dataset.target:
         raise CfbenchError(
-            f"the model's own predict puts the result into class {ground.dataset.class_labels[found]!r}, not into the "
+            f"the model's own predict puts the result into "
+            f"class {fitted_fold.dataset.class_labels[found]!r}, not into the "
             f"target; the oracle of model {cell.model.label!r} is not exact: report this"
         )
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from cfbench.forests.boxes import Box, KBox
-from cfbench.forests.parting import rehearse
+from cfbench.forests.parting import warm_up
 from cfbench.forests.structure import ForestStructure
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
@@ -79,7 +79,7 @@ def k_certificate(
     input-output mappings of tree ensembles", Science of Computer Programming 194, 2020.
     """
     place = structure.place_of(target)
-    rehearse()
+    warm_up()
     box = KBox.of(structure, space, x, z)
     if place is None:
         return Certificate(Settled.REFUTED, z.copy())

@@ -13,7 +13,7 @@ from cfbench.forests.structure import ForestStructure
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind, NumericalPerturbation
 
 
-class Part(NamedTuple):
+class BoxPart(NamedTuple):
     """A part of a box.
 
     Parameters
@@ -71,11 +71,11 @@ class Parting:
         if structure.sums_are_exact and len(structure.classes) == 2:  # then a tie is a tie, and goes to the first class
             self._clear = (-unclear, -unclear) if target == 0 else (unclear, unclear)
 
-    def whole(self) -> Part:
+    def whole(self) -> BoxPart:
         """Look at all of the box."""
         return self._look(self._whole, 1.0)
 
-    def halves(self, part: Part) -> list[Part]:
+    def halves(self, part: BoxPart) -> list[BoxPart]:
         """Cut a part's open box in two, and look at both."""
         assert part.open_box is not None
         assert part.pull is not None
@@ -83,7 +83,7 @@ class Parting:
         halves = self._box.cut(part.open_box, part.pull, part.place)
         return [self._look(half, part.share * of_part) for half, of_part in halves if of_part > 0]
 
-    def _look(self, box: Box, share: float) -> Part:
+    def _look(self, box: Box, share: float) -> BoxPart:
         structure, first = self._box.structure, self._box.structure.first_cell
         spans = [(int(box.low[f]), int(box.high[f]) + 1) if f >= 0 else (0, 1) for f in self._pair]
         mass = tuple(self._mass(f, *span) for f, span in zip(self._pair, spans, strict=True))
@@ -99,7 +99,7 @@ class Parting:
         size = share * float(mass[0].sum() * mass[1].sum())
         kept, lost, top, bottom, left, right = settle_cells(*settle, mass, self._clear, least, most, counted)
         if bottom < 0:
-            return Part(size, share * kept, share * lost)
+            return BoxPart(size, share * kept, share * lost)
         low, high = box.low.copy(), box.high.copy()
         for f, (start, _), (near, far) in zip(self._pair, spans, ((top, bottom), (left, right)), strict=True):
             if f >= 0:
@@ -109,7 +109,9 @@ class Parting:
         open_kept, open_lost, *_ = settle_cells(*settle, within, self._clear, least[inner], most[inner], counted)
         rest = Box(low, high, box.allowed, entries[:n_cut], settled)
         kept, lost, open_kept, open_lost = (share * part for part in (kept, lost, open_kept, open_lost))
-        return Part(size, kept, lost, rest, share, open_kept, open_lost, *where_to_cut(pull, first, structure.is_coded))
+        return BoxPart(
+            size, kept, lost, rest, share, open_kept, open_lost, *where_to_cut(pull, first, structure.is_coded)
+        )
 
     def _mass(self, f: int, start: int, stop: int) -> FloatArray:
         """Return the probabilities of some cells of a feature of the sheet."""
@@ -134,7 +136,7 @@ def toy_forest() -> ForestStructure:
 
 
 @cache
-def rehearse() -> None:
+def warm_up() -> None:
     """Call every kernel of this package."""
     structure = toy_forest()
     moves = NumericalPerturbation(1, 1)

@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from cfbench.forests.boxes import KBox
-from cfbench.forests.parting import Parting, rehearse
+from cfbench.forests.parting import Parting, warm_up
 from cfbench.forests.structure import ForestStructure
 from cfbench.space.space import FeatureSpace, FloatArray
 
@@ -66,7 +66,7 @@ def k_probability(
     place = structure.place_of(target)
     if place is None:
         return Interval(0.0, 0.0)
-    rehearse()
+    warm_up()
     parting = Parting(KBox.of(structure, space, x, z), place)
     end = None if seconds is None else time.perf_counter() + seconds
     found = parting.whole()

@@ -1,4 +1,4 @@
-"""The compiled form of a problem's yardstick, with the bits of :class:`cfbench.problem.problem.Yardstick`."""
+"""The compiled form of a problem's CandidateMeasure, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A problem's yardstick in compiled form, where numba is loaded already."""
+"""A problem's CandidateMeasure in compiled form, where numba is loaded already."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from cfbench.compilation import Kernels
-from cfbench.problem.problem import Yardstick
+from cfbench.problem.problem import CandidateMeasure
 from cfbench.space.feature import FeatureSpec
 from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, Kind
 
 MOST_FEATURES = 128
 """Of more numbers than that, numpy adds up parts on their own."""
 
-KERNELS = Kernels(modules=("cfbench.problem.distance_kernels",), rehearsal=__name__)
+KERNELS = Kernels(modules=("cfbench.problem.distance_kernels",), warmup=__name__)
 
 
-class FastYardstick(Yardstick):
+class FastCandidateMeasure(CandidateMeasure):
     """Measures by compiled code, with the bits of numpy's.
 
     Parameters
@@ -73,12 +73,12 @@ class FastYardstick(Yardstick):
         )
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Call every kernel."""
     import numba  # noqa: F401 - what is loaded beside others needs another
 
     space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
-    yardstick = FastYardstick(space, np.zeros(1), constraints=False, respect_steps=True)
+    measure = FastCandidateMeasure(space, np.zeros(1), constraints=False, respect_steps=True)
     Z = np.zeros((1, 1))
-    for ask in (yardstick.cost, yardstick.is_feasible, yardstick.measure):
+    for ask in (measure.cost, measure.is_feasible, measure.measure):
         ask(Z)

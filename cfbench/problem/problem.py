@@ -79,7 +79,7 @@ class TrainingFold:
     y: IntArray
 
 
-class Yardstick:
+class CandidateMeasure:
     """Measures candidates on their way from one factual point.
 
     Parameters
@@ -156,7 +156,7 @@ class Problem:
         Present for searchers that declared that they use training data.
     model : object or None
         The fitted model, for searchers that declared themselves white boxes.
-    yardstick : type of Yardstick
+    measure : type of CandidateMeasure
         What measures candidates.
     """
 
@@ -176,7 +176,7 @@ class Problem:
         probabilities: bool = False,
         training: TrainingFold | None = None,
         model: object | None = None,
-        yardstick: type[Yardstick] = Yardstick,
+        measure: type[CandidateMeasure] = CandidateMeasure,
     ) -> None:
         self._x = np.array(x, dtype=np.float64)
         self._x.setflags(write=False)
@@ -192,7 +192,7 @@ class Problem:
         self._probabilities = probabilities
         self._training = training
         self._model = model
-        self._yardstick = yardstick(space, self._x, constraints=constraints, respect_steps=respect_steps)
+        self._measure = measure(space, self._x, constraints=constraints, respect_steps=respect_steps)
         self._trace = Trace(Shortlist(N_FINALISTS if self.has_draws else 1))
 
     @property
@@ -304,11 +304,11 @@ class Problem:
 
         Asks nothing of the model.
         """
-        return self._yardstick.cost(Z)
+        return self._measure.cost(Z)
 
     def is_feasible(self, Z: FloatArray) -> BoolArray:
         """Return which rows are feasible, whatever their class, shape (n,). Makes no query."""
-        return self._yardstick.is_feasible(Z)
+        return self._measure.is_feasible(Z)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the model's classes of the rows of `Z`, shape (n, d). Every row counts as a query.
@@ -404,7 +404,7 @@ class Problem:
 
     def _note(self, Z: FloatArray, is_target: BoolArray, before: int) -> tuple[FloatArray, BoolArray]:
         """Record queried rows; return each row's cost and whether it is feasible and of the target class."""
-        cost, good = self._yardstick.measure(Z)
+        cost, good = self._measure.measure(Z)
         good &= is_target
         self._trace.note_classes(Z, good, cost, before)
         return cost, good

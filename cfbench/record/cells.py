@@ -32,7 +32,7 @@ from cfbench.record.schema import (
     WHOLES,
     WRONG,
     DamagedError,
-    Kind,
+    FieldKind,
     Row,
     SearchId,
     Table,
@@ -148,7 +148,7 @@ class CellSummary:
         return done_of(self.runs)
 
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, FieldKind] = {
     "str": NAME,
     "bool": FLAG,
     "int": WHOLE,

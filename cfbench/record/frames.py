@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from cfbench.record.schema import MEASURES, ROW_VERSION, SEARCHES, WHOLE, Kind, Row
+from cfbench.record.schema import MEASURES, ROW_VERSION, SEARCHES, WHOLE, FieldKind, Row
 from cfbench.study.protocol import PROTOCOL_VERSION
 
 _ARROW = {
@@ -26,7 +26,7 @@ _ARROW = {
 _VERSIONS = {"cfbench_schema": str(ROW_VERSION), "cfbench_protocol": str(PROTOCOL_VERSION)}
 
 
-def _schema(fields: Mapping[str, Kind]) -> pa.Schema:
+def _schema(fields: Mapping[str, FieldKind]) -> pa.Schema:
     columns = [pa.field(name, _ARROW[kind.arrow], nullable=kind.is_optional) for name, kind in fields.items()]
     return pa.schema(columns, metadata=_VERSIONS)
 

@@ -23,7 +23,7 @@ class WriterLock:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        _held.add(self)
+        _recorded.add(self)
 
     @classmethod
     def acquire(cls, path: Path, *, on_network: bool = False) -> WriterLock:
@@ -77,17 +77,17 @@ class WriterLock:
     def abandon(self) -> None:
         """Close the file and leave what it says: in a child process, the parent's lock must not be inherited."""
         descriptor, self._descriptor = self._descriptor, -1
-        _held.discard(self)
+        _recorded.discard(self)
         if descriptor >= 0:
             os.close(descriptor)
 
 
-_held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+_recorded: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
     # A forked child shares the open file and with it the lock: a searcher's orphan would keep a dead run's record shut.
-    for lock in list(_held):
+    for lock in list(_recorded):
         lock.abandon()
 
 

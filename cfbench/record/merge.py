@@ -149,7 +149,7 @@ def _take_measures(key: str, record: Record, sources: Sequence[RecordReading]) -
     conflicts: list[str] = []
     mark = record.mark(key)
     for source in sources:
-        cell = source.held(key).cell if mark and source.mark(key) == mark else None
+        cell = source.cell_of(key).cell if mark and source.mark(key) == mark else None
         if cell is None:
             continue
         theirs = {metric_of(row): row for row in source.measure_rows(cell)}
@@ -184,13 +184,13 @@ class Union:
     """
 
     def __init__(self, key: str, record: Record, sources: Sequence[RecordReading]) -> None:
-        held = record.held(key)
+        recorded = record.cell_of(key)
         self.key = key
         self.path = record.path
         self.sources = sources
-        self.cell = held.cell
-        self.rows: dict[SearchId, Row] = held.finished | held.waiting
-        self.done = set(held.finished)
+        self.cell = recorded.cell
+        self.rows: dict[SearchId, Row] = recorded.finished | recorded.waiting
+        self.done = set(recorded.finished)
         self.before = bool(self.cell or self.rows)
         self.new: dict[SearchId, Path] = {}
         self.grown = False
@@ -200,8 +200,8 @@ class Union:
             self._add(source)
 
     def _add(self, source: RecordReading) -> None:
-        held = source.held(self.key)
-        theirs = held.cell
+        recorded = source.cell_of(self.key)
+        theirs = recorded.cell
         if theirs is not None and theirs.mark and self.cell is not None and self.cell.mark:
             if sorted_text(self.cell.content) != sorted_text(theirs.content):
                 why = "it with other settings under the same key: one of them was altered"
@@ -215,7 +215,7 @@ class Union:
         if self.cell is None or (theirs is not None and theirs.mark and not self.cell.mark):
             self.cell = theirs
         different: list[SearchId] = []
-        for search, row in (held.finished | held.waiting).items():
+        for search, row in (recorded.finished | recorded.waiting).items():
             known = self.rows.setdefault(search, row)
             if known is row:
                 self.new[search] = source.path
@@ -223,12 +223,12 @@ class Union:
                 self.kept_by_clock += 1
             elif _differing(known, row):
                 different.append(search)
-        self.grown |= not held.finished.keys() <= self.done
-        self.done |= held.finished.keys()
+        self.grown |= not recorded.finished.keys() <= self.done
+        self.done |= recorded.finished.keys()
         if different:
             first, more = different[0], len(different) - SHOWN
             named = ", ".join(f"point {point} repetition {repetition}" for point, repetition in different[:SHOWN])
-            columns = _differing(self.rows[first], (held.finished | held.waiting)[first])
+            columns = _differing(self.rows[first], (recorded.finished | recorded.waiting)[first])
             self.conflicts.append(
                 f"cell {self.key}: {self.new.get(first, self.path)} and {source.path} hold different results of the "
                 f"same searches ({named}{f' and {more} more' if more > 0 else ''}); the first differ in "

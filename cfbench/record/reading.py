@@ -42,7 +42,7 @@ _COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fol
 
 
 @dataclass(frozen=True)
-class Held:
+class RecordedCell:
     """What a record holds of a cell.
 
     Parameters
@@ -137,12 +137,12 @@ class RecordReading:
 
         return search_frame(self.rows(key), columns=columns)
 
-    def held(self, key: str) -> Held:
+    def cell_of(self, key: str) -> RecordedCell:
         """Return what the record holds of a cell, its finished and its waiting searches apart."""
         cell = self._cell(key)
         rows = {(row["point"], row["repetition"]): row for row in self.rows(key)}
         done = {} if cell is None else cell.done
-        return Held(
+        return RecordedCell(
             cell,
             {search: row for search, row in rows.items() if search in done},
             {search: row for search, row in rows.items() if search not in done},
@@ -153,12 +153,12 @@ class RecordReading:
         found = self._select("SELECT mark FROM cells WHERE key = ?", key)
         return str(found[0][0]) if found else ""
 
-    def contradictions(self, held: Held) -> list[str]:
+    def contradictions(self, recorded: RecordedCell) -> list[str]:
         """Return what a board reads of a cell, its summary, that the cell's searches deny; a sentence, or nothing."""
-        if held.cell is None or not (held.finished or held.cell.searches):
+        if recorded.cell is None or not (recorded.finished or recorded.cell.searches):
             return []
-        said = held.cell
-        made = summarise(said.info, said.content, said.eligible, held.finished.values())
+        said = recorded.cell
+        made = summarise(said.info, said.content, said.eligible, recorded.finished.values())
         made = replace(made, skipped=said.skipped, failure=said.failure, source=said.source)
         names = [one.name for one in fields(CellSummary) if getattr(made, one.name) != getattr(said, one.name)]
         return [f"its summary has another {', '.join(names)} than its searches"] if names else []

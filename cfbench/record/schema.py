@@ -77,7 +77,7 @@ def _without_infinities(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FieldKind:
     """What a field may hold, and how it is stored.
 
     Parameters
@@ -104,7 +104,7 @@ class Kind:
         return "NOT NULL" not in self.sql
 
     @property
-    def optional(self) -> Kind:
+    def optional(self) -> FieldKind:
         """The kind that may hold None in addition."""
         return replace(self, sql=self.sql.removesuffix(" NOT NULL"))
 
@@ -219,21 +219,21 @@ def _unpacked_matrix(data: bytes) -> list[list[float]]:
     return found
 
 
-def _json(check: Callable[[Any], Any], arrow: str = "string") -> Kind:
-    return Kind("TEXT NOT NULL", check, sorted_text, json.loads, arrow)
+def _json(check: Callable[[Any], Any], arrow: str = "string") -> FieldKind:
+    return FieldKind("TEXT NOT NULL", check, sorted_text, json.loads, arrow)
 
 
-KEY = Kind("TEXT NOT NULL", checked_key)
-TEXT = Kind("TEXT NOT NULL", _text)
-NAME = Kind("TEXT NOT NULL", _name)
-STATUS = Kind("TEXT NOT NULL", _status)
-WHOLE = Kind("INTEGER NOT NULL", _whole, arrow="int64")
-AMOUNT = Kind("REAL NOT NULL", _amount, arrow="double")
-OPTIONAL_AMOUNT = Kind("REAL", _amount_or_none, arrow="double")
-OPTIONAL_NUMBER = Kind("REAL", _number_or_none, arrow="double")
-FLAG = Kind("INTEGER NOT NULL", _flag, int)
-VECTOR = Kind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
-MATRIX = Kind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
+KEY = FieldKind("TEXT NOT NULL", checked_key)
+TEXT = FieldKind("TEXT NOT NULL", _text)
+NAME = FieldKind("TEXT NOT NULL", _name)
+STATUS = FieldKind("TEXT NOT NULL", _status)
+WHOLE = FieldKind("INTEGER NOT NULL", _whole, arrow="int64")
+AMOUNT = FieldKind("REAL NOT NULL", _amount, arrow="double")
+OPTIONAL_AMOUNT = FieldKind("REAL", _amount_or_none, arrow="double")
+OPTIONAL_NUMBER = FieldKind("REAL", _number_or_none, arrow="double")
+FLAG = FieldKind("INTEGER NOT NULL", _flag, int)
+VECTOR = FieldKind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
+MATRIX = FieldKind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
 ANYTIME = _json(_anytime, "list<struct<queries: int64, loss: double>>")
 FIGURES = _json(_figures, "map<string, double>")
 TABLE = _json(_table)
@@ -257,12 +257,12 @@ class Table:
     name : str
     key : tuple of str
         The fields that name a row.
-    fields : mapping of str to Kind
+    fields : mapping of str to FieldKind
     """
 
     name: str
     key: tuple[str, ...]
-    fields: Mapping[str, Kind]
+    fields: Mapping[str, FieldKind]
 
     @property
     def columns(self) -> tuple[str, ...]:

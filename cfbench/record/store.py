@@ -141,7 +141,7 @@ class Record(RecordReading):
         """
         checked = checked_rows(rows)
         with self.transaction() as connection:
-            waiting = self.held(info.key).waiting if keep_waiting else {}
+            waiting = self.cell_of(info.key).waiting if keep_waiting else {}
             connection.execute("DELETE FROM searches WHERE cell_key = ?", [info.key])
             kept = [*waiting.values(), *checked]  # a row of the same search replaces the one before
             connection.executemany(SEARCHES.insert, map(SEARCHES.stored, kept))
@@ -227,7 +227,7 @@ class Record(RecordReading):
         """Take searches out of a cell, and out of its summary if they are finished."""
         cell = self._cell(key)
         if cell is not None and searches & cell.done.keys():
-            rest = [row for search, row in self.held(key).finished.items() if search not in searches]
+            rest = [row for search, row in self.cell_of(key).finished.items() if search not in searches]
             made = summarise(cell.info, cell.content, cell.eligible, rest)
             self._put(replace(made, skipped=cell.skipped, failure=cell.failure, source=cell.source))
         self._database.connection.executemany(
@@ -280,17 +280,19 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
     packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in FILES}
     left_out = []
     for key in sorted(keys):
-        held = record.held(key)
-        if held.cell is None or held.finished.keys() != held.cell.done.keys():
+        recorded = record.cell_of(key)
+        if recorded.cell is None or recorded.finished.keys() != recorded.cell.done.keys():
             left_out.append(key)
             continue
-        is_bare = bare(held.cell.info)
-        rows = [{**row, "x": [], "z": None, "candidates": []} if is_bare else row for row in held.finished.values()]
+        is_bare = bare(recorded.cell.info)
+        rows = [{**row, "x": [], "z": None, "candidates": []} if is_bare else row for row in recorded.finished.values()]
         stored = [SEARCHES.stored(row) for row in rows]
         mark = mark_of(values[-1] for values in stored)
-        packed["cells.parquet"].append(stored_cell(replace(held.cell, mark=mark)))
+        packed["cells.parquet"].append(stored_cell(replace(recorded.cell, mark=mark)))
         packed["searches.parquet"] += stored
-        packed["measures.parquet"] += [MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(held.cell)]
+        packed["measures.parquet"] += [
+            MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(recorded.cell)
+        ]
     write_packed(folder, packed, record.machines())
     return Packed(len(packed["cells.parquet"]), tuple(left_out))
 

@@ -54,7 +54,7 @@ def noticed_threads() -> Iterator[None]:
         _left.update(thread for thread in threading.enumerate() if thread not in before and not thread.daemon)
 
 
-def stray_threads() -> list[str]:
+def unfinished_threads() -> list[str]:
     """Return the names of the noted threads that still run."""
     return sorted(thread.name for thread in _left if thread.is_alive())
 
@@ -76,7 +76,7 @@ class Interrupt:
     ----------
     wake : callable
         Ends the run's waiting; it is called from the handler, so that it must be reentrant.
-    farewell : str
+    last_message : str
         What the process says as it ends at the second signal; empty: it does not end, KeyboardInterrupt is raised.
 
     Attributes
@@ -85,10 +85,10 @@ class Interrupt:
         Whether a signal came.
     """
 
-    def __init__(self, wake: Callable[[], None], farewell: str = "") -> None:
+    def __init__(self, wake: Callable[[], None], last_message: str = "") -> None:
         self.requested = False
         self._wake = wake
-        self._farewell = farewell
+        self._last_message = last_message
         self._open = False
         self._closing = False
         self._before: dict[int, Any] = {}
@@ -133,22 +133,22 @@ class Interrupt:
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the form of a signal handler
         again, self.requested = self.requested, True
         self._wake()
-        if again and self._farewell:
-            _end(self._farewell)
+        if again and self._last_message:
+            _end(self._last_message)
         if (again or self._open) and not self._closing:
             self._open = False
             raise KeyboardInterrupt
 
 
 @contextmanager
-def interrupted_by_signals(farewell: Callable[[], str]) -> Iterator[None]:
+def interrupted_by_signals(last_message: Callable[[], str]) -> Iterator[None]:
     """Let the first signal raise KeyboardInterrupt in the block, and the second end the process at once.
 
     What is ignored stays ignored, on which nohup relies; outside of the main thread nothing changes.
 
     Parameters
     ----------
-    farewell : callable
+    last_message : callable
         Returns what is said at the second signal.
     """
     came = False
@@ -156,7 +156,7 @@ def interrupted_by_signals(farewell: Callable[[], str]) -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
         nonlocal came
         if came:
-            _end(farewell())
+            _end(last_message())
         came = True
         raise KeyboardInterrupt
 
@@ -179,7 +179,7 @@ def was_asked_for() -> bool:
     return holder.requested if isinstance(holder, Interrupt) else True
 
 
-def _end(farewell: str) -> None:
+def _end(last_message: str) -> None:
     """Say something on stderr and end this process with its children, in the middle of whatever it does.
 
     It ends as Ctrl-C ends a program that does not handle it; further signals change nothing.
@@ -191,7 +191,7 @@ def _end(farewell: str) -> None:
             process.kill()
     finally:
         with suppress(OSError):  # standard error may be closed
-            os.write(2, f"{_CURSOR if os.isatty(2) else ''}{farewell}\n".encode(errors="backslashreplace"))
+            os.write(2, f"{_CURSOR if os.isatty(2) else ''}{last_message}\n".encode(errors="backslashreplace"))
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

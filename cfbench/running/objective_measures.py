@@ -17,7 +17,7 @@ from cfbench.errors import CfbenchError
 from cfbench.record.measures import OBJECTIVE
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import Measured, checked_values, identity, measure_table, plugin_call
-from cfbench.running.search import Ground, SearchTask, judge_of
+from cfbench.running.search import FittedFold, SearchTask, judge_of
 from cfbench.study.plan import Cell
 from cfbench.study.variants import Variant, build_settings
 
@@ -47,7 +47,7 @@ def parted(measures: Iterable[Variant]) -> tuple[tuple[Variant, ...], tuple[Vari
 
 
 def judge_cell(
-    searches: pd.DataFrame, cell: Cell, ground: Ground, registry: Registry, objectives: Sequence[Variant]
+    searches: pd.DataFrame, cell: Cell, fitted_fold: FittedFold, registry: Registry, objectives: Sequence[Variant]
 ) -> Measured:
     """Judge the results of a cell under further objectives, each by the judge of a search under that objective.
 
@@ -61,7 +61,7 @@ def judge_cell(
         The cell's rows, columns of ``SEARCH_SCHEMA``.
     cell : Cell
         Of objective ``none``.
-    ground : Ground
+    fitted_fold : FittedFold
         The data and the fitted model that the results were found on.
     registry : Registry
     objectives : sequence of Variant
@@ -74,13 +74,15 @@ def judge_cell(
     tables, complaints = [], []
     for objective in objectives:
         try:
-            tables.append(_judged(searches, cell, ground, registry, objective))
+            tables.append(_judged(searches, cell, fitted_fold, registry, objective))
         except CfbenchError as error:
             complaints.append(str(error))
     return Measured.of(tables, complaints)
 
 
-def _judged(searches: pd.DataFrame, cell: Cell, ground: Ground, registry: Registry, variant: Variant) -> pd.DataFrame:
+def _judged(
+    searches: pd.DataFrame, cell: Cell, fitted_fold: FittedFold, registry: Registry, variant: Variant
+) -> pd.DataFrame:
     measure = objective_measure(variant)
     objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings, variant.name)
     values = np.full(len(searches), np.nan)
@@ -95,7 +97,7 @@ def _judged(searches: pd.DataFrame, cell: Cell, ground: Ground, registry: Regist
             )
         task = SearchTask(cell, point, row_id, repetition)
         with plugin_call(measure.label, cell.info.key):
-            value = judge_of(task, ground, objective).verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
+            value = judge_of(task, fitted_fold, objective).verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
         if value.objective_value is None:
             raise CfbenchError(
                 f"a result of {cell.searcher.label} on {cell.dataset}, fold {cell.fold}, point {point} is not valid "

@@ -13,11 +13,11 @@ from cfbench.record.files import check_directory
 from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
 from cfbench.running.estimate import NEARNESS, Durations
-from cfbench.running.progress import Metrics, Standing, note_of_older_cells, standings
+from cfbench.running.progress import Metrics, PlannedCell, note_of_older_cells, planned_cells
 from cfbench.study.plan import Cell, Plan
 
 
-class State(StrEnum):
+class CellState(StrEnum):
     """How far a cell is."""
 
     DONE = "done"
@@ -34,7 +34,7 @@ class CellOutlook:
     Parameters
     ----------
     cell : Cell
-    state : State
+    state : CellState
         "failed" cells failed in an earlier run, and run again.
     reason : str
         Why it is skipped, or why it failed.
@@ -51,7 +51,7 @@ class CellOutlook:
     """
 
     cell: Cell
-    state: State
+    state: CellState
     reason: str = ""
     searches: int = 0
     done: int = 0
@@ -108,7 +108,7 @@ class Outlook:
     problems: tuple[str, ...] = ()
 
     @property
-    def states(self) -> Counter[State]:
+    def states(self) -> Counter[CellState]:
         """How many cells there are of each state."""
         return Counter(cell.state for cell in self.cells)
 
@@ -156,7 +156,7 @@ class Outlook:
             "results": str(study.results),
             "workers": study.workers,
             "cells": [cell.to_json() for cell in self.cells],
-            "states": {state.value: self.states[state] for state in State},
+            "states": {state.value: self.states[state] for state in CellState},
             "searches": self.searches,
             "searches_exact": self.exact,
             "missing": self.missing,
@@ -189,12 +189,12 @@ def look_ahead(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> O
     metrics = Metrics(plan.metrics, registry)
     record = _record_at(plan.study.results)
     if record is None:
-        return Outlook(plan, tuple(_outlook(standing, Durations()) for standing in standings(plan, None, metrics)))
+        return Outlook(plan, tuple(_outlook(planned, Durations()) for planned in planned_cells(plan, None, metrics)))
     with record:
         durations = Durations()
         _add_waiting(durations, record, plan)
-        found = standings(plan, record, metrics, retry, durations)
-        cells = tuple(_outlook(standing, durations) for standing in found)
+        found = planned_cells(plan, record, metrics, retry, durations)
+        cells = tuple(_outlook(planned, durations) for planned in found)
         note = note_of_older_cells(plan, record.keys())
         return Outlook(plan, cells, tuple(filter(None, (note, *record.problems))))
 
@@ -213,27 +213,27 @@ def _add_waiting(durations: Durations, record: Record, plan: Plan) -> None:
             durations.add(cell.info, float(seconds.sum()), len(seconds))
 
 
-def _outlook(standing: Standing, durations: Durations) -> CellOutlook:
-    cell, known = standing.cell, standing.known
+def _outlook(planned: PlannedCell, durations: Durations) -> CellOutlook:
+    cell, known = planned.cell, planned.known
     if cell.skipped:
-        return CellOutlook(cell, State.SKIPPED, cell.skipped)
-    missing = standing.searches - standing.searches_done
+        return CellOutlook(cell, CellState.SKIPPED, cell.skipped)
+    missing = planned.searches - planned.searches_done
     expected = durations.expected(cell.info)
     seconds: float | None = 0.0
     if missing:
         seconds = None if expected is None else expected[0] * missing
-    if standing.all_searched:
-        state = State.UNMEASURED if standing.unmeasured else State.DONE
+    if planned.all_searched:
+        state = CellState.UNMEASURED if planned.unmeasured else CellState.DONE
     else:
-        state = State.FAILED if known is not None and known.failure else State.MISSING
+        state = CellState.FAILED if known is not None and known.failure else CellState.MISSING
     return CellOutlook(
         cell,
         state,
-        reason=known.failure if state is State.FAILED and known is not None else "",
-        searches=standing.searches,
-        done=standing.searches_done,
-        exact=standing.eligible is not None,
-        unmeasured=len(standing.unmeasured),
+        reason=known.failure if state is CellState.FAILED and known is not None else "",
+        searches=planned.searches,
+        done=planned.searches_done,
+        exact=planned.eligible is not None,
+        unmeasured=len(planned.unmeasured),
         seconds=seconds,
         basis=expected[1] if missing and expected else "",
     )

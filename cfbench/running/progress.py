@@ -61,7 +61,7 @@ SearchId = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Standing:
+class PlannedCell:
     """A cell of the plan, held against the record.
 
     Parameters
@@ -94,8 +94,8 @@ class Standing:
         """Whether the record holds every search that is asked for, as a cell that was finished."""
         if self.known is None or self.known.failure or not self.known.searches or self.to_retry:
             return False
-        held = self.known.done.keys() if self.waiting else self.done
-        return wanted_searches(self.cell, self.known.eligible) <= held
+        recorded = self.known.done.keys() if self.waiting else self.done
+        return wanted_searches(self.cell, self.known.eligible) <= recorded
 
     @property
     def finished(self) -> bool:
@@ -174,9 +174,9 @@ def note_of_older_cells(plan: Plan, keys: Collection[str]) -> str:
     )
 
 
-def standings(
+def planned_cells(
     plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str] = (), durations: Durations | None = None
-) -> Iterator[Standing]:
+) -> Iterator[PlannedCell]:
     """Hold every cell of `plan` against the record, in the plan's order.
 
     Parameters
@@ -204,11 +204,11 @@ def standings(
         key = cell.info.key
         outline = known.get(key)
         if cell.skipped:
-            yield Standing(cell, outline, frozenset())
+            yield PlannedCell(cell, outline, frozenset())
             continue
         statuses = {} if record is None else record.done(key)
         kept = frozenset(search for search, status in statuses.items() if status not in retry)
-        yield Standing(
+        yield PlannedCell(
             cell,
             outline,
             kept,
@@ -328,22 +328,22 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
         Told of all searches of finished cells.
     """
     agenda = Agenda(note=note_of_older_cells(plan, record.keys()))
-    for standing in standings(plan, record, metrics, retry, durations):
-        cell, known = standing.cell, standing.known
+    for planned in planned_cells(plan, record, metrics, retry, durations):
+        cell, known = planned.cell, planned.known
         key = cell.info.key
         if cell.skipped:
             agenda.skipped += 1
             if known is None or known.skipped != cell.skipped:
                 record.skip(cell.info, cell.content, cell.skipped)
             continue
-        if standing.to_retry:
+        if planned.to_retry:
             record.forget(key, retry)
         agenda.cells.append(cell.info)
         agenda.searches += cell.searches
-        agenda.searches_done += min(len(standing.done), cell.searches)
-        if standing.finished:
+        agenda.searches_done += min(len(planned.done), cell.searches)
+        if planned.finished:
             agenda.done += 1
             durations.forget_cell(cell.info)
         else:
-            agenda.progress[key] = CellProgress(cell, standing.done)
+            agenda.progress[key] = CellProgress(cell, planned.done)
     return agenda

@@ -109,8 +109,8 @@ class Run:
             If the workers cannot be reached any more; every finished search is in the record then, too.
         """
         lost: ExecutorLost | None = None
-        farewell = f"ended at once; every finished search is in the record; go on with: {self._resume}"
-        with Interrupt(partial(self._ended.put, None), farewell if self._ends_process else "") as interrupt:
+        last_message = f"ended at once; every finished search is in the record; go on with: {self._resume}"
+        with Interrupt(partial(self._ended.put, None), last_message if self._ends_process else "") as interrupt:
             try:
                 self._notify(self._agenda.started(self._plan, tracking=self._tracking, workers=self._executor.slots))
                 self._loop(interrupt)

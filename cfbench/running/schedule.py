@@ -16,7 +16,7 @@ from typing import Any
 from cfbench.running.estimate import BatchSizes, Durations
 from cfbench.running.executors.local import Job
 from cfbench.running.search import SearchTask
-from cfbench.running.worker import GROUNDS_KEPT
+from cfbench.running.worker import FOLDS_KEPT
 from cfbench.study.plan import Cell
 
 ModelKey = tuple[str, str, int]
@@ -177,7 +177,7 @@ class Schedule:
         loaded = self._loaded[slot]
         loaded[key] = None
         loaded.move_to_end(key)
-        if len(loaded) > GROUNDS_KEPT:
+        if len(loaded) > FOLDS_KEPT:
             loaded.popitem(last=False)
 
     def forget_slot(self, slot: int) -> None:

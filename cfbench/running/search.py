@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from cfbench.errors import BudgetExhausted
-from cfbench.problem.distances import FastYardstick
+from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
 from cfbench.problem.outcome import Outcome, Status
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
@@ -98,7 +98,7 @@ def ran_out_of_memory(row: Mapping[str, Any]) -> bool:
     return row["status"] == Status.CRASHED and str(row["reason"]).startswith(_OUT_OF_MEMORY)
 
 
-class Tally:
+class CountingOracle:
     """An oracle that counts the rows that reach it and answers as the one behind it.
 
     Parameters
@@ -197,7 +197,7 @@ class SearchTask:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class FittedFold:
     """What the searches of one model share.
 
     Parameters
@@ -221,14 +221,14 @@ class Ground:
 
 
 def run_search(
-    task: SearchTask, ground: Ground, entry: SearcherEntry, searcher: Searcher | None, objective: Objective
+    task: SearchTask, fitted_fold: FittedFold, entry: SearcherEntry, searcher: Searcher | None, objective: Objective
 ) -> dict[str, Any]:
     """Run one search and return its row, whatever the searcher does.
 
     Parameters
     ----------
     task : SearchTask
-    ground : Ground
+    fitted_fold : FittedFold
     entry : SearcherEntry
     searcher : Searcher or None
         The searcher with its settings; None where the entry holds a plain function.
@@ -240,56 +240,56 @@ def run_search(
         A row of ``SEARCH_SCHEMA``.
     """
     seeds = task.seeds()
-    x = ground.dataset.X[task.row_id]
-    tally = Tally(ground.oracle)
-    meter = Meter(tally, ground.dataset.space.d, task.cell.query_budget)
+    x = fitted_fold.dataset.X[task.row_id]
+    counting = CountingOracle(fitted_fold.oracle)
+    meter = Meter(counting, fitted_fold.dataset.space.d, task.cell.query_budget)
     context = ObjectiveContext(
         x=x,
-        target=ground.dataset.target,
-        space=FeatureSpace(ground.dataset.space.features),  # its own arrays: what plugins do to them ends here
+        target=fitted_fold.dataset.target,
+        space=FeatureSpace(fitted_fold.dataset.space.features),  # its own arrays: what plugins do to them ends here
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
         ask_neighbours=meter.predict_neighbours_for_objective,
-        model=ground.model if objective.looks_into_model else None,
+        model=fitted_fold.model if objective.looks_into_model else None,
     )
     seed = seeds.searcher_seed()
     with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
-        problem = _problem(task.cell, ground, entry, meter, objective, context=context)
-        judge = judge_of(task, ground, objective)
-        again = partial(_chosen_again, task, ground, objective, problem)
+        problem = _problem(task.cell, fitted_fold, entry, meter, objective, context=context)
+        judge = judge_of(task, fitted_fold, objective)
+        again = partial(_chosen_again, task, fitted_fold, objective, problem)
         outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge, again)
     outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
-    past_the_meter = tally.rows - meter.search_queries - meter.robustness_queries
+    past_the_meter = counting.rows - meter.search_queries - meter.robustness_queries
     if past_the_meter:
         outcome = _disqualified(outcome, past_the_meter)
-    return row_of(task, x, outcome, ground.fingerprint)
+    return row_of(task, x, outcome, fitted_fold.fingerprint)
 
 
-def judge_of(task: SearchTask, ground: Ground, objective: Objective) -> Judge:
+def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) -> Judge:
     """Return the judge of one search, who asks an unmetered oracle and takes draws of his own.
 
     Parameters
     ----------
     task : SearchTask
-    ground : Ground
+    fitted_fold : FittedFold
     objective : Objective
     """
-    x, space = ground.dataset.X[task.row_id], ground.dataset.space
+    x, space = fitted_fold.dataset.X[task.row_id], fitted_fold.dataset.space
     context = ObjectiveContext(
         x=x,
-        target=ground.dataset.target,
+        target=fitted_fold.dataset.target,
         space=space,
-        predict=ground.oracle.predict,
+        predict=fitted_fold.oracle.predict,
         stream=task.seeds().judge_stream(),
         judging=True,
-        ask_neighbours=partial(predict_neighbours, ground.oracle),
-        model=ground.model if objective.looks_into_model else None,
+        ask_neighbours=partial(predict_neighbours, fitted_fold.oracle),
+        model=fitted_fold.model if objective.looks_into_model else None,
     )
     return Judge(
         x=x,
-        target=ground.dataset.target,
+        target=fitted_fold.dataset.target,
         space=space,
-        oracle=ground.oracle,
+        oracle=fitted_fold.oracle,
         constraints=task.cell.constraints,
         respect_steps=task.cell.respect_steps,
         term=objective.bind(context),
@@ -297,7 +297,13 @@ def judge_of(task: SearchTask, ground: Ground, objective: Objective) -> Judge:
 
 
 def _problem(
-    cell: Cell, ground: Ground, entry: SearcherEntry, meter: Meter, objective: Objective, *, context: ObjectiveContext
+    cell: Cell,
+    fitted_fold: FittedFold,
+    entry: SearcherEntry,
+    meter: Meter,
+    objective: Objective,
+    *,
+    context: ObjectiveContext,
 ) -> Problem:
     asked = {*entry.needs, *entry.can_use}
     term = objective.bind(context)
@@ -313,9 +319,9 @@ def _problem(
         term_rows=0 if term is None else objective.rows_per_candidate(),
         term_draws=objective.draws_per_candidate(),
         probabilities=Need.PROBABILITIES in asked,
-        training=ground.training if Need.TRAINING_DATA in asked else None,
-        model=ground.model if Need.MODEL_STRUCTURE in asked else None,
-        yardstick=FastYardstick,
+        training=fitted_fold.training if Need.TRAINING_DATA in asked else None,
+        model=fitted_fold.model if Need.MODEL_STRUCTURE in asked else None,
+        measure=FastCandidateMeasure,
     )
 
 
@@ -394,7 +400,7 @@ def _after_budget(judge: Judge, trace: Trace, chosen_again: Callable[[FloatArray
 
 
 def _chosen_again(
-    task: SearchTask, ground: Ground, objective: Objective, problem: Problem, candidates: FloatArray
+    task: SearchTask, fitted_fold: FittedFold, objective: Objective, problem: Problem, candidates: FloatArray
 ) -> FloatArray:
     """Return the best of some candidates of the target class, shape (k, d), re-evaluated if there are draws.
 
@@ -406,11 +412,11 @@ def _chosen_again(
         ObjectiveContext(
             x=problem.x,
             target=problem.target,
-            space=FeatureSpace(ground.dataset.space.features),
-            predict=ground.oracle.predict,
+            space=FeatureSpace(fitted_fold.dataset.space.features),
+            predict=fitted_fold.oracle.predict,
             stream=task.seeds().choice_stream(),
-            ask_neighbours=partial(predict_neighbours, ground.oracle),
-            model=ground.model if objective.looks_into_model else None,
+            ask_neighbours=partial(predict_neighbours, fitted_fold.oracle),
+            model=fitted_fold.model if objective.looks_into_model else None,
         )
     )
     times = problem.times_to_re_evaluate

@@ -20,7 +20,7 @@ from cfbench.running.fitted import FittedModels
 from cfbench.running.measure import Measured, cell_metrics, identity, measure_cell
 from cfbench.running.objective_measures import judge_cell, objective_measure, parted
 from cfbench.running.progress import Metrics
-from cfbench.running.search import Ground
+from cfbench.running.search import FittedFold
 from cfbench.space.dataset import Dataset, split
 from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, minimises_less
 from cfbench.study.plan import Cell
@@ -29,7 +29,7 @@ from cfbench.study.variants import Variant, build_settings
 
 
 @dataclass
-class Tally:
+class MetricCounts:
     """What the record holds of a metric after the second stage.
 
     Parameters
@@ -69,7 +69,7 @@ class SecondStage:
     ----------
     cells : int
         Finished cells.
-    tallies : list of Tally
+    tallies : list of MetricCounts
         In the order of the metrics.
     failures : Counter of str
         What went wrong, with the number of cells that it happened in.
@@ -80,7 +80,7 @@ class SecondStage:
     """
 
     cells: int = 0
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[MetricCounts] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
     beyond: Counter[str] = field(default_factory=Counter)
@@ -113,27 +113,27 @@ def measure_record(
     progress : callable, optional
         Told how many cells of how many are done.
     """
-    grounds = Grounds(registry, source, models)
+    fitted_folds = FittedFolds(registry, source, models)
     metrics = cell_metrics(metrics, registry)
     wanted = Metrics(metrics, registry)
     pending = record.pending()
     ran = [cell for cell in record.summaries().values() if cell.has_results]
     whole = sorted((cell for cell in ran if cell.info.key not in pending), key=_nearness)
     measures = [*metrics, *map(objective_measure, objectives)]
-    stage = SecondStage(len(whole), [Tally(measure) for measure in measures], left_out=len(ran) - len(whole))
+    stage = SecondStage(len(whole), [MetricCounts(measure) for measure in measures], left_out=len(ran) - len(whole))
     for done, cell in enumerate(whole):
         if progress is not None:
             progress(done, len(whole))
         key = cell.info.key
-        judged = [one for one in objectives if _is_judged_under(one, cell, registry, grounds)]
+        judged = [one for one in objectives if _is_judged_under(one, cell, registry, fitted_folds)]
         missing = wanted.missing(record.measured().get(key, set()), judged)
         if missing:
-            measured = _measured(record, registry, grounds, cell, missing)
+            measured = _measured(record, registry, fitted_folds, cell, missing)
             stage.failures.update(measured.complaints)
             if len(measured.table):
                 record.write_measures(key, measured.table)
         asked = {*metrics, *map(objective_measure, judged)}
-        _count([tally for tally in stage.tallies if tally.metric in asked], record, registry, cell, missing)
+        _count([counts for counts in stage.tallies if counts.metric in asked], record, registry, cell, missing)
         reasons = [beyond_metric(metric.name, cell.content["model"]["name"], registry) for metric in metrics]
         stage.beyond.update(filter(None, reasons))
     if progress is not None:
@@ -141,7 +141,7 @@ def measure_record(
     return stage
 
 
-class Grounds:
+class FittedFolds:
     """What the cells of one data set and one model share, loaded when it is first needed.
 
     Parameters
@@ -178,7 +178,7 @@ class Grounds:
             seed=int(cell.content["seed"]),
         )
 
-    def ground(self, cell: CellSummary) -> Ground:
+    def fitted_fold(self, cell: CellSummary) -> FittedFold:
         """Return the data and the model of a cell, as a search of it would get them.
 
         Raises
@@ -190,7 +190,7 @@ class Grounds:
         fold = split(dataset, cell.info.fold)
         model, oracle = self._model(cell, dataset), self._oracle(cell, dataset)
         training = TrainingFold(dataset.X[fold.train], dataset.y[fold.train])
-        return Ground(dataset, fold, model, oracle, model.fingerprint(), training)
+        return FittedFold(dataset, fold, model, oracle, model.fingerprint(), training)
 
     def dataset(self, cell: CellSummary) -> Dataset:
         """Return the data set of a cell.
@@ -233,7 +233,7 @@ class Grounds:
         return entry, build_settings(entry.family, content["settings"], entry.name)
 
 
-def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, grounds: Grounds) -> bool:
+def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, fitted_folds: FittedFolds) -> bool:
     """Whether a cell's results stand for a search under an objective that its searcher cannot minimise."""
     name, content = cell.content["searcher"]["name"], cell.content
     if content["objective"]["name"] != PLAIN or name not in registry.searchers:
@@ -245,44 +245,44 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
         return Handles.OBJECTIVES not in searcher.handles
     bound = build_settings(entry, objective.settings, objective.name)
     try:
-        return minimises_less(searcher, added_by(bound, grounds.dataset(cell)))
+        return minimises_less(searcher, added_by(bound, fitted_folds.dataset(cell)))
     except CfbenchError:
         return True  # the data set cannot be had: measuring the cell says so
 
 
 def _measured(
-    record: Record, registry: Registry, grounds: Grounds, cell: CellSummary, metrics: Sequence[Variant]
+    record: Record, registry: Registry, fitted_folds: FittedFolds, cell: CellSummary, metrics: Sequence[Variant]
 ) -> Measured:
     plain, objectives = parted(metrics)
     try:
-        context = grounds.context(cell)
-        ground = grounds.ground(cell) if objectives else None
+        context = fitted_folds.context(cell)
+        fitted_fold = fitted_folds.fitted_fold(cell) if objectives else None
     except CfbenchError as error:
         return Measured.nothing(str(error))
     searches = record.searches(cell.info.key)
     found = measure_cell(searches, context, registry, plain)
-    if ground is None:
+    if fitted_fold is None:
         return found
-    return found.and_also(judge_cell(searches, recorded_cell(cell), ground, registry, objectives))
+    return found.and_also(judge_cell(searches, recorded_cell(cell), fitted_fold, registry, objectives))
 
 
 def _count(
-    tallies: Sequence[Tally], record: Record, registry: Registry, cell: CellSummary, missing: Sequence[Variant]
+    tallies: Sequence[MetricCounts], record: Record, registry: Registry, cell: CellSummary, missing: Sequence[Variant]
 ) -> None:
     table = record.measures(cell.info.key)
     present = record.measured().get(cell.info.key, set())
-    for tally in tallies:
-        tally.asked += 1
-        label, version, settings = identity(tally.metric, registry)
+    for counts in tallies:
+        counts.asked += 1
+        label, version, settings = identity(counts.metric, registry)
         if (label, version, settings) not in present:
             continue
         of_metric = (table["metric"] == label) & (table["version"] == version) & (table["settings"] == settings)
         values = table.loc[of_metric, "value"]
-        tally.cells += 1
-        tally.added += tally.metric in missing
-        tally.counted += int(values.notna().sum())
-        tally.searches += len(values)
-        tally.total += float(values.sum())
+        counts.cells += 1
+        counts.added += counts.metric in missing
+        counts.counted += int(values.notna().sum())
+        counts.searches += len(values)
+        counts.total += float(values.sum())
 
 
 def _nearness(cell: CellSummary) -> tuple[str, int, str, str]:

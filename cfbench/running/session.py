@@ -179,11 +179,11 @@ def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry, cluster: ob
         A Dask cluster, which goes before both.
     """
     if cluster is not None:
-        from cfbench.running.executors.dask import DaskExecutor, Mission
+        from cfbench.running.executors.dask import DaskExecutor, RunSetup
 
         entries = entries_of(plan)
         inventory = take_inventory(registry, entries)
-        return DaskExecutor(setup, Mission(uuid4().hex, setup.options, entries, inventory), cluster)
+        return DaskExecutor(setup, RunSetup(uuid4().hex, setup.options, entries, inventory), cluster)
     if needs_processes(plan):
         return ProcessExecutor(setup, plan.study.workers)
     return SerialExecutor(Worker(setup, registry), until_closed=True)

@@ -22,7 +22,7 @@ from cfbench.registry.registry import Registry
 from cfbench.running.judge import Judge
 from cfbench.running.measure import identity
 from cfbench.running.objective_measures import objective_measure
-from cfbench.running.search import Ground, SearchTask, judge_of
+from cfbench.running.search import FittedFold, SearchTask, judge_of
 from cfbench.running.second_stage import recorded_cell
 from cfbench.running.worker import Worker, points_of
 from cfbench.space.dataset import Dataset
@@ -68,14 +68,14 @@ def unasked(rows: Sequence[Row]) -> str:
 
 
 def wrong_rows(
-    cell: Cell, ground: Ground, rows: Sequence[Row], eligible: IntArray, registry: Registry
+    cell: Cell, fitted_fold: FittedFold, rows: Sequence[Row], eligible: IntArray, registry: Registry
 ) -> Iterator[tuple[Row, str]]:
     """Yield the rows that cannot be true, each with the reason.
 
     Parameters
     ----------
     cell : Cell
-    ground : Ground
+    fitted_fold : FittedFold
         The data and the fitted model that the rows were found on.
     rows : sequence of dict
     eligible : ndarray of int
@@ -85,18 +85,18 @@ def wrong_rows(
     objective = build_settings(registry.objective(cell.objective.name).entry.objective, cell.objective.settings)
     counterfactuals: list[Row] = []
     for row in rows:
-        objection = _objection(row, cell, ground.dataset, eligible)
+        objection = _objection(row, cell, fitted_fold.dataset, eligible)
         if not objection and has_result(row):
             task = SearchTask(cell, row["point"], row["row_id"], row["repetition"])
-            objection = _misjudged(row, judge_of(task, ground, objective))
+            objection = _misjudged(row, judge_of(task, fitted_fold, objective))
             counterfactuals += [] if objection else [row]
         if objection:
             yield row, objection
     if counterfactuals:
-        classes = ground.model.predict(np.array([row["z"] for row in counterfactuals]))
+        classes = fitted_fold.model.predict(np.array([row["z"] for row in counterfactuals]))
         for row, answer in zip(counterfactuals, classes, strict=True):
-            if answer != ground.dataset.target:
-                yield row, f"the model itself puts z into class {answer}, not {ground.dataset.target}"
+            if answer != fitted_fold.dataset.target:
+                yield row, f"the model itself puts z into class {answer}, not {fitted_fold.dataset.target}"
 
 
 def has_result(row: Row) -> bool:
@@ -264,12 +264,12 @@ def verify_record(
     repeatable: list[tuple[Cell, Row]] = []
     for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
         progress(done, len(summaries))
-        held = record.held(key)
-        rows = list(held.finished.values())
+        recorded = record.cell_of(key)
+        rows = list(recorded.finished.values())
         summary = summaries[key]
         found.cells += bool(rows)
         found.searches += len(rows)
-        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(held)]
+        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(recorded)]
         try:
             cell = _verified_cell(key, summary, registry)
         except CfbenchError as error:
@@ -295,21 +295,21 @@ def _judge(
     """Note what is wrong with a cell's rows, and what cannot be told; return those that can be run again."""
     try:
         _check_versions(cell, registry, ("model", "objective"))
-        ground = worker.ground(cell)
-        if ground.dataset.digest != cell.content["dataset"]["digest"]:
+        fitted_fold = worker.fitted_fold(cell)
+        if fitted_fold.dataset.digest != cell.content["dataset"]["digest"]:
             raise DataError(f"data set {cell.dataset} has another table or annotation here: it was made with another")
     except CfbenchError as error:
         absent = isinstance(error, UnavailableError) and not may_be_passed_on(cell.dataset, registry)
         (found.withheld if absent else found.unverified)[str(error)] += len(rows)
         return []
-    known = [row for row in rows if row["model_fingerprint"] == ground.fingerprint]
+    known = [row for row in rows if row["model_fingerprint"] == fitted_fold.fingerprint]
     if len(known) < len(rows):
         other = f"{cell.info.model} on {cell.info.dataset}, fold {cell.fold}, is fitted differently here"
         found.unverified[f"{other}; {_OTHER_MODEL}"] += len(rows) - len(known)
     gaps = unasked(rows)
     if gaps:
         found.unverified[f"{_named(cell.info)}: {gaps}"] += len(rows)
-    eligible = points_of(cell, ground)
+    eligible = points_of(cell, fitted_fold)
     if known and said != len(eligible):
         found.faults.append(f"{_named(cell.info)}: it says {said} eligible points, and the fold has {len(eligible)}")
     bare = sum(row["loss"] is not None and row["z"] is None for row in known)
@@ -318,7 +318,7 @@ def _judge(
         found.unverified[f"rows of {cell.dataset} are left out, which may be passed on: pack the record again"] += bare
     found.judged += sum(map(has_result, known))
     found.faults += [
-        f"{_where(cell, row)}: {fault}" for row, fault in wrong_rows(cell, ground, known, eligible, registry)
+        f"{_where(cell, row)}: {fault}" for row, fault in wrong_rows(cell, fitted_fold, known, eligible, registry)
     ]
     return known
 

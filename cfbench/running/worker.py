@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from cfbench.errors import DataError, ModelError
-from cfbench.problem.distances import FastYardstick
+from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Oracle, checked_oracle
 from cfbench.problem.problem import TrainingFold
 from cfbench.registry.contracts import CellContext, DataSource, FittedModel, Objective, Searcher
@@ -27,7 +27,7 @@ from cfbench.registry.registry import Registered, Registry, RegistryOptions, bui
 from cfbench.running.fitted import FittedModels, eligible_points, reject_pointless
 from cfbench.running.measure import Measured, measure_cell
 from cfbench.running.objective_measures import judge_cell, parted
-from cfbench.running.search import Ground, SearchTask, run_search
+from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import FloatArray, IntArray
 from cfbench.study.plan import Cell, Plan
@@ -117,11 +117,11 @@ def _version(package: str) -> str:
 
 A = TypeVar("A", bound="np.ndarray[Any, Any]")
 
-GROUNDS_KEPT = 4
+FOLDS_KEPT = 4
 """Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
 
 
-GroundKey = tuple[str, str, int]
+FoldKey = tuple[str, str, int]
 """Data set, model label, fold."""
 
 
@@ -169,7 +169,7 @@ class Worker:
         self._registry = registry or build_registry(setup.options)
         self._fitted = FittedModels(setup.cache_dir, told)
         self._datasets: dict[str, Dataset] = {}
-        self._grounds: OrderedDict[GroundKey, Ground] = OrderedDict()
+        self._fitted_folds: OrderedDict[FoldKey, FittedFold] = OrderedDict()
         self._unpacks = False
 
     def prepare(self, cell: Cell) -> Prepared:
@@ -180,19 +180,19 @@ class Worker:
         CfbenchError
             If the data set or the model cannot be had, or the model makes every search pointless.
         """
-        ground = self.ground(cell)
-        reject_pointless(ground.model, ground.dataset, ground.fold)
-        rows = points_of(cell, ground)
-        return Prepared(tuple(int(row) for row in rows), ground.fingerprint)
+        fitted_fold = self.fitted_fold(cell)
+        reject_pointless(fitted_fold.model, fitted_fold.dataset, fitted_fold.fold)
+        rows = points_of(cell, fitted_fold)
+        return Prepared(tuple(int(row) for row in rows), fitted_fold.fingerprint)
 
     def search(self, task: SearchTask) -> dict[str, Any]:
         """Run one search and return its row."""
-        ground = self.ground(task.cell)
+        fitted_fold = self.fitted_fold(task.cell)
         entry = self._registry.searcher(task.cell.searcher.name).entry
         searcher: Searcher | None = None
         if isinstance(entry.searcher, type):
             searcher = build_settings(entry.searcher, task.cell.searcher.settings, entry.name)
-        return run_search(task, ground, entry, searcher, self._objective(task.cell.objective))
+        return run_search(task, fitted_fold, entry, searcher, self._objective(task.cell.objective))
 
     def search_all(self, tasks: tuple[SearchTask, ...]) -> list[dict[str, Any]]:
         """Run a batch of searches, one after the other, and return their rows."""
@@ -200,35 +200,35 @@ class Worker:
 
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
         """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
-        return self.ground(cell).model.predict(Z)
+        return self.fitted_fold(cell).model.predict(Z)
 
     def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
         """Compute metrics about the searches of a cell, and the values of its results under further objectives."""
-        ground = self.ground(cell)
+        fitted_fold = self.fitted_fold(cell)
         context = CellContext(
-            dataset=ground.dataset,
-            train=ground.fold.train,
-            test=ground.fold.test,
+            dataset=fitted_fold.dataset,
+            train=fitted_fold.fold.train,
+            test=fitted_fold.fold.test,
             constraints=cell.constraints,
             respect_steps=cell.respect_steps,
-            model=lambda: ground.model,
-            make_oracle=lambda: ground.oracle,
+            model=lambda: fitted_fold.model,
+            make_oracle=lambda: fitted_fold.oracle,
             seed=cell.seed,
         )
         plain, judged = parted(metrics)
         return measure_cell(searches, context, self._registry, plain).and_also(
-            judge_cell(searches, cell, ground, self._registry, judged)
+            judge_cell(searches, cell, fitted_fold, self._registry, judged)
         )
 
     def _objective(self, variant: Variant) -> Objective:
         return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)
 
-    def ground(self, cell: Cell) -> Ground:
+    def fitted_fold(self, cell: Cell) -> FittedFold:
         """Return what the searches of a cell share: data, model and oracle, loaded when they are first asked for."""
-        key = _ground_key(cell)
-        if key in self._grounds:
-            self._grounds.move_to_end(key)
-            return self._grounds[key]
+        key = _fold_key(cell)
+        if key in self._fitted_folds:
+            self._fitted_folds.move_to_end(key)
+            return self._fitted_folds[key]
         if self._unpacks:
             raise ModelError(f"the model {cell.model.label} of {cell.dataset}, fold {cell.fold}, has not arrived here")
         dataset = self._dataset(cell)
@@ -239,32 +239,32 @@ class Worker:
         oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
         return self._keep(key, dataset, fold, model, oracle)
 
-    def parcel(self, cell: Cell) -> tuple[Prepared, bytes]:
+    def pickled_model(self, cell: Cell) -> tuple[Prepared, bytes]:
         """Prepare a cell's model, and pack it with its data for workers that have neither."""
-        prepared, ground = self.prepare(cell), self.ground(cell)
-        return prepared, pickle.dumps((ground.dataset, ground.model), protocol=pickle.HIGHEST_PROTOCOL)
+        prepared, fitted_fold = self.prepare(cell), self.fitted_fold(cell)
+        return prepared, pickle.dumps((fitted_fold.dataset, fitted_fold.model), protocol=pickle.HIGHEST_PROTOCOL)
 
     def unpack(self, cell: Cell, payload: bytes) -> None:
-        """Load what `parcel` has packed elsewhere; from then on this worker fits no model itself."""
+        """Load what `pickled_model` has packed elsewhere; from then on this worker fits no model itself."""
         # From the main process: whoever can put anything else here already runs code in this one.
         dataset, model = pickle.loads(payload)  # noqa: S301
         fold = split(dataset, cell.fold)
         oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
-        self._keep(_ground_key(cell), dataset, fold, model, oracle)
+        self._keep(_fold_key(cell), dataset, fold, model, oracle)
         self._unpacks = True
 
     def inventory(self, entries: tuple[EntryName, ...]) -> Inventory:
         """Look up what is installed and registered here."""
         return take_inventory(self._registry, entries)
 
-    def _keep(self, key: GroundKey, dataset: Dataset, fold: Fold, model: FittedModel, oracle: Oracle) -> Ground:
+    def _keep(self, key: FoldKey, dataset: Dataset, fold: Fold, model: FittedModel, oracle: Oracle) -> FittedFold:
         train = TrainingFold(_read_only(dataset.X[fold.train]), _read_only(dataset.y[fold.train]))
-        ground = Ground(dataset, fold, model, oracle, model.fingerprint(), train)
+        fitted_fold = FittedFold(dataset, fold, model, oracle, model.fingerprint(), train)
         _load_compiled(dataset)
-        self._grounds[key] = ground
-        if len(self._grounds) > GROUNDS_KEPT:
-            self._grounds.popitem(last=False)
-        return ground
+        self._fitted_folds[key] = fitted_fold
+        if len(self._fitted_folds) > FOLDS_KEPT:
+            self._fitted_folds.popitem(last=False)
+        return fitted_fold
 
     def _dataset(self, cell: Cell) -> Dataset:
         if cell.dataset not in self._datasets:
@@ -280,25 +280,25 @@ class Worker:
         return dataset
 
 
-def points_of(cell: Cell, ground: Ground) -> IntArray:
+def points_of(cell: Cell, fitted_fold: FittedFold) -> IntArray:
     """Return the rows of a cell's eligible points, in the order that its point numbers count.
 
     Cells of earlier versions have their points in the order of the table.
     """
-    rows = ground.fold.test
+    rows = fitted_fold.fold.test
     if cell.content.get("points") == DRAWN:
         rows = point_order(cell.seed, cell.content["dataset"]["name"], cell.fold, rows)
-    return eligible_points(ground.model, ground.dataset, rows)
+    return eligible_points(fitted_fold.model, fitted_fold.dataset, rows)
 
 
-def _ground_key(cell: Cell) -> GroundKey:
+def _fold_key(cell: Cell) -> FoldKey:
     return cell.dataset, cell.model.label, cell.fold
 
 
 def _load_compiled(dataset: Dataset) -> None:
     """Load what the first search would load, which takes a second: a search's limit is for the search alone."""
     x = dataset.X[0]
-    FastYardstick(dataset.space, x, constraints=False, respect_steps=False).measure(x[np.newaxis])
+    FastCandidateMeasure(dataset.space, x, constraints=False, respect_steps=False).measure(x[np.newaxis])
 
 
 def _read_only(array: A) -> A:

@@ -19,7 +19,7 @@ from cfbench.space.dataset import N_FOLDS, Dataset
 from cfbench.study.obstacles import PLAIN, Added, added_by, minimises_less, obstacle
 from cfbench.study.protocol import DRAWN, PROTOCOL_VERSION
 from cfbench.study.resolution import Resolution, resolve
-from cfbench.study.study import AXES, Part, Study
+from cfbench.study.study import AXES, Study, StudyPart
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 from cfbench.text import plural
 
@@ -207,7 +207,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     UnavailableError, DataError
         If a data set is unavailable (unless it is optional) or invalid.
     """
-    parts = [_lists(study, part) for part in study.parts or (Part(),)]
+    parts = [_lists(study, part) for part in study.parts or (StudyPart(),)]
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}
     resolution = resolve(study, axes, registry, source)
     terms = _terms(resolution, registry)
@@ -219,7 +219,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
         loss_alone = plain is not None and _searches_for_loss(place, registry, dataset, terms)
         if plain is not None and loss_alone:
             place = place._replace(objective=plain)  # noqa: PLW2901 - the same place, searched with less
-        asked = _asked(study, study.parts[number] if study.parts else Part(), place.searcher.name)
+        asked = _asked(study, study.parts[number] if study.parts else StudyPart(), place.searcher.name)
         cell = _cell(place, asked, study, registry, dataset, terms, shared)
         cell = replace(cell, judged=(judged,) if loss_alone else (), asked=not loss_alone)
         other = cells.get(cell.info.key)
@@ -234,7 +234,7 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
 
 
-def _lists(study: Study, part: Part) -> dict[str, tuple[Any, ...]]:
+def _lists(study: Study, part: StudyPart) -> dict[str, tuple[Any, ...]]:
     """Return a part's lists, the study's where it gives none."""
     return {axis: getattr(study if getattr(part, axis) is None else part, axis) for axis in AXES}
 
@@ -403,7 +403,7 @@ def _content(variant: Variant, entry: Entry) -> dict[str, Any]:
     return {"name": variant.name, "version": entry.version, "settings": variant.settings}
 
 
-def _asked(study: Study, part: Part, searcher: str) -> tuple[int | None, int]:
+def _asked(study: Study, part: StudyPart, searcher: str) -> tuple[int | None, int]:
     """Return the points and repetitions of a part for a searcher, its caps kept."""
     points = part.points if "points" in part.model_fields_set else study.points
     repetitions = part.repetitions or study.repetitions

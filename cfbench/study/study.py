@@ -84,11 +84,11 @@ Folds = Annotated[tuple[FoldNumber, ...], Field(min_length=1), AfterValidator(_o
 EntrySettings = Annotated[dict[str, Any], AfterValidator(_json_like)]
 
 
-class _Table(BaseModel):
+class _StudyTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Part(_Table):
+class StudyPart(_StudyTable):
     """A part of a study: combinations of its own lists. Other keys are the study's.
 
     A cell that several parts name has the largest number of points and of repetitions of these parts.
@@ -104,14 +104,14 @@ class Part(_Table):
     repetitions: Repetitions | None = None
 
 
-class Cap(_Table):
+class Cap(_StudyTable):
     """Fewer points or repetitions for a slow searcher."""
 
     points: Count | None = None
     repetitions: Repetitions | None = None
 
 
-class Study(_Table):
+class Study(_StudyTable):
     """What to run.
 
     Every combination of `datasets`, `models`, `searchers`, `objectives`, `constraints` and `folds` is a cell; with
@@ -148,7 +148,7 @@ class Study(_Table):
         MLflow's address; empty: the default one; "none": off.
     settings : dict of str to dict
         Settings by entry name, for every use of the entry; settings in brackets win over them.
-    parts : tuple of Part
+    parts : tuple of StudyPart
     at_most : dict of str to Cap
         Fewer points or repetitions, by searcher name.
     reference : str
@@ -177,7 +177,7 @@ class Study(_Table):
     results: Annotated[Path, BeforeValidator(_written), AfterValidator(_folder)] = Path("results")
     tracking: Text = ""
     settings: dict[str, EntrySettings] = Field(default_factory=dict)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StudyPart, ...] = ()
     at_most: dict[str, Cap] = Field(default_factory=dict)
     reference: Text = ""
     optional_datasets: Words = ()
@@ -313,5 +313,5 @@ def _unknown_key(path: tuple[str | int, ...]) -> str:
     if len(path) == 1:
         hint = "Settings of an entry go into a table of its name: [settings.NAME]."
         return str(UnknownNameError("key", str(path[0]), Study.model_fields, hint))
-    owner: type[BaseModel] = Part if path[0] == "parts" else Cap
+    owner: type[BaseModel] = StudyPart if path[0] == "parts" else Cap
     return str(UnknownNameError("key", str(path[-1]), owner.model_fields))

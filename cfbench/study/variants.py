@@ -61,7 +61,7 @@ _WHOLE_SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Fault:
+class SettingsFault:
     """One fault of one key.
 
     Parameters
@@ -92,7 +92,7 @@ class Fault:
 
 def faults_of(
     error: ValidationError, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]
-) -> list[Fault]:
+) -> list[SettingsFault]:
     """Return the faults in `error`; of very many, the first ones.
 
     Parameters
@@ -108,12 +108,12 @@ def faults_of(
     list of Fault
         One a key, in pydantic's order. Where a value may be of several kinds, one fault names them all.
     """
-    merged: dict[tuple[str | int, ...], Fault] = {}
+    merged: dict[tuple[str | int, ...], SettingsFault] = {}
     every = error.errors(include_url=False)
     for number, details in enumerate(every):
         if len(merged) == MOST_FAULTS:
             left = len(every) - number
-            return [*merged.values(), Fault((), "further", f"and {left:,} more; fix these first", left)]
+            return [*merged.values(), SettingsFault((), "further", f"and {left:,} more; fix these first", left)]
         fault = _fault(details, given, unknown)
         if details["type"] == "too_short" and _long_enough(fault.value, details):
             continue  # pydantic counts the good items alone; each bad one has a fault of its own
@@ -122,11 +122,11 @@ def faults_of(
             merged[fault.path] = fault
         elif fault.sentence != earlier.sentence:
             alternative = f"{earlier.sentence}, or {fault.sentence.removeprefix('must be ')}"
-            merged[fault.path] = Fault(fault.path, earlier.kind, alternative, earlier.value)
+            merged[fault.path] = SettingsFault(fault.path, earlier.kind, alternative, earlier.value)
     return list(merged.values())
 
 
-def listing(where: str, faults: Sequence[Fault]) -> str:
+def listing(where: str, faults: Sequence[SettingsFault]) -> str:
     """Return one message for several faults."""
     if len(faults) == 1:
         return f"{where}: {faults[0].text()}"
@@ -156,14 +156,16 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
-def _fault(details: ErrorDetails, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]) -> Fault:
+def _fault(
+    details: ErrorDetails, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]
+) -> SettingsFault:
     kind, location = details["type"], details["loc"]
     if kind == "missing":
-        return Fault(location, "missing", "missing, and it has no default")
+        return SettingsFault(location, "missing", "missing, and it has no default")
     if kind == "extra_forbidden":
-        return Fault(location, "unknown", unknown(location))
+        return SettingsFault(location, "unknown", unknown(location))
     path, value = _walk(given, location)
-    return Fault(path, "value", _sentence(kind, details), value)
+    return SettingsFault(path, "value", _sentence(kind, details), value)
 
 
 def _long_enough(value: object, details: ErrorDetails) -> bool:

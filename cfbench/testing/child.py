@@ -34,7 +34,7 @@ class UnfitEntry(Exception):
 
 
 @dataclass(frozen=True)
-class Luggage:
+class ChildSetup:
     """What a child needs to know of a searcher; all of it can be sent before anything is unpickled.
 
     Parameters
@@ -52,7 +52,7 @@ class Luggage:
     settings: dict[str, Any]
 
 
-def pack(entry: SearcherEntry, settings: Mapping[str, Any]) -> Luggage:
+def pack(entry: SearcherEntry, settings: Mapping[str, Any]) -> ChildSetup:
     """Pack an entry for a child.
 
     Raises
@@ -68,7 +68,7 @@ def pack(entry: SearcherEntry, settings: Mapping[str, Any]) -> Luggage:
     module = sys.modules.get(getattr(entry.searcher, "__module__", ""))
     is_from_file = module is not None and module.__name__.startswith("cfbench_plugin_") and module.__file__ is not None
     files = (Path(str(module.__file__)),) if is_from_file and module is not None else ()
-    return Luggage(pickled, files, dict(settings))
+    return ChildSetup(pickled, files, dict(settings))
 
 
 class Child:
@@ -76,7 +76,7 @@ class Child:
 
     Parameters
     ----------
-    luggage : Luggage
+    setup : ChildSetup
     fresh_interpreter : bool
         Whether it is spawned with an interpreter and a hash seed of its own. Otherwise it is forked, where the system
         can do that, from a server that has imported cfbench, which takes a hundredth of the time.
@@ -87,19 +87,19 @@ class Child:
         If the entry cannot be unpickled there.
     """
 
-    def __init__(self, luggage: Luggage, *, fresh_interpreter: bool = False) -> None:
+    def __init__(self, setup: ChildSetup, *, fresh_interpreter: bool = False) -> None:
         method = "spawn" if fresh_interpreter or not IS_FORKSERVER_HERE else "forkserver"
         if method == "forkserver":
             multiprocessing.get_context(method).set_forkserver_preload([__name__])
         # A fresh interpreter has another order of hashing.
         other_hash = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
         with environment(ONE_THREAD | ({"PYTHONHASHSEED": other_hash} if fresh_interpreter else {})):
-            self._process = ChildProcess(_serve, (luggage,), method=method, daemon=True)
+            self._process = ChildProcess(_serve, (setup,), method=method, daemon=True)
         try:
             complaint = self._process.receive(START_LIMIT)
         except (TimeoutError, EOFError) as error:
             late = isinstance(error, TimeoutError)
-            reason = f"it took more than {START_LIMIT:g} s" if late else self._process.obituary()
+            reason = f"it took more than {START_LIMIT:g} s" if late else self._process.death_reason()
             complaint = f"a child process could not be started with it: {reason}"
         if complaint:
             self.close()
@@ -115,7 +115,7 @@ class Child:
             return never_returned(time_limit)
         except EOFError:
             self.close()
-            return died(self._process.obituary())
+            return died(self._process.death_reason())
         assert isinstance(observation, Observation)
         return observation
 
@@ -129,18 +129,18 @@ class Child:
         self._process.end()
 
 
-def _serve(connection: Connection, luggage: Luggage) -> None:
+def _serve(connection: Connection, setup: ChildSetup) -> None:
     """Run in the child: unpack the entry, report the result, run searches until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     output = Output()
     threadpool_limits(1)
     try:
-        for file in luggage.files:
+        for file in setup.files:
             import_file(file)
-        entry = pickle.loads(luggage.entry)  # noqa: S301 - packed by the process that started this one
+        entry = pickle.loads(setup.entry)  # noqa: S301 - packed by the process that started this one
         searcher: Searcher | None = None
         if isinstance(entry.searcher, type):
-            searcher = build_settings(entry.searcher, luggage.settings, entry.name)
+            searcher = build_settings(entry.searcher, setup.settings, entry.name)
     except Exception as error:
         connection.send(f"it cannot be unpickled in another process: {failure(error)}")
         return

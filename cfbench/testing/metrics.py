@@ -31,7 +31,7 @@ from cfbench.space.space import (
 from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings, make_variant, parse_variant
 from cfbench.testing.check import Check, Failed, Report, always
-from cfbench.testing.problems import Rule
+from cfbench.testing.problems import ScoreClassifier
 
 SPACE = FeatureSpace(
     (
@@ -40,7 +40,7 @@ SPACE = FeatureSpace(
         FeatureSpec("job", Kind.CATEGORICAL, 0, 2, ("a", "b", "c"), perturbation=CategoricalPerturbation((0, 2))),
     )
 )
-RULE = Rule(SPACE, (1.0, -0.5, (0.0, 0.3, 0.4)), (0.45,))
+RULE = ScoreClassifier(SPACE, (1.0, -0.5, (0.0, 0.3, 0.4)), (0.45,))
 X = (2.0, 1.0, 0.0)
 RESULTS: tuple[tuple[str, tuple[float, ...] | None, bool], ...] = (
     ("found", (6.5, 1.0, 0.0), True),

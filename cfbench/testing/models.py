@@ -20,7 +20,7 @@ from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings, make_variant
 from cfbench.testing.check import Check, Failed, NotApplicable, Report, always
 from cfbench.testing.objectives import SPACES
-from cfbench.testing.problems import Rule
+from cfbench.testing.problems import ScoreClassifier
 
 N_ROWS = 200
 """Rows of a made-up table."""
@@ -80,7 +80,7 @@ def space_of(table: str) -> FeatureSpace:
     return SPACES[table].space
 
 
-def rows_of(rule: Rule, seed: int = 0) -> tuple[FloatArray, IntArray]:
+def rows_of(rule: ScoreClassifier, seed: int = 0) -> tuple[FloatArray, IntArray]:
     """Make up rows that a rule labels; every tenth label is another."""
     rng = np.random.default_rng(seed)
     X = random_rows(rule.space, N_ROWS, rng)
@@ -248,7 +248,7 @@ def oracle_equals_predict_proba(bench: ModelBench) -> None:
     _compare(bench, oracle_check.probabilities_differ)
 
 
-def questions_not_mutated(bench: ModelBench) -> None:
+def queries_not_mutated(bench: ModelBench) -> None:
     """A query does not change its rows, and read-only or strided rows give the same classes.
 
     To fix: copy before you change rows, as `np.require(Z, np.float64, ["C", "W"])` does if necessary.
@@ -289,7 +289,7 @@ MODEL_CHECKS: tuple[Check[ModelEntry, ModelBench], ...] = (
     Check(oracle_equals_predict_for_single_rows, always),
     Check(oracle_equals_predict_for_neighbours, always),
     Check(oracle_equals_predict_proba, always),
-    Check(questions_not_mutated, always),
+    Check(queries_not_mutated, always),
 )
 """Each guards one thing, so that a model with one fault fails one check."""
 

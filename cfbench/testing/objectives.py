@@ -24,7 +24,7 @@ from cfbench.space.space import (
 )
 from cfbench.study.variants import build_settings, make_variant
 from cfbench.testing.check import Check, Failed, NotApplicable, Report, always
-from cfbench.testing.problems import Rule
+from cfbench.testing.problems import ScoreClassifier
 from cfbench.testing.searcher_bench import N_ROWS, fitted, structured_model
 
 Number, Choice = Kind.NUMERICAL, Kind.CATEGORICAL
@@ -33,13 +33,15 @@ _DEBT = FeatureSpec("debt", Number, -4, 4, perturbation=NumericalPerturbation(0.
 _JOB = FeatureSpec("job", Choice, 0, 2, ("a", "b", "c"), perturbation=CategoricalPerturbation((0, 2)))
 _AGE, _HOME = FeatureSpec("age", Number, 18, 98), FeatureSpec("home", Choice, 0, 1, ("x", "y"))
 
-MIXED = Rule(FeatureSpace((_SIZE, _DEBT, _JOB, _AGE, _HOME)), (1.0, -0.5, (0.0, 0.1, 0.3), 0.1, (0.0, 0.2)), (0.45,))
+MIXED = ScoreClassifier(
+    FeatureSpace((_SIZE, _DEBT, _JOB, _AGE, _HOME)), (1.0, -0.5, (0.0, 0.1, 0.3), 0.1, (0.0, 0.2)), (0.45,)
+)
 SPACES = {
     "mixed": MIXED,
-    "all numerical": Rule(FeatureSpace((_SIZE, _DEBT)), (1.0, -0.5), (0.3,)),
-    "all categorical": Rule(FeatureSpace((_JOB, _HOME)), ((0.0, 0.3, 0.6), (0.0, 0.2)), (0.5,)),
-    "one feature": Rule(FeatureSpace((_SIZE,)), (1.0,), (0.5,)),
-    "never perturbed": Rule(FeatureSpace((_AGE, _HOME)), (1.0, (0.0, 0.2)), (0.5,)),
+    "all numerical": ScoreClassifier(FeatureSpace((_SIZE, _DEBT)), (1.0, -0.5), (0.3,)),
+    "all categorical": ScoreClassifier(FeatureSpace((_JOB, _HOME)), ((0.0, 0.3, 0.6), (0.0, 0.2)), (0.5,)),
+    "one feature": ScoreClassifier(FeatureSpace((_SIZE,)), (1.0,), (0.5,)),
+    "never perturbed": ScoreClassifier(FeatureSpace((_AGE, _HOME)), (1.0, (0.0, 0.2)), (0.5,)),
     "three classes": replace(MIXED, cuts=(0.35, 0.6)),
 }
 """Models in closed form, by what is special about their spaces."""
@@ -66,15 +68,15 @@ class ObjectiveBench:
     def __init__(self, entry: ObjectiveEntry, settings: Mapping[str, Any] | None = None) -> None:
         variant = make_variant(entry, settings or {})
         self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
-        self.questions: list[FloatArray] = []
+        self.queries: list[FloatArray] = []
         self._shown = structured_model(entry) if self.objective.looks_into_model else None
         self._fitted: dict[int, FittedModel] = {}
 
-    def context(self, rule: Rule = MIXED, *, stream: int = 7, judging: bool = False) -> ObjectiveContext:
+    def context(self, rule: ScoreClassifier = MIXED, *, stream: int = 7, judging: bool = False) -> ObjectiveContext:
         """Return a search's context; the bench keeps its queries."""
 
         def predict(Z: FloatArray) -> IntArray:
-            self.questions.append(Z)
+            self.queries.append(Z)
             return rule.predict(Z)
 
         x = candidates(rule, seed=1)[0]
@@ -88,7 +90,7 @@ class ObjectiveBench:
             model=None if self._shown is None else self._model(rule, self._shown),
         )
 
-    def _model(self, rule: Rule, entry: ModelEntry) -> FittedModel:
+    def _model(self, rule: ScoreClassifier, entry: ModelEntry) -> FittedModel:
         """Return a model that shows its structure, fitted to what a rule says."""
         if id(rule) not in self._fitted:
             X = candidates(rule, seed=3, n=N_ROWS)
@@ -106,7 +108,7 @@ class ObjectiveBench:
             raise NotApplicable("it adds no term to the loss")
         return term
 
-    def values(self, term: Term, Z: FloatArray, rule: Rule = MIXED) -> FloatArray:
+    def values(self, term: Term, Z: FloatArray, rule: ScoreClassifier = MIXED) -> FloatArray:
         """Return the term's values, their form checked."""
         found: object = guarded_call(lambda: term(Z, rule.predict(Z)), "its term")
         if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != (len(Z),):
@@ -125,7 +127,7 @@ class ObjectiveBench:
         return np.concatenate([self.values(term, part) for part in parts])
 
 
-def candidates(rule: Rule, *, seed: int = 2, n: int = N_CANDIDATES) -> FloatArray:
+def candidates(rule: ScoreClassifier, *, seed: int = 2, n: int = N_CANDIDATES) -> FloatArray:
     """Make up rows inside a space; about half of each row's values are those of the first row of seed 1."""
     rng = np.random.default_rng(seed)
     columns = [
@@ -227,14 +229,14 @@ def asks_what_it_declares(bench: ObjectiveBench) -> None:
     Z = candidates(MIXED)
     declared: object = guarded_call(bench.objective.rows_per_candidate, "rows_per_candidate")
     term = bench.term()
-    bench.questions.clear()
+    bench.queries.clear()
     bench.values(term, Z)
-    asked = sum(len(question) for question in bench.questions)
+    asked = sum(len(query) for query in bench.queries)
     if declared != asked / len(Z):
         raise Failed(f"it queried {asked} rows for {len(Z)} candidates, and declares {declared!r} rows per candidate")
-    for question in bench.questions:
-        if question.dtype != np.float64 or question.shape[1:] != (MIXED.space.d,) or not np.isfinite(question).all():
-            raise Failed(f"it queried {question.dtype} of shape {question.shape}, or values that are not finite")
+    for query in bench.queries:
+        if query.dtype != np.float64 or query.shape[1:] != (MIXED.space.d,) or not np.isfinite(query).all():
+            raise Failed(f"it queried {query.dtype} of shape {query.shape}, or values that are not finite")
 
 
 def draws_as_declared(bench: ObjectiveBench) -> None:

@@ -72,7 +72,7 @@ class Ending(StrEnum):
     DIED = "killed its process"
 
 
-class Guilt(StrEnum):
+class ErrorKind(StrEnum):
     """What an exception out of a searcher tells of it."""
 
     MUTATION = "it tried to change the problem"
@@ -89,7 +89,7 @@ class Observation:
     ending : Ending
     error : str
         What it raised and where, or how its process died; empty where it returned.
-    guilt : Guilt or None
+    error_kind : ErrorKind or None
         What the exception tells; None without one.
     is_set, is_none : bool
         Whether it returned a CounterfactualSet, and whether None.
@@ -118,7 +118,7 @@ class Observation:
 
     ending: Ending
     error: str = ""
-    guilt: Guilt | None = None
+    error_kind: ErrorKind | None = None
     is_set: bool = False
     is_none: bool = False
     rows: FloatArray | None = None
@@ -158,9 +158,9 @@ def never_returned(limit: float) -> Observation:
     return Observation(Ending.NEVER, f"it had not returned after {limit:g} s, and its process was killed")
 
 
-def died(obituary: str) -> Observation:
+def died(death_reason: str) -> Observation:
     """Return what is known of a search whose process ended."""
-    return Observation(Ending.DIED, obituary)
+    return Observation(Ending.DIED, death_reason)
 
 
 def _first(rows: FloatArray) -> str:
@@ -202,7 +202,7 @@ def observe(
     problem = _problem(entry, case, meter, training, budget)
     before, signals = _snapshot(problem, training), signal_state()
     answer: object = None
-    ending, error, guilt = Ending.RETURNED, "", None
+    ending, error, error_kind = Ending.RETURNED, "", None
     output.discard()
     with guarded_randomness(np.random.SeedSequence(seed)):
         generators = generator_states()
@@ -215,7 +215,7 @@ def observe(
             if interrupt and isinstance(raised, KeyboardInterrupt):
                 ending = Ending.INTERRUPTED
             else:
-                ending, error, guilt = Ending.RAISED, _where(raised), _guilt(raised)
+                ending, error, error_kind = Ending.RAISED, _where(raised), _error_kind(raised)
         touched = tuple(name for name, state in generator_states().items() if state != generators[name])
     printed = output.text()
     asked, metered = counted.rows, meter.search_queries + meter.robustness_queries
@@ -224,7 +224,7 @@ def observe(
     return Observation(
         ending=ending,
         error=error,
-        guilt=guilt,
+        error_kind=error_kind,
         is_set=isinstance(answer, CounterfactualSet),
         is_none=answer is None,
         rows=None if verdict is None else verdict.candidates,
@@ -344,13 +344,13 @@ def _snapshot(problem: Problem, training: TrainingFold) -> dict[str, object]:
     }
 
 
-def _guilt(error: BaseException) -> Guilt:
+def _error_kind(error: BaseException) -> ErrorKind:
     text = str(error)
     if isinstance(error, FrozenInstanceError) or "read-only" in text or "has no setter" in text:
-        return Guilt.MUTATION
+        return ErrorKind.MUTATION
     if type(error) is CfbenchError and "did not declare" in text:
-        return Guilt.UNDECLARED
-    return Guilt.OTHER
+        return ErrorKind.UNDECLARED
+    return ErrorKind.OTHER
 
 
 def _where(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArra
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class ScoreClassifier:
     """A classifier that adds up a score over the features and cuts it into classes.
 
     The class of a row is the number of cuts that its score exceeds.
@@ -112,7 +112,7 @@ N_TRAINING = 60
 """Rows of a training fold that is made up."""
 
 
-class Toll(Objective):
+class MoveCost(Objective):
     """An objective that makes moving one feature expensive, in proportion to the distance.
 
     It queries the model for one row per candidate, as objectives of robustness do for many, and ignores the class.
@@ -131,12 +131,12 @@ class Toll(Objective):
         """Return the term ``price * |z_i - x_i| / range_i``."""
         i = self.feature
 
-        def toll(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+        def move_cost(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
             context.predict(Z)
             moves: FloatArray = np.abs(Z[:, i] - context.x[i]) / context.space.ranges[i]
             return self.price * moves
 
-        return toll
+        return move_cost
 
     def rows_per_candidate(self) -> int:
         """One row."""
@@ -147,7 +147,7 @@ class Toll(Objective):
         return 0
 
 
-class Lottery(Objective):
+class NoisyObjective(Objective):
     """An objective that is nothing but noise: each value is drawn anew, uniformly, whatever the candidate.
 
     Its range is some twenty times that of costs, so that the smallest of many values says nothing of its candidate.
@@ -165,10 +165,10 @@ class Lottery(Objective):
         """Return the term."""
         draws = np.random.default_rng([self.seed, context.stream])
 
-        def lottery(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
+        def noise(Z: FloatArray, classes: IntArray) -> FloatArray:  # noqa: ARG001 - a term receives both
             return self.highest * draws.random(len(Z))
 
-        return lottery
+        return noise
 
     def draws_per_candidate(self) -> int:
         """Return 64, as many as the objective `k` takes."""
@@ -183,7 +183,7 @@ class Case:
     ----------
     name : str
         Unique among the cases; results are kept under it.
-    rule : Rule
+    rule : ScoreClassifier
         The model, unless `model` is given; its space is the problem's.
     x : tuple of float
     target : int
@@ -205,7 +205,7 @@ class Case:
     """
 
     name: str
-    rule: Rule
+    rule: ScoreClassifier
     x: tuple[float, ...]
     target: int = 1
     answer: tuple[float, ...] | None = None
@@ -294,16 +294,18 @@ def _numerical_space(*ways: Constraint) -> FeatureSpace:
 _MIXED_WEIGHTS = (1.0, 0.5, 0.0, (0.0, 0.0, 0.5), (0.0, 0.1, 0.2, 0.3))
 _NUMERICAL_WEIGHTS = (1.0, 0.5, 0.5, 0.0)
 
-MIXED = Case("mixed", Rule(_mixed_space(), _MIXED_WEIGHTS, (0.71,)), (6, 10, 40, 0, 1), answer=(6, 10, 40, 2, 1))
+MIXED = Case(
+    "mixed", ScoreClassifier(_mixed_space(), _MIXED_WEIGHTS, (0.71,)), (6, 10, 40, 0, 1), answer=(6, 10, 40, 2, 1)
+)
 NUMERICAL = Case(
     "all-numerical",
-    Rule(_numerical_space(), _NUMERICAL_WEIGHTS, (0.91,)),
+    ScoreClassifier(_numerical_space(), _NUMERICAL_WEIGHTS, (0.91,)),
     (8, 1, 180, 0.5),
     answer=(9, 1, 180, 0.5),
 )
 CATEGORICAL = Case(
     "all-categorical",
-    Rule(
+    ScoreClassifier(
         FeatureSpace(
             (
                 _choice("a", "no yes"),
@@ -318,17 +320,19 @@ CATEGORICAL = Case(
     (0, 0, 1, 0),
     answer=(0, 2, 1, 0),
 )
-ONE_NUMBER = Case("one-number", Rule(FeatureSpace((_number("size", 0, 10),)), (1.0,), (0.5,)), (4.9,), answer=(6,))
+ONE_NUMBER = Case(
+    "one-number", ScoreClassifier(FeatureSpace((_number("size", 0, 10),)), (1.0,), (0.5,)), (4.9,), answer=(6,)
+)
 ONE_CATEGORY = Case(
     "one-category",
-    Rule(FeatureSpace((_choice("colour", "red green blue"),)), ((0.0, 0.2, 1.0),), (0.5,)),
+    ScoreClassifier(FeatureSpace((_choice("colour", "red green blue"),)), ((0.0, 0.2, 1.0),), (0.5,)),
     (1,),
     answer=(2,),
 )
 # The way from x to the target, class 2, leads through class 1.
 THREE_CLASSES = Case(
     "three-classes",
-    Rule(
+    ScoreClassifier(
         FeatureSpace((_number("width", 0, 20), _number("height", 0, 10), _number("hue", 0, 1))),
         (1.0, 0.5, 0.0),
         (0.55, 0.75),
@@ -339,7 +343,7 @@ THREE_CLASSES = Case(
 )
 INTEGERS = Case(
     "integers",
-    Rule(
+    ScoreClassifier(
         FeatureSpace(
             (_number("rooms", 0, 10, step=1), _number("rate", 0, 100, step=5), _number("age", 18, 90, step=1))
         ),
@@ -353,7 +357,7 @@ STEPS = replace(INTEGERS, name="steps", respect_steps=True)
 # The second interval lies far from zero: its values differ in their last digits only.
 TINY = Case(
     "tiny-ranges",
-    Rule(
+    ScoreClassifier(
         FeatureSpace((_number("mass", 0, 1e-9), _number("ratio", 1, 1 + 1e-9), _number("hue", 0, 1))),
         (1.0, 0.5, 0.0),
         (0.61,),
@@ -363,7 +367,7 @@ TINY = Case(
 )
 HUGE = Case(
     "huge-ranges",
-    Rule(
+    ScoreClassifier(
         FeatureSpace((_number("assets", 0, 1e9), _number("balance", -1e9, 1e9), _number("hue", 0, 1))),
         (1.0, 0.5, 0.0),
         (0.61,),
@@ -373,7 +377,7 @@ HUGE = Case(
 )
 CONSTANT = Case(
     "constant-numbers",
-    Rule(
+    ScoreClassifier(
         FeatureSpace((_number("size", 0, 20), _number("fee", 0, 1), _number("offset", -5, 5))),
         (1.0, 0.2, 0.0),
         (0.47,),
@@ -384,7 +388,7 @@ CONSTANT = Case(
 )
 CONSTANT_CATEGORIES = Case(
     "constant-categories",
-    Rule(
+    ScoreClassifier(
         FeatureSpace((_number("size", 0, 20), _choice("planet", "earth"), _choice("colour", "red green blue"))),
         (1.0, (0.0,), (0.0, 0.1, 0.2)),
         (0.51,),
@@ -396,7 +400,7 @@ CONSTANT_CATEGORIES = Case(
 # The cheapest ways to the target (a larger size or width, another colour, another depth) are forbidden.
 CONSTRAINED_MIXED = Case(
     "constrained-mixed",
-    Rule(
+    ScoreClassifier(
         _mixed_space(Way.ONLY_DOWN, Way.ONLY_UP, Way.FIXED, Way.FIXED, Way.FREE),
         (1.0, 0.2, 0.0, (0.0, 0.0, 0.5), (0.0, 0.05, 0.1, 0.15)),
         (0.5,),
@@ -407,7 +411,7 @@ CONSTRAINED_MIXED = Case(
 )
 CONSTRAINED_NUMERICAL = Case(
     "constrained-numerical",
-    Rule(
+    ScoreClassifier(
         _numerical_space(Way.ONLY_DOWN, Way.ONLY_UP, Way.FIXED, Way.FREE),
         (1.0, 0.3, 1.0, 0.0),
         (1.0,),
@@ -436,23 +440,23 @@ def with_budget(case: Case, rows: int) -> Case:
     return replace(case, name=f"{case.name}, {rows} row{'s' if rows > 1 else ''}", max_queries=rows)
 
 
-def with_toll(feature: int) -> Case:
+def with_move_cost(feature: int) -> Case:
     """Return a problem where either of two features leads to the target, and moving `feature` is expensive."""
     space = FeatureSpace((_number("left", 0, 20), _number("right", 0, 20), _number("hue", 0, 1)))
     return Case(
         f"toll on {space.names[feature]}",
-        Rule(space, (1.0, 1.0, 0.0), (0.99,)),
+        ScoreClassifier(space, (1.0, 1.0, 0.0), (0.99,)),
         (9.8, 9.8, 0.5),
         answer=(9.8, 15, 0.5) if feature == 0 else (15, 9.8, 0.5),
-        objective=Toll(feature=feature),
+        objective=MoveCost(feature=feature),
         rows=((9.8, 15, 0.5), (15, 9.8, 0.5)),
     )
 
 
-def with_lottery(seed: int) -> Case:
+def with_noise(seed: int) -> Case:
     """Return a problem where two features lead to the target, and the values of candidates are mostly noise."""
-    toll = with_toll(0)
-    return replace(toll, name=f"lottery {seed}", objective=Lottery(seed=seed))
+    move_cost = with_move_cost(0)
+    return replace(move_cost, name=f"lottery {seed}", objective=NoisyObjective(seed=seed))
 
 
 SOLVABLE = (

@@ -20,8 +20,8 @@ from cfbench.running.judge import Verdict
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
 from cfbench.study.variants import make_variant
 from cfbench.testing.check import Failed, NotApplicable
-from cfbench.testing.child import Child, Luggage, UnfitEntry, pack
-from cfbench.testing.observation import Ending, Guilt, Observation
+from cfbench.testing.child import Child, ChildSetup, UnfitEntry, pack
+from cfbench.testing.observation import Ending, ErrorKind, Observation
 from cfbench.testing.problems import CATEGORICAL, CONSTRAINED_MIXED, CONSTRAINED_NUMERICAL, MIXED, NUMERICAL, Case
 
 N_ROWS = 400
@@ -73,7 +73,7 @@ def fitted(entry: ModelEntry, X: FloatArray, y: IntArray, space: FeatureSpace) -
     return family.fit(X, y, space, {name: values[0] for name, values in family.grid().items()})
 
 
-class Fault(StrEnum):
+class SearcherFault(StrEnum):
     """A kind of fault. Its value is the name of the check that is there for it."""
 
     NEVER_RETURNED = "returns-in-time"
@@ -97,79 +97,85 @@ class Fault(StrEnum):
 
 ANSWER_FAULTS = frozenset(
     {
-        Fault.SET,
-        Fault.FORM,
-        Fault.NOT_FINITE,
-        Fault.OUTSIDE,
-        Fault.NO_CODE,
-        Fault.OFF_STEP,
-        Fault.CONSTRAINT,
-        Fault.ROUNDED,
-        Fault.CLASS,
+        SearcherFault.SET,
+        SearcherFault.FORM,
+        SearcherFault.NOT_FINITE,
+        SearcherFault.OUTSIDE,
+        SearcherFault.NO_CODE,
+        SearcherFault.OFF_STEP,
+        SearcherFault.CONSTRAINT,
+        SearcherFault.ROUNDED,
+        SearcherFault.CLASS,
     }
 )
 """Faults of which an answer shows the first one only."""
 
-_GUILTY = {Guilt.MUTATION: Fault.MUTATED, Guilt.UNDECLARED: Fault.UNDECLARED, Guilt.OTHER: Fault.RAISED}
+_FAULT_OF_ERROR = {
+    ErrorKind.MUTATION: SearcherFault.MUTATED,
+    ErrorKind.UNDECLARED: SearcherFault.UNDECLARED,
+    ErrorKind.OTHER: SearcherFault.RAISED,
+}
 
 
-def faults_of(observation: Observation, case: Case, entry: SearcherEntry) -> dict[Fault, str]:
+def faults_of(observation: Observation, case: Case, entry: SearcherEntry) -> dict[SearcherFault, str]:
     """Return what is wrong with a search, each fault with a sentence about it.
 
     A set is at fault only where none of its rows is a counterfactual; its first row then says why.
     """
     if observation.ending is Ending.NEVER:
-        return {Fault.NEVER_RETURNED: observation.error}
+        return {SearcherFault.NEVER_RETURNED: observation.error}
     if observation.ending is Ending.DIED:
-        return {Fault.DIED: observation.error}
-    faults: dict[Fault, str] = {}
-    if observation.guilt is not None:
-        faults[_GUILTY[observation.guilt]] = f"it raised {observation.error}"
+        return {SearcherFault.DIED: observation.error}
+    faults: dict[SearcherFault, str] = {}
+    if observation.error_kind is not None:
+        faults[_FAULT_OF_ERROR[observation.error_kind]] = f"it raised {observation.error}"
     if observation.changed:
-        faults[Fault.MUTATED] = f"after the search, not as they were: {', '.join(observation.changed)}"
+        faults[SearcherFault.MUTATED] = f"after the search, not as they were: {', '.join(observation.changed)}"
     if observation.asked != observation.metered:
-        faults[Fault.BYPASSED] = (
+        faults[SearcherFault.BYPASSED] = (
             f"the model classified {observation.asked} rows, and the meter counted {observation.metered}"
         )
     if observation.signals:
-        faults[Fault.SIGNALS] = f"after the search, not as they were: {', '.join(observation.signals)}"
+        faults[SearcherFault.SIGNALS] = f"after the search, not as they were: {', '.join(observation.signals)}"
     if observation.printed:
-        faults[Fault.PRINTED] = f"it wrote to stdout: {observation.printed!r}"
+        faults[SearcherFault.PRINTED] = f"it wrote to stdout: {observation.printed!r}"
     if observation.ending is Ending.RETURNED:
         faults |= _faults_of_answer(observation, case, entry)
     return faults
 
 
-def _faults_of_answer(observation: Observation, case: Case, entry: SearcherEntry) -> Mapping[Fault, str]:
+def _faults_of_answer(observation: Observation, case: Case, entry: SearcherEntry) -> Mapping[SearcherFault, str]:
     verdict, rows = observation.verdict, observation.rows
     assert verdict is not None
     if observation.is_set and not entry.returns_sets:
-        return {Fault.SET: "it returned a CounterfactualSet, and its entry does not say returns_sets=True"}
+        return {SearcherFault.SET: "it returned a CounterfactualSet, and its entry does not say returns_sets=True"}
     if rows is None and not observation.is_none:
-        return {Fault.FORM: verdict.reason}
+        return {SearcherFault.FORM: verdict.reason}
     if rows is None or len(rows) == 0:
         return {}
     complaints = [_complaint(row, observation.classes[i], case) for i, row in enumerate(rows)]
     if None not in complaints and observation.rounded:
-        return {Fault.ROUNDED: observation.rounded}
+        return {SearcherFault.ROUNDED: observation.rounded}
     if None not in complaints:
         return dict(filter(None, complaints[:1]))
     good = [row for row, complaint in zip(rows, complaints, strict=True) if complaint is None]
     return _disagreement(verdict, good, case)
 
 
-def _disagreement(verdict: Verdict, good: list[FloatArray], case: Case) -> Mapping[Fault, str]:
+def _disagreement(verdict: Verdict, good: list[FloatArray], case: Case) -> Mapping[SearcherFault, str]:
     """Say where the judge differs from what was worked out here: `good` are counterfactuals."""
     if verdict.status is not Status.FOUND or verdict.loss is None:
-        return {Fault.ROUNDED: f"the judge rejects what is a counterfactual: {verdict.status}, {verdict.reason}"}
+        return {
+            SearcherFault.ROUNDED: f"the judge rejects what is a counterfactual: {verdict.status}, {verdict.reason}"
+        }
     cost = min(cost_of(row, case) for row in good)
     # With an objective, the cheapest of a set need not be the best.
     if case.objective is None and not math.isclose(verdict.loss, cost, rel_tol=1e-9, abs_tol=1e-12):
-        return {Fault.ROUNDED: f"the judge's loss is {verdict.loss}, and the answer costs {cost}"}
+        return {SearcherFault.ROUNDED: f"the judge's loss is {verdict.loss}, and the answer costs {cost}"}
     return {}
 
 
-def _complaint(row: FloatArray, class_of_row: int, case: Case) -> tuple[Fault, str] | None:
+def _complaint(row: FloatArray, class_of_row: int, case: Case) -> tuple[SearcherFault, str] | None:
     """Say what is wrong with one row of an answer; None: it is a counterfactual."""
     for feature, value, now in zip(case.space.features, row.tolist(), case.x, strict=True):
         complaint = _complaint_about(feature, value, now, case)
@@ -178,22 +184,22 @@ def _complaint(row: FloatArray, class_of_row: int, case: Case) -> tuple[Fault, s
     if class_of_row == case.target:
         return None
     if row.tolist() == list(case.x):
-        return Fault.CLASS, "it returned x itself"
-    return Fault.CLASS, f"the class of its answer is {class_of_row}, and the target is {case.target}"
+        return SearcherFault.CLASS, "it returned x itself"
+    return SearcherFault.CLASS, f"the class of its answer is {class_of_row}, and the target is {case.target}"
 
 
-def _complaint_about(feature: FeatureSpec, value: float, now: float, case: Case) -> tuple[Fault, str] | None:
-    found: tuple[Fault, str] | None = None
+def _complaint_about(feature: FeatureSpec, value: float, now: float, case: Case) -> tuple[SearcherFault, str] | None:
+    found: tuple[SearcherFault, str] | None = None
     if not math.isfinite(value):
-        found = Fault.NOT_FINITE, "is not a finite number"
+        found = SearcherFault.NOT_FINITE, "is not a finite number"
     elif not feature.lower <= value <= feature.upper:
-        found = Fault.OUTSIDE, f"is outside [{feature.lower!r}, {feature.upper!r}]"
+        found = SearcherFault.OUTSIDE, f"is outside [{feature.lower!r}, {feature.upper!r}]"
     elif feature.kind is Kind.CATEGORICAL and value != int(value):
-        found = Fault.NO_CODE, f"is not one of its codes 0 to {feature.upper:g}"
+        found = SearcherFault.NO_CODE, f"is not one of its codes 0 to {feature.upper:g}"
     elif case.respect_steps and feature.step is not None and not _on_step(value, feature.step):
-        found = Fault.OFF_STEP, f"is not a multiple of its step {feature.step:g}"
+        found = SearcherFault.OFF_STEP, f"is not a multiple of its step {feature.step:g}"
     elif case.constraints and _forbidden(feature, now, value):
-        found = Fault.CONSTRAINT, f"breaks its constraint {feature.constraint.value!r} on {now!r}"
+        found = SearcherFault.CONSTRAINT, f"breaks its constraint {feature.constraint.value!r} on {now!r}"
     return None if found is None else (found[0], f"its answer's {feature.name} = {value!r} {found[1]}")
 
 
@@ -303,7 +309,7 @@ class Bench:
         if key not in self._seen:
             case = self.prepared(case)
             if where == "elsewhere":
-                other = Child(self.luggage(), fresh_interpreter=True)
+                other = Child(self.setup(), fresh_interpreter=True)
                 self._seen[key] = other.observe(case, time_limit=self.time_limit)
                 other.close()
             else:
@@ -312,11 +318,11 @@ class Bench:
                     self.close()  # not everything about signals can be put back
         return self._seen[key]
 
-    def faults(self, case: Case, *, where: str = "here") -> dict[Fault, str]:
+    def faults(self, case: Case, *, where: str = "here") -> dict[SearcherFault, str]:
         """Return what is wrong with the searcher's search on a case."""
         return faults_of(self.observe(case, where=where), self.prepared(case), self.entry)
 
-    def expect_no(self, fault: Fault) -> None:
+    def expect_no(self, fault: SearcherFault) -> None:
         """Fail where the plain problem shows this fault; be undecided where the search did not end by itself."""
         found = self.faults(self.plain)
         if fault in found:
@@ -367,14 +373,14 @@ class Bench:
         found += [self.constrained] if case.constraints else []
         return [simple for simple in found if simple.name != case.name]
 
-    def _hidden_by(self, case: Case) -> Fault | None:
+    def _hidden_by(self, case: Case) -> SearcherFault | None:
         """Return the fault on a case that hides others; None if none is hidden."""
         found = self.faults(case)
         if not self.observe(case).is_over:
             return next(iter(found))
         return next((fault for fault in found if fault in ANSWER_FAULTS), None)
 
-    def undecided(self, fault: Fault) -> NoReturn:
+    def undecided(self, fault: SearcherFault) -> NoReturn:
         """Raise NotApplicable: another check's failure comes first."""
         raise NotApplicable(f"undecided until {fault.value} passes")
 
@@ -386,7 +392,7 @@ class Bench:
             self._grown[case.name] = grown(case, self._model)
         return self._grown[case.name]
 
-    def luggage(self) -> Luggage:
+    def setup(self) -> ChildSetup:
         """Pack the entry for a child process.
 
         Raises
@@ -408,7 +414,7 @@ class Bench:
             raise NotApplicable(self._unfit)
         if self._child is None or not self._child.is_alive:
             try:
-                self._child = Child(self.luggage())
+                self._child = Child(self.setup())
             except UnfitEntry:
                 self._unfit = "undecided until entry-pickles passes"
                 raise NotApplicable(self._unfit) from None

@@ -21,14 +21,14 @@ from cfbench.testing.problems import (
     SOLVABLE,
     STEPS,
     Case,
-    Toll,
+    MoveCost,
     with_all_fixed,
     with_budget,
-    with_lottery,
-    with_toll,
+    with_move_cost,
+    with_noise,
     without_target,
 )
-from cfbench.testing.searcher_bench import Bench, Fault
+from cfbench.testing.searcher_bench import Bench, SearcherFault
 
 
 def answer_has_the_form(bench: Bench) -> None:
@@ -37,7 +37,7 @@ def answer_has_the_form(bench: Bench) -> None:
     To fix: return one row, `Z[i]`, not `Z`. Convert other types with `np.array(..., dtype=np.float64)`. Return several
     candidates as cfbench.CounterfactualSet(Z), and set returns_sets=True in the entry.
     """
-    bench.expect_no(Fault.FORM)
+    bench.expect_no(SearcherFault.FORM)
 
 
 def sets_as_declared(bench: Bench) -> None:
@@ -45,7 +45,7 @@ def sets_as_declared(bench: Bench) -> None:
 
     To fix: set returns_sets in the entry to what `search` returns.
     """
-    bench.expect_no(Fault.SET)
+    bench.expect_no(SearcherFault.SET)
     if bench.entry.returns_sets:
         bench.expect_answer()
         if not bench.observe(bench.plain).is_set:
@@ -57,7 +57,7 @@ def answer_is_finite(bench: Bench) -> None:
 
     To fix: look for divisions by a standard deviation or range of zero, and for an optimiser that failed.
     """
-    bench.expect_no(Fault.NOT_FINITE)
+    bench.expect_no(SearcherFault.NOT_FINITE)
     bench.expect_answer()
 
 
@@ -66,7 +66,7 @@ def answer_inside_intervals(bench: Bench) -> None:
 
     To fix: clip candidates to `problem.bounds()` before the model is queried, so that the result is one of them.
     """
-    bench.expect_no(Fault.OUTSIDE)
+    bench.expect_no(SearcherFault.OUTSIDE)
     bench.expect_answer()
 
 
@@ -76,7 +76,7 @@ def categories_are_codes(bench: Bench) -> None:
     To fix: round the columns in `problem.space.is_categorical` before the model is queried. A searcher for numerical
     features only omits Handles.CATEGORICAL from its entry.
     """
-    bench.expect_no(Fault.NO_CODE)
+    bench.expect_no(SearcherFault.NO_CODE)
     bench.expect_answer()
 
 
@@ -86,7 +86,7 @@ def answer_of_the_target_class(bench: Bench) -> None:
     To fix: return the best row to which `problem.predict` gave the class `problem.target`, and None if there is no such
     row.
     """
-    bench.expect_no(Fault.CLASS)
+    bench.expect_no(SearcherFault.CLASS)
     bench.expect_answer()
 
 
@@ -96,7 +96,7 @@ def judged_alike(bench: Bench) -> None:
     To fix: return exactly the row that the model classified, in float64. Query a row again after you round it, cast it
     to float32 or project it.
     """
-    bench.expect_no(Fault.ROUNDED)
+    bench.expect_no(SearcherFault.ROUNDED)
     bench.expect_answer()
 
 
@@ -128,7 +128,7 @@ def asks_only_for_what_it_declares(bench: Bench) -> None:
 
     To fix: list what it requires in the entry's `needs`, and what it uses if available in `can_use`.
     """
-    bench.expect_no(Fault.UNDECLARED)
+    bench.expect_no(SearcherFault.UNDECLARED)
 
 
 def objective_used(bench: Bench) -> None:
@@ -140,7 +140,7 @@ def objective_used(bench: Bench) -> None:
     entry.
     """
     bench.expect_sound()
-    cases = [with_toll(0), with_toll(1)]
+    cases = [with_move_cost(0), with_move_cost(1)]
     for case in cases:
         bench.expect_no_further(case)
     first, second = (bench.observe(case).verdict for case in cases)
@@ -165,7 +165,7 @@ def luck_not_returned(bench: Bench) -> None:
     bench.expect_sound()
     lucky = 0
     for seed in range(LOTTERIES):
-        case = with_lottery(seed)
+        case = with_noise(seed)
         bench.expect_no_further(case)
         is_luckiest = bench.observe(case).is_luckiest
         if is_luckiest is False:
@@ -203,10 +203,10 @@ def skipped_where_not_declared(bench: Bench) -> None:
 
 
 def _toll(case: Case, row: FloatArray) -> float:
-    toll = case.objective
-    assert isinstance(toll, Toll)
-    i = toll.feature
-    return toll.price * abs(float(row[i]) - case.x[i]) / float(case.space.ranges[i])
+    move_cost = case.objective
+    assert isinstance(move_cost, MoveCost)
+    i = move_cost.feature
+    return move_cost.price * abs(float(row[i]) - case.x[i]) / float(case.space.ranges[i])
 
 
 def _shown(row: FloatArray) -> str:
@@ -220,11 +220,11 @@ def entry_pickles(bench: Bench) -> None:
     a lambda and for a function or class made inside another function.
     """
     try:
-        luggage = bench.luggage()
-        Child(luggage).close()
+        setup = bench.setup()
+        Child(setup).close()
     except UnfitEntry as error:
         raise Failed(str(error)) from error
-    if not luggage.files and pickle.loads(luggage.entry) != bench.entry:  # noqa: S301 - pickled a line ago
+    if not setup.files and pickle.loads(setup.entry) != bench.entry:  # noqa: S301 - pickled a line ago
         raise Failed("the unpickled entry differs from the entry")
 
 
@@ -234,7 +234,7 @@ def returns_in_time(bench: Bench) -> None:
     To fix: give every loop a last round. Give a slow searcher faster settings for the checks, as `check_settings` of
     its entry. Give a searcher that has no end of its own a `default_budget`.
     """
-    bench.expect_no(Fault.NEVER_RETURNED)
+    bench.expect_no(SearcherFault.NEVER_RETURNED)
 
 
 def process_survives(bench: Bench) -> None:
@@ -242,7 +242,7 @@ def process_survives(bench: Bench) -> None:
 
     To fix: call neither os._exit nor os.kill. If compiled code crashes, check its input first.
     """
-    bench.expect_no(Fault.DIED)
+    bench.expect_no(SearcherFault.DIED)
 
 
 def raises_nothing(bench: Bench) -> None:
@@ -250,7 +250,7 @@ def raises_nothing(bench: Bench) -> None:
 
     To fix: the message names the line. If a library raises because it found nothing, catch that and return None.
     """
-    bench.expect_no(Fault.RAISED)
+    bench.expect_no(SearcherFault.RAISED)
 
 
 def survives_small_budgets(bench: Bench) -> None:
@@ -263,8 +263,8 @@ def survives_small_budgets(bench: Bench) -> None:
     for rows in (1, 5):
         bench.expect_no_further(with_budget(bench.plain, rows))
     if Handles.OBJECTIVES in bench.entry.handles:
-        bench.expect_no_further(with_budget(with_toll(0), 5))  # the objective spends of it, too
-        bench.expect_no_further(with_budget(with_lottery(0), 5))  # a part of it may be kept for re-evaluation
+        bench.expect_no_further(with_budget(with_move_cost(0), 5))  # the objective spends of it, too
+        bench.expect_no_further(with_budget(with_noise(0), 5))  # a part of it may be kept for re-evaluation
 
 
 def gives_up(bench: Bench) -> None:
@@ -346,7 +346,7 @@ def problem_not_mutated(bench: Bench) -> None:
 
     To fix: work on copies: `problem.x.copy()`. These arrays are read-only; do not make them writeable.
     """
-    bench.expect_no(Fault.MUTATED)
+    bench.expect_no(SearcherFault.MUTATED)
 
 
 def meter_not_bypassed(bench: Bench) -> None:
@@ -355,7 +355,7 @@ def meter_not_bypassed(bench: Bench) -> None:
     To fix: query only through `problem.predict`, `problem.loss`, `problem.evaluate` or `problem.predict_proba`, and use
     no private attribute.
     """
-    bench.expect_no(Fault.BYPASSED)
+    bench.expect_no(SearcherFault.BYPASSED)
 
 
 def prints_nothing(bench: Bench) -> None:
@@ -364,7 +364,7 @@ def prints_nothing(bench: Bench) -> None:
     To fix: remove prints. Switch off a library's progress display, or redirect it with contextlib.redirect_stdout. Add
     numbers to the record with `problem.report(name, number)`.
     """
-    bench.expect_no(Fault.PRINTED)
+    bench.expect_no(SearcherFault.PRINTED)
 
 
 def signals_left_alone(bench: Bench) -> None:
@@ -373,7 +373,7 @@ def signals_left_alone(bench: Bench) -> None:
     To fix: install no handlers, because a run needs its own to stop cleanly. Restore the handlers that a library
     replaced.
     """
-    bench.expect_no(Fault.SIGNALS)
+    bench.expect_no(SearcherFault.SIGNALS)
 
 
 def interrupts_pass(bench: Bench) -> None:

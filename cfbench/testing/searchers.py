@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from cfbench.errors import UnknownNameError
 from cfbench.registry.entries import Handles, SearcherEntry
+from cfbench.testing import searcher_checks
 from cfbench.testing import searcher_checks as answers
 from cfbench.testing import searcher_checks as declarations
 from cfbench.testing import searcher_checks as endings
-from cfbench.testing import searcher_checks as manners
 from cfbench.testing import searcher_checks as spaces
 from cfbench.testing.check import Check, Failed, Report, Result, always
 from cfbench.testing.searcher_bench import TIME_LIMIT, Bench
@@ -46,14 +46,14 @@ SEARCHER_CHECKS: tuple[Check[SearcherEntry, Bench], ...] = (
     Check(answers.constraints_obeyed, _unless_declared(Handles.CONSTRAINTS)),
     Check(declarations.objective_used, _unless_declared(Handles.OBJECTIVES)),
     Check(declarations.luck_not_returned, _unless_declared(Handles.OBJECTIVES)),
-    Check(manners.same_rng_same_answer, always),
+    Check(searcher_checks.same_rng_same_answer, always),
     Check(endings.runs_in_a_spawned_process, always),
-    Check(manners.global_generators_untouched, always),
-    Check(manners.problem_not_mutated, always),
-    Check(manners.meter_not_bypassed, always),
-    Check(manners.prints_nothing, always),
-    Check(manners.signals_left_alone, always),
-    Check(manners.interrupts_pass, always),
+    Check(searcher_checks.global_generators_untouched, always),
+    Check(searcher_checks.problem_not_mutated, always),
+    Check(searcher_checks.meter_not_bypassed, always),
+    Check(searcher_checks.prints_nothing, always),
+    Check(searcher_checks.signals_left_alone, always),
+    Check(searcher_checks.interrupts_pass, always),
     Check(spaces.all_numerical_features, always),
     Check(spaces.all_categorical_features, _unless_declared(Handles.CATEGORICAL)),
     Check(spaces.one_feature, always),

@@ -72,11 +72,11 @@ Value = Annotated[str, BeforeValidator(_value)]
 """A category or a class as data.csv spells it; 3 and "3" are the same."""
 
 
-class _Table(BaseModel):
+class _StrictTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class LabelTable(_Table):
+class LabelTable(_StrictTable):
     """``[label]``: the column that holds the classes, and the class that users want."""
 
     column: str
@@ -86,7 +86,7 @@ class LabelTable(_Table):
     rule: str = ""
 
 
-class PerturbationTable(_Table):
+class PerturbationTable(_StrictTable):
     """``perturbation = { ... }`` of a feature."""
 
     decrease: float | None = None
@@ -95,7 +95,7 @@ class PerturbationTable(_Table):
     categories: Annotated[list[str] | Literal["all"] | None, PlainValidator(_reachable)] = None
 
 
-class FeatureTable(_Table):
+class FeatureTable(_StrictTable):
     """One ``[[features]]`` table."""
 
     name: str = Field(min_length=1)
@@ -110,7 +110,7 @@ class FeatureTable(_Table):
     description: str = ""
 
 
-class AnnotationTable(_Table):
+class AnnotationTable(_StrictTable):
     """A whole annotations.toml."""
 
     title: str = ""

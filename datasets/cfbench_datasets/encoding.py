@@ -15,7 +15,7 @@ from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, 
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Cells as text, without blanks around them.
 
     Parameters
@@ -40,7 +40,7 @@ class Table:
         return [row[place] for row in self.rows]
 
 
-def read_csv(path: Path) -> Table:
+def read_csv(path: Path) -> TextTable:
     """Read a comma-separated file whose first line names the columns.
 
     Raises
@@ -80,7 +80,7 @@ def read_csv(path: Path) -> Table:
         problems.append("it has a header and no row; add a line for every case")
     if problems:
         raise refuse(str(path), problems)
-    return Table(str(path), tuple(header), [row for _, row in body], tuple(line for line, _ in body))
+    return TextTable(str(path), tuple(header), [row for _, row in body], tuple(line for line, _ in body))
 
 
 def _header_problems(header: Sequence[str]) -> list[str]:
@@ -105,7 +105,7 @@ FEWEST_ROWS_A_CLASS = 5
 """Every class needs a row in each of the five folds that the models are trained and tested on."""
 
 
-def encode(table: Table, annotation: Annotation) -> tuple[FloatArray, IntArray]:
+def encode(table: TextTable, annotation: Annotation) -> tuple[FloatArray, IntArray]:
     """Turn cells into the feature matrix and the class codes.
 
     Returns
@@ -138,7 +138,7 @@ def encode(table: Table, annotation: Annotation) -> tuple[FloatArray, IntArray]:
 class _Column:
     """A column's cells and the problems of them, equal ones together."""
 
-    def __init__(self, table: Table, name: str) -> None:
+    def __init__(self, table: TextTable, name: str) -> None:
         self.name = name
         self.cells = table.column(name)
         self.lines = table.lines
@@ -159,7 +159,7 @@ class _Column:
         return f"column {self.name!r}, row {first + 1}{line}: {self.cells[first]!r} {what}{more}"
 
 
-def _column_problems(table: Table, annotation: Annotation) -> list[str]:
+def _column_problems(table: TextTable, annotation: Annotation) -> list[str]:
     wanted = [*annotation.space.names, annotation.label_column]
     free = [name for name in table.header if name not in (*wanted, *annotation.ignore)]
     problems = []
@@ -262,7 +262,7 @@ def load_folder(folder: Path, name: str) -> Dataset:
     return make_dataset(name, annotation, read_csv(folder / TABLE_NAME))
 
 
-def make_dataset(name: str, annotation: Annotation, table: Table) -> Dataset:
+def make_dataset(name: str, annotation: Annotation, table: TextTable) -> Dataset:
     """Return the data set of an annotation and a table from any source."""
     X, y = encode(table, annotation)
     return Dataset(

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from cfbench import DataError, DataSource, UnavailableError, digest_of
-from cfbench_datasets.encoding import Table, read_csv
+from cfbench_datasets.encoding import TextTable, read_csv
 
 TABLE_NAME = "garments_worker_productivity.csv"
 URL = "https://archive.ics.uci.edu/static/public/597/productivity+prediction+of+garment+employees.zip"
@@ -32,7 +32,7 @@ UNUSED_COLUMNS = ("date", "wip")
 OUTCOME = "actual_productivity"
 
 
-def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_DIGEST) -> Table:
+def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_DIGEST) -> TextTable:
     """Return the prepared table, from the user's folders, from the cache, or downloaded from `url` into the cache.
 
     Raises
@@ -55,7 +55,7 @@ def garments_table(source: DataSource, url: str = URL, expected: str = CONTENT_D
     return prepared(download(cached, url, expected))
 
 
-def download(destination: Path, url: str, expected: str) -> Table:
+def download(destination: Path, url: str, expected: str) -> TextTable:
     """Download the zip at `url`, verify its table, and save the table at `destination`.
 
     Nothing is extracted by the archive's own paths: the one member is read by its name, into memory.
@@ -83,7 +83,7 @@ def download(destination: Path, url: str, expected: str) -> Table:
     return table
 
 
-def verified(table: Table, expected: str) -> Table:
+def verified(table: TextTable, expected: str) -> TextTable:
     """Return `table` if it is the published one, whatever its line endings and quoting.
 
     Raises
@@ -100,13 +100,13 @@ def verified(table: Table, expected: str) -> Table:
     return table
 
 
-def content_digest(table: Table) -> str:
+def content_digest(table: TextTable) -> str:
     """Return the digest of the header and of the cells in use, as numbers where they are numbers."""
     used = [name for name in table.header if name not in UNUSED_COLUMNS]
     return digest_of([[name, [_parsed(cell) for cell in table.column(name)]] for name in used])
 
 
-def prepared(table: Table) -> Table:
+def prepared(table: TextTable) -> TextTable:
     """Prepare the table as the paper does.
 
     Drop the unused columns, then every row that repeats an earlier one in all columns except the outcome (one row),
@@ -121,7 +121,7 @@ def prepared(table: Table) -> Table:
             seen.add(content)
             rows.append([*cells, _class_of(float(productivity))])
             lines.append(line)
-    return Table(table.origin, (*used, "productivity"), rows, tuple(lines))
+    return TextTable(table.origin, (*used, "productivity"), rows, tuple(lines))
 
 
 def _class_of(productivity: float) -> str:

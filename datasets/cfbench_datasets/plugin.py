@@ -11,15 +11,15 @@ from hashlib import blake2b
 from pathlib import Path
 
 from cfbench import Dataset, DatasetEntry, DataSource, hookimpl
-from cfbench_datasets.encoding import Table
+from cfbench_datasets.encoding import TextTable
 
 
-def wine_table() -> Table:
+def wine_table() -> TextTable:
     """Return scikit-learn's table in the form of a data.csv, with every bit of its values."""
     from sklearn.datasets import load_wine
 
     wine = load_wine()
-    return Table(
+    return TextTable(
         origin="sklearn.datasets.load_wine()",
         header=(*wine.feature_names, "cultivar"),
         rows=[

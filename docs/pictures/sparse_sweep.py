@@ -9,8 +9,8 @@ import numpy as np
 
 from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
 from cfbench.problem.oracle import Meter
-from cfbench_searchers.sparse_sweep.inquiry import Inquiry, Terrain
-from cfbench_searchers.sparse_sweep.searcher import Plan, steps
+from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates
+from cfbench_searchers.sparse_sweep.searcher import SweepContext, steps
 from cfbench_searchers.sparse_sweep.sweeps import sweep
 
 X = np.array([0.12, 0.2])
@@ -46,16 +46,16 @@ def asked_by_step() -> tuple[dict[str, FloatArray], FloatArray, int]:
     rows = rng.random((60, 2))
     training = TrainingFold(rows, Hyperbola().predict(rows))
     problem = Problem(X, 1, space, Meter(model, 2), training=training)
-    terrain = Terrain(problem, training, 12)
-    inquiry = Inquiry(problem, terrain, None, by_value=False)
+    grid = CandidateGrid(problem, training, 12)
+    queried = QueriedCandidates(problem, grid, None, by_value=False)
     asked: dict[str, FloatArray] = {}
-    sweep(inquiry)
-    for name in chain(["sweep"], steps(inquiry, Plan(terrain, training, 1, 8, 10_000, rng))):
+    sweep(queried)
+    for name in chain(["sweep"], steps(queried, SweepContext(grid, training, 1, 8, 10_000, rng))):
         step = "smooth" if name == "exchange of ends" else name  # an exchange smooths what it finds
         asked[step] = np.concatenate([asked.get(step, np.empty((0, 2))), *model.asked])
         model.asked.clear()
-    assert inquiry.best is not None
-    return asked, inquiry.best.z, inquiry.asked
+    assert queried.best is not None
+    return asked, queried.best.z, queried.asked
 
 
 def place(z: FloatArray) -> tuple[float, float]:

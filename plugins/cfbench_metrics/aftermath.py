@@ -23,7 +23,7 @@ from cfbench import (
     PerturbedPart,
     RandomPerturbations,
 )
-from cfbench_metrics.found import Found, stream_of
+from cfbench_metrics.found import FoundResults, stream_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ class AfterPerturbation(CounterfactualMetric):
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a value a search; NaN where it found nothing, and everywhere with constraints off."""
         space = context.dataset.space
-        found = Found.among(searches, space.d)
+        found = FoundResults.among(searches, space.d)
         if not context.constraints or len(found.rows) == 0:
             return found.spread(np.full(len(found.rows), np.nan), searches)
         return found.spread(self.summarise(self._aftermath(found, context), space), searches)
@@ -88,7 +88,7 @@ class AfterPerturbation(CounterfactualMetric):
         """Turn the draws of each result into its value, shape (n,)."""
         raise NotImplementedError
 
-    def _aftermath(self, found: Found, context: CellContext) -> Aftermath:
+    def _aftermath(self, found: FoundResults, context: CellContext) -> Aftermath:
         space = context.dataset.space
         part, distribution = PerturbedPart(self.part), Distribution(self.distribution)
         perturbed = np.empty((len(found.rows), self.draws, space.d))

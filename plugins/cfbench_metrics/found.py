@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundResults:
     """The searches of a cell that found a counterfactual.
 
     Parameters
@@ -33,7 +33,7 @@ class Found:
     Z: FloatArray
 
     @classmethod
-    def among(cls, searches: pd.DataFrame, d: int) -> Found:
+    def among(cls, searches: pd.DataFrame, d: int) -> FoundResults:
         """Take them out of a cell's searches."""
         rows = np.flatnonzero(searches["loss"].notna()).astype(np.int64)
         results = searches.iloc[rows]

@@ -16,7 +16,7 @@ from cfbench import (
     UnavailableError,
     forest_of,
 )
-from cfbench_metrics.found import Found
+from cfbench_metrics.found import FoundResults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class KCertified(CounterfactualMetric):
         ModelError
             If the model's own predict does not confirm a refuting point.
         """
-        found = Found.among(searches, context.dataset.space.d)
+        found = FoundResults.among(searches, context.dataset.space.d)
         values = np.full(len(found.rows), np.nan)
         structure = forest_shown(context)
         if structure is not None:
@@ -113,7 +113,7 @@ class KProbability(CounterfactualMetric):
         from cfbench import k_probability  # it loads the compiler
 
         dataset = context.dataset
-        found = Found.among(searches, dataset.space.d)
+        found = FoundResults.among(searches, dataset.space.d)
         values = np.full(len(found.rows), np.nan)
         structure = forest_shown(context)
         if structure is not None:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import CellContext, CounterfactualMetric, KNeighbours
-from cfbench_metrics.found import Found, stream_of
+from cfbench_metrics.found import FoundResults, stream_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ class KRobustness(CounterfactualMetric):
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a share a search, NaN where it found nothing."""
         dataset = context.dataset
-        found = Found.among(searches, dataset.space.d)
+        found = FoundResults.among(searches, dataset.space.d)
         scores = np.empty(len(found.rows))
         for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
             stream = stream_of("k-robustness", context, int(row_id))

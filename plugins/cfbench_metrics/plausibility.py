@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import CellContext, CounterfactualMetric, FeatureSpace, FloatArray
-from cfbench_metrics.found import Found, target_rows
+from cfbench_metrics.found import FoundResults, target_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ class KnnDistance(CounterfactualMetric):
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a distance in [0, 1] a search; NaN where it found nothing or no training row has the target class."""
         space = context.dataset.space
-        found = Found.among(searches, space.d)
+        found = FoundResults.among(searches, space.d)
         rows = target_rows(context)
         values = np.full(len(found.rows), np.nan)
         if len(rows):
@@ -60,7 +60,7 @@ class LofInlier(CounterfactualMetric):
         from sklearn.neighbors import LocalOutlierFactor
 
         space = context.dataset.space
-        found = Found.among(searches, space.d)
+        found = FoundResults.among(searches, space.d)
         rows = np.unique(target_rows(context), axis=0)
         values = np.full(len(found.rows), np.nan)
         if len(found.rows) and len(rows) > self.neighbours:

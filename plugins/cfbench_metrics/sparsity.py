@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfbench import CellContext, CounterfactualMetric
-from cfbench_metrics.found import Found
+from cfbench_metrics.found import FoundResults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class Redundancy(CounterfactualMetric):
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return a number of features a search, NaN where it found nothing."""
-        found = Found.among(searches, context.dataset.space.d)
+        found = FoundResults.among(searches, context.dataset.space.d)
         results, features = np.nonzero(found.Z != found.X)
         redundant = np.zeros(len(found.rows))
         if len(results):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfbench import CellFinished, CellInfo, FloatArray, IntArray, __version__, command_again, digest_of
-from cfbench_reporters.tally import FAILURES, described, printable, several
+from cfbench_reporters.run_counts import FAILURES, described, printable, several
 
 if TYPE_CHECKING:
     import pandas as pd

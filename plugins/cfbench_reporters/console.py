@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cfbench import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished, hookimpl
-from cfbench_reporters.tally import FAILURES, Tally, counted, described, duration, printable, several
+from cfbench_reporters.run_counts import FAILURES, RunCounts, counted, described, duration, printable, several
 
 _MOST_CELLS = 4
 _COLOURS = {"found": "green", **{str(status): "red" for status in FAILURES}}
@@ -30,7 +30,7 @@ class Screen:
 
     Parameters
     ----------
-    tally : Tally
+    counts : RunCounts
         Read anew four times a second.
     stream : file
         The terminal.
@@ -38,8 +38,8 @@ class Screen:
         The tally's.
     """
 
-    def __init__(self, tally: Tally, stream: TextIO, clock: Callable[[], float]) -> None:
-        self._tally = tally
+    def __init__(self, counts: RunCounts, stream: TextIO, clock: Callable[[], float]) -> None:
+        self._counts = counts
         self._clock = clock
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
         # A plugin's print goes above the bar, except where the reader has sent stdout elsewhere.
@@ -58,22 +58,22 @@ class Screen:
 
     def render(self) -> Group:
         """Return what is to be seen now."""
-        tally, estimate = self._tally, self._tally.estimate
+        counts, estimate = self._counts, self._counts.estimate
         left = estimate.seconds_left(self._clock())
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            Text(printable(tally.started.study), style="bold", no_wrap=True),
+            Text(printable(counts.started.study), style="bold", no_wrap=True),
             ProgressBar(total=max(1, estimate.total), completed=estimate.done, width=30),
             Text(f"{estimate.done:,}/{estimate.total:,} searches", no_wrap=True),
-            Text(f"{tally.cells_done:,}/{len(tally.started.cells):,} cells", no_wrap=True),
+            Text(f"{counts.cells_done:,}/{len(counts.started.cells):,} cells", no_wrap=True),
             Text("estimating" if left is None else f"about {duration(left)} left", no_wrap=True),
         )
-        shown = [*tally.active.values()][-min(tally.started.workers, _MOST_CELLS) :]
+        shown = [*counts.active.values()][-min(counts.started.workers, _MOST_CELLS) :]
         cells = [
             Text(f"  {described(each.cell)}: {each.searches_done}/{each.searches}", style="dim", overflow="ellipsis")
             for each in shown
         ]
-        return Group(head, _counts(tally.statuses), *(cells or [Text("  preparing models", style="dim")]))
+        return Group(head, _counts(counts.statuses), *(cells or [Text("  preparing models", style="dim")]))
 
 
 def _counts(statuses: Counter[str]) -> Text:
@@ -103,7 +103,7 @@ class ConsoleReporter:
         self._stream = stream
         self._clock = clock
         self._began = 0.0
-        self._tally: Tally | None = None
+        self._counts: RunCounts | None = None
         self._screen: Screen | None = None
         self._reasons: dict[str, set[str]] = {}
 
@@ -112,11 +112,11 @@ class ConsoleReporter:
         """Say what is going to happen, and open the live display where there is a terminal."""
         self._close()
         self._began = self._clock()
-        self._tally = Tally.of(event, self._began)
+        self._counts = RunCounts.of(event, self._began)
         self._reasons = {}
         stream = self._stream or sys.stderr
         if stream.isatty() and os.environ.get("TERM") != "dumb":
-            self._screen = Screen(self._tally, stream, self._clock)
+            self._screen = Screen(self._counts, stream, self._clock)
             # An error that ends the program before the run has finished must not leave a terminal without a cursor.
             atexit.register(self._close)
         searches = several(event.searches, "search", "searches")
@@ -131,15 +131,15 @@ class ConsoleReporter:
     @hookimpl
     def cfbench_cell_started(self, event: CellStarted) -> None:
         """Show the cell among those at work."""
-        if self._tally is not None:
-            self._tally.cell_started(event)
+        if self._counts is not None:
+            self._counts.cell_started(event)
 
     @hookimpl
     def cfbench_search_finished(self, event: SearchFinished) -> None:
         """Count the search; show why it failed, once a reason."""
-        if self._tally is None:
+        if self._counts is None:
             return
-        self._tally.search_finished(event)
+        self._counts.search_finished(event)
         seen = self._reasons.setdefault(event.cell.searcher, set())
         if event.status not in FAILURES or event.reason in seen or len(seen) >= _REASONS_SHOWN:
             return
@@ -151,37 +151,37 @@ class ConsoleReporter:
     @hookimpl
     def cfbench_cell_finished(self, event: CellFinished) -> None:
         """Count the cell; without a live display, a line says so."""
-        tally = self._tally
-        if tally is None:
+        counts = self._counts
+        if counts is None:
             return
-        tally.cell_finished(event)
-        ended = f"[{tally.cells_done + tally.cells_failed}/{len(tally.started.cells)}] {described(event.cell)}"
+        counts.cell_finished(event)
+        ended = f"[{counts.cells_done + counts.cells_failed}/{len(counts.started.cells)}] {described(event.cell)}"
         if event.failure:
             self._say(f"{ended}: failed: {event.failure}", failure=True)
         elif self._screen is None and event.searches is not None:
             statuses = Counter(str(status) for status in event.searches["status"])
-            left = tally.estimate.seconds_left(self._clock())
+            left = counts.estimate.seconds_left(self._clock())
             about = "" if not left else f"; about {duration(left)} left"
             self._say(f"{ended}: {counted(statuses)}{about}")
 
     @hookimpl
     def cfbench_run_finished(self, event: RunFinished) -> None:
         """Take the display away and sum up."""
-        tally = self._tally
-        if tally is None:
+        counts = self._counts
+        if counts is None:
             return
         failed = f", {event.cells_failed:,} failed" if event.cells_failed else ""
-        outcomes = f" ({counted(tally.statuses)})" if tally.statuses else ""
+        outcomes = f" ({counted(counts.statuses)})" if counts.statuses else ""
         took = duration(self._clock() - self._began)
         self._close()
         self._say(
             f"{'interrupted' if event.interrupted else 'finished'} after {took}: {event.cells_done:,} of "
-            f"{several(len(tally.started.cells), 'cell', 'cells')} done{failed}; "
+            f"{several(len(counts.started.cells), 'cell', 'cells')} done{failed}; "
             f"{several(event.searches_run, 'search', 'searches')} run{outcomes}"
         )
         if event.interrupted:
             self._say("every finished search is in the record" + (f"; go on with: {event.resume}" * bool(event.resume)))
-        self._tally = None
+        self._counts = None
 
     def _say(self, line: str, *, failure: bool = False) -> None:
         if self._screen is not None:

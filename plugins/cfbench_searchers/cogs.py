@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from cfbench import Best, BudgetExhausted, FloatArray, IntArray, Kernels, Problem, Searcher
 from cfbench_searchers.feasible_box import BoxArrays, FeasibleBox
 
-KERNELS = Kernels(modules=("cfbench_searchers.cogs_kernels",), rehearsal=__name__)
+KERNELS = Kernels(modules=("cfbench_searchers.cogs_kernels",), warmup=__name__)
 
 
 def _compiled() -> ModuleType | None:
@@ -109,7 +109,7 @@ def winners(values: FloatArray, size: int, rng: np.random.Generator) -> IntArray
     return chosen[:n]
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Call every kernel."""
     modules = KERNELS.load()
     assert modules is not None

@@ -14,7 +14,7 @@ import pytest
 import cfbench
 from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import Selection
-from cfbench.analysis.standings import State
+from cfbench.analysis.standings import RankState
 from cfbench.board.board import Leaderboard, leaderboard_of
 from cfbench.board.columns import columns_of, page_columns
 from cfbench.board.page.render import render_page
@@ -113,7 +113,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     with Record.open(RECORD) as record:
         cells = list(record.summaries().values())
         rows = make_board(cells, registry, need_reference=False).standings.rows
-        compared = {row.searcher.name for row in rows if row.state in (State.RANKED, State.WHITE_BOX)}
+        compared = {row.searcher.name for row in rows if row.state in (RankState.RANKED, RankState.WHITE_BOX)}
         selection = Selection(searchers=compared)
         shown = leaderboard_of(record, registry, selection=selection, columns=page_columns(registry))
         text = render_page(shown, record, {}, "published.csv")
@@ -227,7 +227,7 @@ def test_the_browser_computes_what_python_computes_for_every_filter_value(page: 
         for name in filters:
             choose(page, name, chosen.get(name, ""))
         standings = published.board(chosen).standings
-        ranked = [row for row in standings.rows if row.state is State.RANKED]
+        ranked = [row for row in standings.rows if row.state is RankState.RANKED]
         assert len(ranked) > 2
         shown = values_of(page)
         assert list(shown)[: len(ranked)] == [row.label for row in ranked]
@@ -241,7 +241,7 @@ def test_the_browser_computes_what_python_computes_for_every_filter_value(page: 
                 assert number == pytest.approx(column.value(row), abs=1e-12), (chosen, row.label, name)
                 assert text == column.text(row).removesuffix(f" {row.group}"), (chosen, row.label, name)
         for row in standings.rows:
-            if row.state is State.WHITE_BOX:
+            if row.state is RankState.WHITE_BOX:
                 assert shown[row.label]["loss"][1] == pytest.approx(row.loss.value, abs=1e-12)
                 assert shown[row.label]["rank"][0] == "-"
         rows = page.value("[...document.querySelectorAll('.heat [data-task]')].filter(row => !row.hidden).length")

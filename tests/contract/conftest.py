@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.contract.wrong.honest import Wrong
 
 FOLDER = Path(__file__).parent / "wrong"
-FILES = tuple(FOLDER / f"{name}.py" for name in ("honest", "endings", "answers", "manners", "spaces"))
+FILES = tuple(FOLDER / f"{name}.py" for name in ("honest", "endings", "answers", "side_effects", "spaces"))
 
 
 def load_wrong() -> list[Wrong]:

@@ -29,6 +29,6 @@ def test_models(entry: ModelEntry) -> None:
 
 @pytest.mark.slow
 def test_the_forest_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
+    monkeypatch.setattr(forest_oracle, "compiled_queries", lambda: None)
     report = check_model(MODELS["random-forest"])
     assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)

@@ -172,7 +172,7 @@ def test_draws_that_are_not_denied_are_no_fault() -> None:
 
 
 def test_draws_keyed_by_the_question_alone_are_found_out() -> None:
-    class PerQuestion(Objective):
+    class PerQuery(Objective):
         """The paper's score, but every question starts again with the first evaluation's draws."""
 
         def bind(self, context: ObjectiveContext) -> Term | None:
@@ -187,5 +187,5 @@ def test_draws_keyed_by_the_question_alone_are_found_out() -> None:
         def rows_per_candidate(self) -> int:
             return 16
 
-    report = check_objective(ObjectiveEntry(name="per-question", objective=PerQuestion))
+    report = check_objective(ObjectiveEntry(name="per-question", objective=PerQuery))
     assert "vectorised-equals-row-by-row" in {finding.check for finding in report.failures}

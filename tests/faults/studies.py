@@ -124,11 +124,11 @@ def _said_in(results: Path) -> dict[str, str]:
     said = {}
     with Record.open(results) as record:
         for key in sorted(record.keys()):
-            held = record.held(key)
-            assert held.cell is not None
-            one = held.cell
+            recorded = record.cell_of(key)
+            assert recorded.cell is not None
+            one = recorded.cell
             said[key] = repr((asdict(one.info), one.content, one.eligible))
-            for row in held.finished.values():
+            for row in recorded.finished.values():
                 where = f"{key} point {row['point']} repetition {row['repetition']}"
                 said |= {f"{where} {name}": repr(value) for name, value in row.items() if name not in TIME_COLUMNS}
         assert record.problems == []

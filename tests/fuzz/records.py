@@ -280,7 +280,7 @@ def _searches(folder: Path) -> None:
     for record, key in _each(folder):
         with contextlib.suppress(CfbenchError):
             record.searches(key)
-        record.held(key)
+        record.cell_of(key)
 
 
 def _machines(folder: Path) -> None:

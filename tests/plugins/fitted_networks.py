@@ -59,13 +59,13 @@ def _fitted(classes: int, choice: tuple[Any, ...]) -> NetworkModel:
     return NeuralNetwork().fit(X, y, SPACE, dict(zip(names, choice, strict=True)))
 
 
-def asked_together(model: NetworkModel, Z: FloatArray) -> IntArray:
+def classes_of_all(model: NetworkModel, Z: FloatArray) -> IntArray:
     classes: IntArray = model.classifier.predict(model.encoding.transform(Z))
     return classes
 
 
-def asked_alone(model: NetworkModel, Z: FloatArray) -> IntArray:
-    return np.array([asked_together(model, z[np.newaxis])[0] for z in Z], dtype=np.int64)
+def classes_one_by_one(model: NetworkModel, Z: FloatArray) -> IntArray:
+    return np.array([classes_of_all(model, z[np.newaxis])[0] for z in Z], dtype=np.int64)
 
 
 @cache
@@ -75,12 +75,12 @@ def on_the_boundary(classes: int) -> FloatArray:
     found: list[FloatArray] = []
     for start, end in rows(80, seed=5).reshape(40, 2, -1):
         near, far = start, np.where(SPACE.is_categorical, start, end)
-        class_of_near, class_of_far = asked_alone(model, np.array([near, far]))
+        class_of_near, class_of_far = classes_one_by_one(model, np.array([near, far]))
         if class_of_near == class_of_far:
             continue
         middle = (near + far) / 2
         while not (np.array_equal(middle, near) or np.array_equal(middle, far)):
-            if asked_alone(model, middle[np.newaxis])[0] == class_of_near:
+            if classes_one_by_one(model, middle[np.newaxis])[0] == class_of_near:
                 near = middle
             else:
                 far = middle

@@ -14,7 +14,7 @@ from cfbench_models.network import oracle as network_oracle
 from cfbench_models.network.family import NetworkModel, NeuralNetwork
 from cfbench_models.network.inputs import ForwardPass
 from cfbench_models.network.oracle import MANY_DIFFERENCES, CompiledPass, NetworkOracle
-from cfbench_models.network.rehearsal import rehearse
+from cfbench_models.network.warmup import warm_up
 from cfbench_models.shared.compilation import compiled_network
 
 SPACE = FeatureSpace(
@@ -162,8 +162,8 @@ def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> No
             passes(2)[0].answer(np.zeros((4, width)))
 
 
-def test_the_rehearsal_asks_as_searches_do() -> None:
-    rehearse()
+def test_the_warm_up_asks_as_searches_do() -> None:
+    warm_up()
     before = len(kernels().classes_of_rows.signatures)
     for classes in (2, 3):
         NetworkOracle(fitted(classes)).predict(rows(10, seed=0))

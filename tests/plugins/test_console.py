@@ -14,7 +14,7 @@ import pytest
 
 from cfbench import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished, Status
 from cfbench_reporters.console import ConsoleReporter
-from cfbench_reporters.tally import Estimate, duration, printable
+from cfbench_reporters.run_counts import RemainingTime, duration, printable
 
 FinishedCell = Callable[..., CellFinished]
 
@@ -46,14 +46,14 @@ def _failed(cell: CellInfo) -> CellFinished:
 class TestEstimate:
     def test_nothing_is_known_before_a_search_has_ended(self) -> None:
         cell = _cell("a")
-        estimate = Estimate(_started((cell,), 10), now=0)
+        estimate = RemainingTime(_started((cell,), 10), now=0)
         estimate.cell_started(CellStarted(cell, 10, 0))
         assert estimate.seconds_left(now=60) is None
 
     @pytest.mark.parametrize(("workers", "expected"), [(1, 24.0), (2, 12.0)])
     def test_searches_alone(self, workers: int, expected: float) -> None:
         cell = _cell("a")
-        estimate = Estimate(_started((cell,), 10, workers=workers), now=0)
+        estimate = RemainingTime(_started((cell,), 10, workers=workers), now=0)
         estimate.cell_started(CellStarted(cell, 10, 0))
         for _ in range(2):
             estimate.search_finished(_search(cell, 3.0))
@@ -61,14 +61,14 @@ class TestEstimate:
 
     def test_models_that_take_longer_than_searches(self) -> None:
         cells = tuple(_cell(key) for key in "abcd")
-        estimate = Estimate(_started(cells, 4), now=0)
+        estimate = RemainingTime(_started(cells, 4), now=0)
         estimate.cell_started(CellStarted(cells[0], 1, 0))
         estimate.search_finished(_search(cells[0], 1.0))
         assert estimate.seconds_left(now=101) == pytest.approx(3 * (100 + 1))
 
     def test_each_searcher_has_its_own_pace(self) -> None:
         quick, slow, unknown = _cell("a", "quick"), _cell("b", "slow"), _cell("c", "unknown")
-        estimate = Estimate(_started((quick, slow, unknown), 9), now=0)
+        estimate = RemainingTime(_started((quick, slow, unknown), 9), now=0)
         estimate.cell_started(CellStarted(quick, 3, 0))
         estimate.cell_started(CellStarted(slow, 3, 0))
         estimate.search_finished(_search(quick, 1.0))
@@ -78,7 +78,7 @@ class TestEstimate:
 
     def test_a_cell_has_its_own_pace_where_it_is_known(self) -> None:
         small, large, other = _cell("a"), _cell("b"), _cell("c")
-        estimate = Estimate(_started((small, large, other), 9), now=0)
+        estimate = RemainingTime(_started((small, large, other), 9), now=0)
         for cell, seconds in [(small, 1.0), (large, 9.0)]:
             estimate.cell_started(CellStarted(cell, 3, 0))
             estimate.search_finished(_search(cell, seconds))
@@ -87,7 +87,7 @@ class TestEstimate:
 
     def test_bounds_give_way_to_numbers_and_failed_cells_to_nothing(self) -> None:
         cells = tuple(_cell(key) for key in "abcd")
-        estimate = Estimate(_started(cells, 100, cells_done=1, searches_done=25), now=0)
+        estimate = RemainingTime(_started(cells, 100, cells_done=1, searches_done=25), now=0)
         assert (estimate.done, estimate.total) == (25, 100)
         estimate.cell_started(CellStarted(cells[1], 5, 0))  # a bound of 25 was 5
         assert estimate.total == 80

@@ -22,7 +22,7 @@ from cfbench.problem.oracle import objection, predict_neighbours
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest.family import ForestModel, RandomForest
 from cfbench_models.forest.oracle import CompiledForest, TreeByTree
-from cfbench_models.forest.rehearsal import rehearse
+from cfbench_models.forest.warmup import warm_up
 from cfbench_models.shared import compilation
 from tests.plugins.fitted_forests import SPACE, forest, table
 
@@ -31,9 +31,9 @@ each_forest = pytest.mark.parametrize(("trees", "classes", "split"), FORESTS)
 
 
 def compiled(model: ForestModel) -> CompiledForest:
-    questions = compilation.compiled_questions()
-    assert questions is not None, "the development tools need the extra `fast`"
-    return CompiledForest(model, questions)
+    queries = compilation.compiled_queries()
+    assert queries is not None, "the development tools need the extra `fast`"
+    return CompiledForest(model, queries)
 
 
 def thresholds_of(model: ForestModel, column: int) -> FloatArray:
@@ -210,7 +210,7 @@ def test_trees_of_one_class_alone() -> None:
 def test_the_fastest_way_of_this_installation_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     model = forest(50, 2, 8)
     assert isinstance(model.oracle(), CompiledForest)
-    monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
+    monkeypatch.setattr(forest_oracle, "compiled_queries", lambda: None)
     assert isinstance(model.oracle(), TreeByTree)
 
 
@@ -259,7 +259,7 @@ def test_a_switched_off_compiler_counts_as_none(monkeypatch: pytest.MonkeyPatch)
     import numba
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert compilation.compiled_questions.__wrapped__() is None
+    assert compilation.compiled_queries.__wrapped__() is None
 
 
 def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
@@ -274,16 +274,16 @@ def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
     assert set(compilation.FOREST.sources) == used
 
 
-def test_the_rehearsal_asks_every_question_as_searches_do() -> None:
-    questions: Any = compilation.compiled_questions()
-    rehearse()
-    before = [len(question.signatures) for question in questions]
+def test_the_warm_up_asks_every_question_as_searches_do() -> None:
+    queries: Any = compilation.compiled_queries()
+    warm_up()
+    before = [len(query.signatures) for query in queries]
     model = forest(50, 3, 2)
     oracle, Z = model.oracle(), hard_rows(model, 100)
     oracle.predict(Z)
     oracle.predict_proba(Z)
     predict_neighbours(oracle, Z, KNeighbours(SPACE, Z[0], 5, 64))
-    assert [len(question.signatures) for question in questions] == before
+    assert [len(query.signatures) for query in queries] == before
 
 
 @pytest.mark.parametrize("m", [0, 64])

@@ -69,7 +69,7 @@ def test_what_it_does_not_know_is_refused_with_the_reason(
     reason: str, fast: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not fast:
-        monkeypatch.setattr(forest_oracle, "compiled_questions", lambda: None)
+        monkeypatch.setattr(forest_oracle, "compiled_queries", lambda: None)
     with pytest.raises(UnavailableError, match=reason):
         UNKNOWN[reason]().oracle()
 

@@ -44,7 +44,7 @@ def test_the_oracle_changes_no_byte_of_a_record(
     for name in ("compiled", "tree by tree", "scikit-learn"):
         with monkeypatch.context() as patch:
             if name == "tree by tree":
-                patch.setattr(forest_oracle, "compiled_questions", lambda: None)
+                patch.setattr(forest_oracle, "compiled_queries", lambda: None)
             elif name == "scikit-learn":
                 patch.setattr(forest_oracle, "forest_oracle", refused)
             result = cfbench.run(STUDY, results=tmp_path / name)

@@ -11,8 +11,8 @@ from cfbench_models.network.neighbours import CANDIDATES, NeighbourBox
 from cfbench_models.network.oracle import NetworkOracle
 from tests.plugins.fitted_networks import (
     SPACE,
-    asked_alone,
-    asked_together,
+    classes_of_all,
+    classes_one_by_one,
     each_number_of_classes,
     fitted,
     on_the_boundary,
@@ -36,7 +36,7 @@ def test_neighbours_have_the_classes_of_their_rows(classes: int, m: int, distrib
     Z = candidates(x, CANDIDATES + 20, seed=12)
     neighbours = KNeighbours(SPACE, x, 5, m, distribution, first_evaluation=3)
     drawn = neighbours.draw(Z)
-    expected = asked_together(model, drawn.reshape(-1, SPACE.d)).reshape(len(Z), m) if m else np.empty((len(Z), 0))
+    expected = classes_of_all(model, drawn.reshape(-1, SPACE.d)).reshape(len(Z), m) if m else np.empty((len(Z), 0))
     np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
 
 
@@ -59,7 +59,7 @@ def test_neighbours_of_candidates_on_the_boundary(classes: int) -> None:
     oracle = NetworkOracle(model)
     for x in (Z[0] + 1, Z[0]):  # nothing is kept, nearly everything is
         neighbours = KNeighbours(SPACE, x, 7, 8)
-        expected = asked_alone(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 8)
+        expected = classes_one_by_one(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 8)
         np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
 
 
@@ -72,7 +72,7 @@ def test_neighbours_that_are_drawn_in_another_way_are_drawn_in_that_way() -> Non
     x = rows(1, seed=20)[0]
     Z = candidates(x, 30, seed=21)
     neighbours = Doubled(SPACE, x, 1, 4)
-    expected = asked_together(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 4)
+    expected = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 4)
     np.testing.assert_array_equal(NetworkOracle(model).predict_neighbours(Z, neighbours), expected)
 
 
@@ -83,7 +83,7 @@ def test_searches_take_turns() -> None:
     for x, m in ((first, 4), (second, 4), (first, 6), (first, 4)):
         Z = candidates(x, 30, seed=16)
         neighbours = KNeighbours(SPACE, x, 8, m)
-        expected = asked_together(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, m)
+        expected = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, m)
         np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
 
 
@@ -95,7 +95,7 @@ def test_a_box_is_settled_only_if_all_neighbours_are_of_one_class(classes: int) 
     neighbours = KNeighbours(SPACE, x, 9, 500)
     box = NeighbourBox(ForwardPass(model.encoding, model.classifier, np.float32), neighbours)
     winners, settled = box.answer(Z)
-    answers = asked_together(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(len(Z), -1)
+    answers = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(len(Z), -1)
     agree = (answers == answers[:, :1]).all(axis=1)
     assert agree[settled].all()
     np.testing.assert_array_equal(winners[settled], answers[settled, 0])
@@ -107,4 +107,4 @@ def test_where_nothing_is_perturbed_neighbours_are_the_candidate() -> None:
     model = fitted(2)
     Z = np.concatenate([rows(30, seed=19), on_the_boundary(2)])
     answers = NetworkOracle(model).predict_neighbours(Z, KNeighbours(still, Z[0], 1, 3))
-    np.testing.assert_array_equal(answers, np.repeat(asked_alone(model, Z)[:, np.newaxis], 3, axis=1))
+    np.testing.assert_array_equal(answers, np.repeat(classes_one_by_one(model, Z)[:, np.newaxis], 3, axis=1))

@@ -15,8 +15,8 @@ from cfbench_models.network.oracle import NetworkOracle
 from tests.plugins.fitted_networks import (
     CHOSEN,
     SPACE,
-    asked_alone,
-    asked_together,
+    classes_of_all,
+    classes_one_by_one,
     each_number_of_classes,
     fitted,
     on_the_boundary,
@@ -30,7 +30,7 @@ from tests.plugins.fitted_networks import (
 def test_50_000_rows_have_scikit_learns_classes(choice: tuple[Any, ...], classes: int) -> None:
     model = fitted(classes, *choice)
     Z = rows(50_000, seed=2)
-    np.testing.assert_array_equal(NetworkOracle(model).predict(Z), asked_together(model, Z))
+    np.testing.assert_array_equal(NetworkOracle(model).predict(Z), classes_of_all(model, Z))
 
 
 @each_number_of_classes
@@ -38,7 +38,7 @@ def test_rows_one_by_one_have_the_same_classes(classes: int) -> None:
     model = fitted(classes)
     oracle = NetworkOracle(model)
     Z = rows(300, seed=3)
-    np.testing.assert_array_equal([oracle.predict(z[np.newaxis])[0] for z in Z], asked_alone(model, Z))
+    np.testing.assert_array_equal([oracle.predict(z[np.newaxis])[0] for z in Z], classes_one_by_one(model, Z))
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_rows_on_the_boundary_are_answered_as_if_asked_alone(classes: int) -> No
     model = fitted(classes)
     oracle = NetworkOracle(model)
     Z = on_the_boundary(classes)
-    alone = asked_alone(model, Z)
+    alone = classes_one_by_one(model, Z)
     in_doubt = ~ForwardPass(model.encoding, model.classifier, np.float64).answer(Z)[1]
     assert in_doubt.any()
     assert len(np.unique(alone[in_doubt])) > 1
@@ -67,7 +67,7 @@ def test_where_all_outputs_are_equal_the_first_class_wins_as_in_scikit_learn(cla
     model.classifier.coefs_[1][:] = 0
     model.classifier.intercepts_[1][:] = 0
     Z = rows(20, seed=6)
-    assert not asked_together(model, Z).any()
+    assert not classes_of_all(model, Z).any()
     assert not NetworkOracle(model).predict(Z).any()
     assert not NetworkOracle(model).predict(Z[:1]).any()
 
@@ -78,7 +78,7 @@ def test_an_output_next_to_zero_counts_as_the_logistic_function_rounds_it() -> N
     for bias in (1e-17, 1e-16, 2e-16, 3e-16, 1e-15, -1e-17):
         model.classifier.intercepts_[1][:] = bias
         Z = rows(3, seed=6)
-        np.testing.assert_array_equal(NetworkOracle(model).predict(Z), asked_together(model, Z))
+        np.testing.assert_array_equal(NetworkOracle(model).predict(Z), classes_of_all(model, Z))
 
 
 @each_number_of_classes
@@ -89,7 +89,7 @@ def test_values_that_are_no_categories_or_beyond_all_measure_are_answered_in_sil
     Z[16:32, 4] = [2, 1.5, -0.0, 7] * 4
     Z[32:48, 0] = [sign * size for size in (1e20, 1e33, 1e38, 3e38, 1e39, 1e150, 1e300, 1e308) for sign in (1, -1)]
     Z[48:, 3] = [1e-320, -1e-310, 1e-40, 1e5] * 4
-    expected = asked_alone(model, Z)
+    expected = classes_one_by_one(model, Z)
     oracle = NetworkOracle(model)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -83,7 +83,7 @@ class Failures:
 
 
 @dataclass
-class Evidence:
+class PageEvidence:
     """All of it.
 
     Parameters
@@ -100,12 +100,12 @@ class Evidence:
     failures: list[Failures] = field(default_factory=list)
 
 
-def gather(matrix: ResultMatrix, record: RecordReading) -> Evidence:
+def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:
     """Read the searches of every cell of a matrix once."""
     reached: dict[ComparedSearcher, list[float]] = {searcher: [] for searcher in matrix.searchers}
     pairs = dict.fromkeys(matrix.searchers, 0)
     failures: dict[tuple[str, str, str], Failures] = {}
-    evidence = Evidence()
+    evidence = PageEvidence()
     counted: set[str] = set()  # one search may belong to several tasks: judged under several objectives
     for task in matrix.tasks:
         best = dict(zip(task.places, _best(task), strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.result_matrix import ComparedSearcher
-from cfbench.analysis.standings import Standing, Standings, State
+from cfbench.analysis.standings import RankState, Standings, StandingsRow
 from cfbench.board.page import svg
 from cfbench.board.page.evidence import TARGETS, Progress
 from cfbench.board.text import ABSENT, score, share, whole, whole_change
@@ -24,7 +24,7 @@ LEAST_EXCESS = 0.001
 
 
 @dataclass(frozen=True)
-class Figure:
+class PageFigure:
     """A figure.
 
     Parameters
@@ -51,17 +51,17 @@ class Figures:
     ----------
     standings : Standings
         The main table.
-    others : sequence of Standing
+    others : sequence of StandingsRow
         Rows of other tables, drawn as references.
     """
 
-    def __init__(self, standings: Standings, others: Sequence[Standing] = ()) -> None:
+    def __init__(self, standings: Standings, others: Sequence[StandingsRow] = ()) -> None:
         self._standings = standings
         self._rows = (*standings.rows, *others)
         self._series = {row.label: number for number, row in enumerate(self._rows)}
         self._value = "objective value" if standings.robust else "loss"
 
-    def effort(self) -> Figure | None:
+    def effort(self) -> PageFigure | None:
         """Draw the value that tasks ask for against queries."""
         rows = self._with(lambda row: row.objective.value, lambda row: row.spending.queries or None)
         if len(rows) < 2:
@@ -70,7 +70,7 @@ class Figures:
         height = svg.height_for(len(rows))
         x = svg.Axis(min(queries) / 1.5, max(queries) * 1.5, svg.LEFT, svg.WIDTH - svg.RIGHT, log=True)
         y = _excess_axis(excess, height - svg.BOTTOM, svg.TOP + 6)
-        return Figure(
+        return PageFigure(
             f"{self._value.capitalize()} against queries",
             f"Further left and further down is better; {FRONT}. Both axes are logarithmic.",
             self._scatter(
@@ -85,7 +85,7 @@ class Figures:
             tuple((visible(row.label), whole(asked), whole_change(value)) for row, value, asked in rows),
         )
 
-    def ranks(self) -> Figure | None:
+    def ranks(self) -> PageFigure | None:
         """Draw the mean ranks with their intervals, in the table's order."""
         rows = [row for row in self._standings.ranked if row.rank is not None]
         if len(rows) < 2:
@@ -108,7 +108,7 @@ class Figures:
         title = "Mean ranks"
         interval = "with 95 % intervals" if any(row.interval for row in rows) else "without intervals: too few tasks"
         body = [*self._names(rows, places, height), *parts]
-        return Figure(
+        return PageFigure(
             title,
             f"Over {plural(len(self._standings.in_play), 'task')}, {interval}. Further left is better.",
             svg.chart(title, f"{len(rows)} searchers", ("mean rank", ""), body, x, None, height=height),
@@ -116,7 +116,7 @@ class Figures:
             tuple(table),
         )
 
-    def ranks_by_part(self) -> Figure | None:
+    def ranks_by_part(self) -> PageFigure | None:
         """Draw mean ranks by what tasks differ in: the data set, else the model, the objective, the constraints."""
         views = self._standings.tasks
         parts: dict[str, list[str]] = {
@@ -156,7 +156,7 @@ class Figures:
             ends.append(points[-1])
         title = f"Mean ranks by {what}"
         ticks = [(place, visible(kind)) for kind, place in at.items()]
-        return Figure(
+        return PageFigure(
             title,
             "Whether the order holds everywhere. Further up is better.",
             svg.chart(
@@ -172,7 +172,7 @@ class Figures:
             tuple((visible(row.label), *(f"{mean:.1f}" for _, mean in means[row.label])) for row in rows),
         )
 
-    def against_loss(self, metric: MetricColumn) -> Figure | None:
+    def against_loss(self, metric: MetricColumn) -> PageFigure | None:
         """Draw the loss against a metric."""
         label = metric.label
         rows = self._with(
@@ -185,7 +185,7 @@ class Figures:
         x = _excess_axis(losses, svg.LEFT, svg.WIDTH - svg.RIGHT)
         y = svg.Axis(min(scores), max(scores), height - svg.BOTTOM, svg.TOP + 6)
         higher = metric.direction is Direction.HIGHER
-        return Figure(
+        return PageFigure(
             f"Loss against {label}",
             f"Further left and further {'up' if higher else 'down'} is better; {FRONT}. The axis of the loss is "
             "logarithmic.",
@@ -202,7 +202,7 @@ class Figures:
             tuple((visible(row.label), whole_change(loss), score(value)) for row, loss, value in rows),
         )
 
-    def solved_over_queries(self, progress: dict[ComparedSearcher, Progress]) -> Figure | None:
+    def solved_over_queries(self, progress: dict[ComparedSearcher, Progress]) -> PageFigure | None:
         """Draw the share of (search, target) pairs reached against queries."""
         compared = self._compared() if self._standings.ranked else self._rows
         rows = [row for row in compared if row.searcher in progress and len(progress[row.searcher].queries)]
@@ -225,7 +225,7 @@ class Figures:
         targets = ", ".join(f"{100 * target:g}" for target in TARGETS[:-1])
         robust = " Under a robust objective a search counts with its result alone, after all its queries."
         title = "Targets reached over queries"
-        return Figure(
+        return PageFigure(
             title,
             f"Share of (search, target) pairs reached. Targets: within {targets} % of the point's best known "
             f"{self._value}, and any counterfactual.{robust if self._standings.robust else ''} Higher and further left "
@@ -244,26 +244,26 @@ class Figures:
         )
 
     def _with(
-        self, value: Callable[[Standing], float | None], other: Callable[[Standing], float | None]
-    ) -> list[tuple[Standing, float, float]]:
+        self, value: Callable[[StandingsRow], float | None], other: Callable[[StandingsRow], float | None]
+    ) -> list[tuple[StandingsRow, float, float]]:
         """Return the rows that are compared and have both numbers."""
         found = ((row, value(row), other(row)) for row in self._compared())
         return [(row, one, two) for row, one, two in found if one is not None and two is not None]
 
-    def _compared(self) -> list[Standing]:
+    def _compared(self) -> list[StandingsRow]:
         """Return the rows that are compared: ranked ones, and white boxes as references."""
-        return [row for row in self._rows if row.state in (State.RANKED, State.WHITE_BOX)]
+        return [row for row in self._rows if row.state in (RankState.RANKED, RankState.WHITE_BOX)]
 
-    def _dot(self, row: Standing, place: tuple[float, float]) -> str:
+    def _dot(self, row: StandingsRow, place: tuple[float, float]) -> str:
         return svg.dot(*place, self._series[row.label], len(self._series), visible(row.label))
 
-    def _names(self, rows: Sequence[Standing], places: Sequence[tuple[float, float]], height: int) -> list[str]:
+    def _names(self, rows: Sequence[StandingsRow], places: Sequence[tuple[float, float]], height: int) -> list[str]:
         series = [self._series[row.label] for row in rows]
         return svg.names([visible(row.label) for row in rows], places, series, len(self._series), height)
 
     def _scatter(
         self,
-        rows: Sequence[Standing],
+        rows: Sequence[StandingsRow],
         values: tuple[Sequence[float], Sequence[float]],
         axes: tuple[svg.Axis, svg.Axis],
         labels: tuple[str, str],
@@ -299,7 +299,7 @@ def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int
     return found
 
 
-def rank_bar(row: Standing, searchers: int) -> str:
+def rank_bar(row: StandingsRow, searchers: int) -> str:
     """Draw a mean rank with its interval, from 1 to the number of ranked searchers, as a picture of one row."""
     if row.rank is None:
         return ""

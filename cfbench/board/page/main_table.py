@@ -11,7 +11,7 @@ from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
 from cfbench.analysis.result_matrix import ComparedSearcher
-from cfbench.analysis.standings import Standing, Standings, State, TaskView
+from cfbench.analysis.standings import RankState, Standings, StandingsRow, TaskView
 from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
 from cfbench.board.page.figures import rank_bar
 from cfbench.board.text import ABSENT, share
@@ -43,7 +43,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PageCell:
     """A cell: what is read, what is sorted by, a picture of it, and what is read after the text in smaller type."""
 
     text: str
@@ -64,7 +64,7 @@ class CellLine:
 
 
 @dataclass(frozen=True)
-class Line:
+class PageRow:
     """A row of the table."""
 
     position: str
@@ -72,14 +72,14 @@ class Line:
     state: str
     method: str
     url: str
-    cells: tuple[Cell, ...]
+    cells: tuple[PageCell, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
     record: tuple[CellLine, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A ranked table.
 
     Parameters
@@ -92,7 +92,7 @@ class Table:
     tested : bool
         Whether ranks have letters.
     headings : tuple of Heading
-    lines : tuple of Line
+    lines : tuple of PageRow
     data : str
         What the page's script needs to rank some tasks alone, as JSON.
     """
@@ -102,11 +102,11 @@ class Table:
     what: str
     tested: bool
     headings: tuple[Heading, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[PageRow, ...]
     data: str
 
 
-def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[Table]:
+def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[PageTable]:
     """Return the main table, and that of the white boxes where they are ranked among themselves."""
     whole, white = board.standings, board.white_standings
     tables = [_table("board", "Searchers", whole, board, names, registry)]
@@ -117,9 +117,9 @@ def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> lis
 
 def _table(
     name: str, title: str, standings: Standings, board: Board, names: Sequence[str], registry: Registry
-) -> Table:
+) -> PageTable:
     columns = table_columns(standings, names)
-    return Table(
+    return PageTable(
         name=name,
         title=title,
         what="objective value" if standings.robust else "loss",
@@ -207,15 +207,15 @@ def filter_data(standings: Standings) -> str:
             else [result.rank, result.found.k, result.found.n, result.against_best, result.objective_against_best]
             for result in row.results
         ]
-        compared = row.state in (State.RANKED, State.WHITE_BOX) or not standings.ranked
-        rows.append({"ranked": row.state is State.RANKED, "blank": not compared, "results": results})
+        compared = row.state in (RankState.RANKED, RankState.WHITE_BOX) or not standings.ranked
+        rows.append({"ranked": row.state is RankState.RANKED, "blank": not compared, "results": results})
     text = json.dumps({"tasks": tasks, "rows": rows}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("&", "\\u0026")  # nothing in it ends the element that it stands in
 
 
 def _line(
-    row: Standing, standings: Standings, board: Board, columns: Sequence[StandingColumn], registry: Registry
-) -> Line:
+    row: StandingsRow, standings: Standings, board: Board, columns: Sequence[StandingColumn], registry: Registry
+) -> PageRow:
     cells = []
     for column in columns:
         text = column.text(row) or ABSENT
@@ -229,14 +229,14 @@ def _line(
             picture = rank_bar(row, len(standings.ranked))
             if row.interval is not None:
                 detail = f"({row.interval[0]:.1f} - {row.interval[1]:.1f})"
-        cells.append(Cell(text, value, picture, detail))
+        cells.append(PageCell(text, value, picture, detail))
     own = _cells(board, row.searcher)
     position = str(row.position).strip() if row.position else ABSENT
     known = registry.searchers.get(bare_name(row.searcher.name))
     groups = [task.groups[row.searcher] for task in board.matrix.tasks if row.searcher in task.groups]
     alone = sum(group.loss_alone for group in groups)
     state = [state_text(row, standings), f"{MARK} on {plural(alone, 'task')}" if alone else ""]
-    return Line(
+    return PageRow(
         position=position,
         label=visible(row.label),
         state="; ".join(filter(None, state)),
@@ -254,7 +254,7 @@ def _cells(board: Board, searcher: ComparedSearcher) -> list[CellSummary]:
     return [cell for group in groups if group is not None for cell in group.cells]
 
 
-def _facts(row: Standing, own: list[CellSummary], alone: int) -> list[tuple[str, str]]:
+def _facts(row: StandingsRow, own: list[CellSummary], alone: int) -> list[tuple[str, str]]:
     """Return terms with what the record says of a row, `alone` tasks of which were searched for the loss alone."""
     facts = []
     if row.why:

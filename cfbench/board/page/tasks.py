@@ -9,7 +9,7 @@ from cfbench.analysis.aggregate import spending
 from cfbench.analysis.board import Board
 from cfbench.analysis.loss_alone import MARK
 from cfbench.analysis.ranks import EQUAL
-from cfbench.analysis.standings import Standing, TaskResult, TaskView
+from cfbench.analysis.standings import StandingsRow, TaskResult, TaskView
 from cfbench.board.page.evidence import Example
 from cfbench.board.text import ABSENT, decimal, share, short_seconds, whole, whole_change
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
@@ -63,7 +63,7 @@ class HeatTable:
 
 
 @dataclass(frozen=True)
-class Found:
+class ExampleResult:
     """What one searcher found for a card's example: the changed features alone."""
 
     label: str
@@ -85,7 +85,7 @@ class Card:
         The task's table.
     example : str
         Which point the examples are of; or why there are none.
-    found : tuple of Found
+    found : tuple of ExampleResult
     """
 
     title: str
@@ -93,7 +93,7 @@ class Card:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     example: str
-    found: tuple[Found, ...]
+    found: tuple[ExampleResult, ...]
 
 
 def heat_of(result: TaskResult | None, *, best: bool = False, alone: bool = False) -> Heat:
@@ -174,7 +174,7 @@ def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str,
     return made
 
 
-def _results(board: Board) -> tuple[list[Standing], dict[str, list[TaskResult | None]]]:
+def _results(board: Board) -> tuple[list[StandingsRow], dict[str, list[TaskResult | None]]]:
     """Return the rows of all tables, and by the label of a task their results, in this order."""
     tables = [board.standings]
     if board.white_standings is not None and board.white_standings is not board.standings:
@@ -221,15 +221,17 @@ def _which(example: Example | None) -> str:
 
 
 def _found(
-    example: Example | None, rows: Sequence[Standing], space: FeatureSpace | None, what: str
-) -> tuple[Found, ...]:
+    example: Example | None, rows: Sequence[StandingsRow], space: FeatureSpace | None, what: str
+) -> tuple[ExampleResult, ...]:
     if example is None or not len(example.x):
         return ()
     found = []
     for row in rows:
         if row.searcher in example.found:
             z, value = example.found[row.searcher]
-            found.append(Found(visible(row.label), f"{what} {decimal(value)}", tuple(_changes(example.x, z, space))))
+            found.append(
+                ExampleResult(visible(row.label), f"{what} {decimal(value)}", tuple(_changes(example.x, z, space)))
+            )
     return tuple(found)
 
 

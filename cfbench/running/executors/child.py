@@ -117,7 +117,7 @@ class ChildProcess:
         self._process.kill()
         self._process.join()
 
-    def obituary(self) -> str:
+    def death_reason(self) -> str:
         """Say how the process ended, after `receive` or `end`."""
         code = self._process.exitcode
         if code is not None and code < 0:

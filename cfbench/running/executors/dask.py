@@ -26,7 +26,7 @@ from cfbench.registry.discovery import is_file_name
 from cfbench.registry.registry import RegistryOptions
 from cfbench.running.executors.local import ExecutorLost, Job, ProcessExecutor, WorkerDied
 from cfbench.running.schedule import ModelKey, model_key
-from cfbench.running.worker import GROUNDS_KEPT, EntryName, Inventory, Prepared, WorkerSetup
+from cfbench.running.worker import FOLDS_KEPT, EntryName, Inventory, Prepared, WorkerSetup
 from cfbench.study.plan import Cell
 
 
@@ -35,7 +35,7 @@ class UnfitHost(CfbenchError):
 
 
 @dataclass(frozen=True)
-class Mission:
+class RunSetup:
     """What a Dask worker has to know of a run before its first job.
 
     Parameters
@@ -56,7 +56,7 @@ class Mission:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class PickledModel:
     """A data set and a fitted model, pickled by the main process. Dask carries it to a worker once.
 
     Parameters
@@ -75,16 +75,16 @@ class Host:
 
     Parameters
     ----------
-    mission : Mission
+    run_setup : RunSetup
     slots : int
         Jobs that the Dask worker runs at once, one process each.
     """
 
-    def __init__(self, mission: Mission, slots: int) -> None:
+    def __init__(self, run_setup: RunSetup, slots: int) -> None:
         here = cache_dir()
         # The main process's folders are not here: tables travel with the models.
-        options = replace(mission.options, folders=())
-        self._mission = mission
+        options = replace(run_setup.options, folders=())
+        self._run_setup = run_setup
         self._executor = ProcessExecutor(WorkerSetup(options, DataSource((), here, download=False), here), slots)
         self._idle = list(range(slots))
         self._loaded: list[OrderedDict[str, None] | None] = [None] * slots
@@ -95,7 +95,7 @@ class Host:
         """Whether a job runs."""
         return len(self._idle) < self._executor.slots
 
-    def perform(self, job: Job, cell: Cell | None, parcel: Parcel | None) -> Any:
+    def perform(self, job: Job, cell: Cell | None, pickled_model: PickledModel | None) -> Any:
         """Do a job in an idle process, which gets the model first where it has not loaded it."""
         with self._lock:
             slot = self._idle.pop()
@@ -103,12 +103,12 @@ class Host:
             self._start(slot)
             loaded = self._loaded[slot]
             assert loaded is not None
-            if parcel is not None and parcel.digest not in loaded:
-                self._ask(slot, Job("unpack", (cell, parcel.payload)))
-            if parcel is not None:
-                loaded[parcel.digest] = None
-                loaded.move_to_end(parcel.digest)
-                if len(loaded) > GROUNDS_KEPT:
+            if pickled_model is not None and pickled_model.digest not in loaded:
+                self._ask(slot, Job("unpack", (cell, pickled_model.payload)))
+            if pickled_model is not None:
+                loaded[pickled_model.digest] = None
+                loaded.move_to_end(pickled_model.digest)
+                if len(loaded) > FOLDS_KEPT:
                     loaded.popitem(last=False)
             return self._ask(slot, job)
         finally:
@@ -119,8 +119,8 @@ class Host:
         """Start a slot's process if it has none, and hold what it has against what it should have."""
         if self._loaded[slot] is not None:
             return
-        found = self._executor.submit(slot, Job("inventory", (self._mission.entries,))).result()
-        differences = self._mission.inventory.differences(found)
+        found = self._executor.submit(slot, Job("inventory", (self._run_setup.entries,))).result()
+        differences = self._run_setup.inventory.differences(found)
         if differences:
             raise UnfitHost("; ".join(differences))
         self._loaded[slot] = OrderedDict()
@@ -141,7 +141,7 @@ _hosts: dict[str, Host] = {}
 _hosts_lock = threading.Lock()
 
 
-def perform(mission: Mission, slots: int, job: Job, cell: Cell | None, parcel: Parcel | None) -> Any:
+def perform(run_setup: RunSetup, slots: int, job: Job, cell: Cell | None, pickled_model: PickledModel | None) -> Any:
     """Do a job of a run on this Dask worker.
 
     Raises
@@ -149,18 +149,18 @@ def perform(mission: Mission, slots: int, job: Job, cell: Cell | None, parcel: P
     UnfitHost
         If this worker lacks something that the run needs.
     """
-    return _host(mission, slots).perform(job, cell, parcel)
+    return _host(run_setup, slots).perform(job, cell, pickled_model)
 
 
-def inspect_host(mission: Mission, slots: int) -> str:
+def inspect_host(run_setup: RunSetup, slots: int) -> str:
     """Say what this Dask worker lacks or has in another version; empty: nothing."""
-    absent = [name for name in mission.options.plugins if is_file_name(name) and not Path(name).exists()]
+    absent = [name for name in run_setup.options.plugins if is_file_name(name) and not Path(name).exists()]
     if absent:
         return f"the plugin file {absent[0]} is not there: install the plugin, or share its folder"
     try:
-        perform(mission, slots, Job("inventory", (mission.entries,)), None, None)
+        perform(run_setup, slots, Job("inventory", (run_setup.entries,)), None, None)
     except CfbenchError as error:
-        stop_host(mission.run)
+        stop_host(run_setup.run)
         return str(error)
     return ""
 
@@ -173,16 +173,16 @@ def stop_host(run: str) -> None:
         host.close()
 
 
-def _host(mission: Mission, slots: int) -> Host:
+def _host(run_setup: RunSetup, slots: int) -> Host:
     with _hosts_lock:
-        host = _hosts.get(mission.run)
+        host = _hosts.get(run_setup.run)
         if host is None:
             # Runs whose main process was killed have left theirs.
             for run in [run for run, other in _hosts.items() if not other.busy]:
                 _hosts.pop(run).close()
             # multiprocessing refuses a daemonic process children because they might outlive it: ours do not.
             multiprocessing.current_process().daemon = False
-            host = _hosts[mission.run] = Host(mission, slots)
+            host = _hosts[run_setup.run] = Host(run_setup, slots)
         return host
 
 
@@ -260,7 +260,7 @@ def wait_for_workers(client: Any) -> None:
         ) from None
 
 
-def inspect_workers(client: Any, mission: Mission) -> None:
+def inspect_workers(client: Any, run_setup: RunSetup) -> None:
     """Ask every worker what it has.
 
     Raises
@@ -271,7 +271,7 @@ def inspect_workers(client: Any, mission: Mission) -> None:
     threads = dict(client.nthreads())
     asked = {
         address: client.submit(
-            inspect_host, mission, count, workers=[address], pure=False, key=f"cfbench-inspect-{uuid.uuid4().hex}"
+            inspect_host, run_setup, count, workers=[address], pure=False, key=f"cfbench-inspect-{uuid.uuid4().hex}"
         )
         for address, count in threads.items()
     }
@@ -295,7 +295,7 @@ def inspect_workers(client: Any, mission: Mission) -> None:
 LOOK_AGAIN = 1.0
 """Seconds after which the cluster is asked again how many workers it has."""
 
-PARCELS_KEPT = 16
+MODELS_KEPT = 16
 """Models that stay in the cluster's memory."""
 
 TRIES = 3
@@ -320,7 +320,7 @@ class DaskExecutor:
     ----------
     setup : WorkerSetup
         Of the process that fits models.
-    mission : Mission
+    run_setup : RunSetup
         What the cluster's workers have to know.
     cluster : object
         A scheduler's address, a `distributed.Client`, or a cluster object.
@@ -335,10 +335,10 @@ class DaskExecutor:
 
     blocks = False
 
-    def __init__(self, setup: WorkerSetup, mission: Mission, cluster: object) -> None:
+    def __init__(self, setup: WorkerSetup, run_setup: RunSetup, cluster: object) -> None:
         self._client, self._is_ours = connect(cluster)
-        self._mission = mission
-        self._parcels: OrderedDict[ModelKey, _Sent] = OrderedDict()
+        self._run_setup = run_setup
+        self._pickled_models: OrderedDict[ModelKey, _Sent] = OrderedDict()
         self._lock = threading.Lock()
         self._closing = False
         self._addresses: list[str] = []
@@ -347,7 +347,7 @@ class DaskExecutor:
         self._pending: set[Any] = set()
         try:
             wait_for_workers(self._client)
-            inspect_workers(self._client, mission)
+            inspect_workers(self._client, run_setup)
         except BaseException:
             self._leave()
             raise
@@ -391,7 +391,7 @@ class DaskExecutor:
     def _prepare(self, cell: Cell, outer: Future[Any]) -> None:
         """Have a model fitted or loaded beside this process, and send it to the cluster."""
         with self._lock:
-            sent = self._parcels.get(model_key(cell))
+            sent = self._pickled_models.get(model_key(cell))
         if sent is not None:
             outer.set_result(sent.prepared)
             return
@@ -406,14 +406,14 @@ class DaskExecutor:
         self._local.submit(0, Job("parcel", (cell,))).add_done_callback(arrived)
 
     def _put(self, cell: Cell, prepared: Prepared, payload: bytes) -> _Sent:
-        digest = digest_of([self._mission.run, *map(str, model_key(cell)), prepared.fingerprint])
-        parcel = Parcel(digest, payload)
-        (future,) = self._client.scatter([parcel], hash=False)
+        digest = digest_of([self._run_setup.run, *map(str, model_key(cell)), prepared.fingerprint])
+        pickled_model = PickledModel(digest, payload)
+        (future,) = self._client.scatter([pickled_model], hash=False)
         sent = _Sent(prepared, digest, future)
         with self._lock:
-            self._parcels[model_key(cell)] = sent
-            while len(self._parcels) > PARCELS_KEPT:
-                self._parcels.popitem(last=False)
+            self._pickled_models[model_key(cell)] = sent
+            while len(self._pickled_models) > MODELS_KEPT:
+                self._pickled_models.popitem(last=False)
         return sent
 
     # ---------------------------------------------------------------- jobs
@@ -421,9 +421,9 @@ class DaskExecutor:
     def _send(self, slot: int, job: Job, cell: Cell, outer: Future[Any], *, tries: int) -> None:
         """Submit a job together with its model; where the cluster has lost the model, send that first."""
         with self._lock:
-            sent = self._parcels.get(model_key(cell))
+            sent = self._pickled_models.get(model_key(cell))
             if sent is not None:
-                self._parcels.move_to_end(model_key(cell))
+                self._pickled_models.move_to_end(model_key(cell))
         if sent is None or sent.future.status in ("lost", "cancelled", "error"):
             self._send_model_first(slot, job, cell, outer, tries=tries)
             return
@@ -432,7 +432,7 @@ class DaskExecutor:
         try:
             future = self._client.submit(
                 perform,
-                self._mission,
+                self._run_setup,
                 slots,
                 job,
                 cell,
@@ -450,7 +450,7 @@ class DaskExecutor:
 
     def _send_model_first(self, slot: int, job: Job, cell: Cell, outer: Future[Any], *, tries: int) -> None:
         with self._lock:
-            self._parcels.pop(model_key(cell), None)
+            self._pickled_models.pop(model_key(cell), None)
         prepared: Future[Any] = Future()
 
         def go_on(ended: Future[Any]) -> None:
@@ -497,7 +497,7 @@ class DaskExecutor:
 
     def _stop_hosts(self) -> None:
         with suppress(Exception):
-            self._client.run(stop_host, self._mission.run, on_error="ignore")
+            self._client.run(stop_host, self._run_setup.run, on_error="ignore")
 
     def _leave(self) -> None:
         if self._is_ours:

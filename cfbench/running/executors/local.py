@@ -104,7 +104,7 @@ class SerialExecutor:
     def __init__(self, worker: Worker, *, until_closed: bool = False) -> None:
         self._worker = worker
         self._until_closed = until_closed
-        self._held = ExitStack()
+        self._recorded = ExitStack()
         self._holds = False
 
     def submit(self, slot: int, job: Job) -> Future[Any]:  # noqa: ARG002 - there is one slot
@@ -112,7 +112,7 @@ class SerialExecutor:
         future: Future[Any] = Future()
         try:
             if self._until_closed and not self._holds:
-                self._held.enter_context(_one_thread())
+                self._recorded.enter_context(_one_thread())
                 self._holds = True
             with nullcontext() if self._holds else _one_thread(), noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
@@ -124,7 +124,7 @@ class SerialExecutor:
 
     def close(self) -> None:
         """Give the libraries their threads back; nothing is left running."""
-        self._held.close()
+        self._recorded.close()
         self._holds = False
 
 
@@ -162,7 +162,7 @@ class WorkerProcess(ChildProcess):
             raise
         except (EOFError, OSError):
             self.end()
-            raise WorkerDied(self.obituary()) if self._is_ready else CfbenchError(_STILLBORN) from None
+            raise WorkerDied(self.death_reason()) if self._is_ready else CfbenchError(_STILLBORN) from None
         if kind is _Answer.OUT_OF_MEMORY:  # what fills it may be left from another search
             self.end()
             raise WorkerDied("its process could have no more memory")

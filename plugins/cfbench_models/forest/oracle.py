@@ -8,7 +8,7 @@ import numpy as np
 
 from cfbench import Distribution, FloatArray, IntArray, KNeighbours, Oracle
 from cfbench_models.forest.tables import forest_tables, require_plain
-from cfbench_models.shared.compilation import CompiledQuestions, NeighbourReach, compiled_questions
+from cfbench_models.shared.compilation import CompiledQueries, NeighbourReach, compiled_queries
 
 if TYPE_CHECKING:
     from cfbench_models.forest.family import ForestModel
@@ -31,11 +31,11 @@ def forest_oracle(model: ForestModel) -> Oracle:
     UnavailableError
         If the forest has something that neither way knows; the message names it.
     """
-    questions = compiled_questions()
-    if questions is None:
+    queries = compiled_queries()
+    if queries is None:
         require_plain(model.classifier)
         return TreeByTree(model)
-    return CompiledForest(model, questions)
+    return CompiledForest(model, queries)
 
 
 class TreeByTree:
@@ -89,12 +89,12 @@ class CompiledForest:
     Parameters
     ----------
     model : ForestModel
-    questions : CompiledQuestions
+    queries : CompiledQueries
     """
 
-    def __init__(self, model: ForestModel, questions: CompiledQuestions) -> None:
+    def __init__(self, model: ForestModel, queries: CompiledQueries) -> None:
         self._model = model
-        self._ask = questions
+        self._ask = queries
         self._classes = np.asarray(model.classifier.classes_, dtype=np.int64)
         self._forest = forest_tables(model.classifier, model.encoding)
         self._levels = self._forest.levels()

@@ -17,13 +17,13 @@ FOREST = Kernels(
         f"cfbench_models.forest.{name}"
         for name in ("kernels", "cell_kernels", "query_kernels", "candidate_kernels", "neighbour_kernels")
     ),
-    rehearsal="cfbench_models.forest.rehearsal",
+    warmup="cfbench_models.forest.warmup",
     sources=("cfbench_models.forest.tables", descended_key.__module__, perturbed_value.__module__),
 )
-NETWORK = Kernels(modules=("cfbench_models.network.kernels",), rehearsal="cfbench_models.network.rehearsal")
+NETWORK = Kernels(modules=("cfbench_models.network.kernels",), warmup="cfbench_models.network.warmup")
 
 
-class CompiledQuestions(NamedTuple):
+class CompiledQueries(NamedTuple):
     """What can be asked of forests by compiled code."""
 
     classes_of_rows: Callable[..., Any]
@@ -55,7 +55,7 @@ class NeighbourReach(NamedTuple):
 
 
 @cache
-def compiled_questions() -> CompiledQuestions | None:
+def compiled_queries() -> CompiledQueries | None:
     """Return the compiled questions about forests; None where numba is missing or switched off.
 
     Raises
@@ -67,7 +67,7 @@ def compiled_questions() -> CompiledQuestions | None:
     if modules is None:
         return None
     rows, neighbours = modules[2], modules[4]
-    return CompiledQuestions(rows.classes_of_rows, rows.shares_of_rows, neighbours.classes_of_neighbours)
+    return CompiledQueries(rows.classes_of_rows, rows.shares_of_rows, neighbours.classes_of_neighbours)
 
 
 def compiled_network() -> ModuleType | None:

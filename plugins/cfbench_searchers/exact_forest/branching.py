@@ -13,10 +13,10 @@ import numpy as np
 from cfbench import FloatArray, ForestNodes, IntArray
 from cfbench_searchers.exact_forest.bound import budget_bound, pruned, settle
 from cfbench_searchers.exact_forest.pairs import looked_through
-from cfbench_searchers.exact_forest.task import SLACK, Best, ForestTask
+from cfbench_searchers.exact_forest.task import SLACK, CheapestPoint, ForestTask
 
 
-class Part(NamedTuple):
+class CellBox(NamedTuple):
     """A box of cells.
 
     Parameters
@@ -75,7 +75,7 @@ class BranchAndBound:
         task, numbers = self.task, count()
         shares = task.structure.shares
         tops = np.full((len(task.structure.roots), shares.shape[1]), shares.max() - shares.min())
-        whole = Part(np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1, task.structure.walked, tops)
+        whole = CellBox(np.zeros(task.d, dtype=np.int64), task.structure.n_cells - 1, task.structure.walked, tops)
         waiting = [(self.lower_bound, next(numbers), whole)]
         while waiting and waiting[0][0] < self._limit:
             self.lower_bound = waiting[0][0]
@@ -97,7 +97,7 @@ class BranchAndBound:
         """Upper limit for the cost of a useful point; finite."""
         return min(self.task.limit, self._dearest)
 
-    def _look_at(self, part: Part) -> tuple[float, list[Part]]:
+    def _look_at(self, part: CellBox) -> tuple[float, list[CellBox]]:
         """Bound a box and cut it; return the bound, and its parts, none where there is nothing to look for."""
         low, high, forest, tops = part.low, part.high, part.forest, part.tops.copy()
         task, costs = self.task, self.task.costs
@@ -107,7 +107,7 @@ class BranchAndBound:
         if not spent < self._limit:
             return np.inf, []
         if task.is_target(cells):
-            found = Best(costs.total(cells), cells)
+            found = CheapestPoint(costs.total(cells), cells)
             task.offer(found)
             if found.cost <= spent + SLACK or not spent < self._limit:
                 return np.inf, []
@@ -119,7 +119,7 @@ class BranchAndBound:
         if looked_through(task, low, high):
             return np.inf, []
         left = pruned(forest, depth, reached, low, high)
-        return needed, [Part(*sides, left, tops) for sides in self._sides(low, high, pull)]
+        return needed, [CellBox(*sides, left, tops) for sides in self._sides(low, high, pull)]
 
     def _sides(self, low: IntArray, high: IntArray, pull: FloatArray) -> list[tuple[IntArray, IntArray]]:
         """Cut a box: into a feature's cheapest cell and what lies on its sides, or else a feature in two.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cfbench import FloatArray, ForestNodes, IntArray, class_of_cells, compiled_or_plain, entered, leads_of_pair
-from cfbench_searchers.exact_forest.task import Best, ForestTask
+from cfbench_searchers.exact_forest.task import CheapestPoint, ForestTask
 
 STEPS_A_TREE = 60
 """Steps that a tree takes in a sweep, about."""
@@ -50,7 +50,7 @@ def sweep_pair(
     if found[0] < below:
         moved = cells.copy()
         moved[list(pair)] = found[1:]
-        task.offer(Best(task.costs.total(moved), moved))
+        task.offer(CheapestPoint(task.costs.total(moved), moved))
 
 
 def looked_through(task: ForestTask, low: IntArray, high: IntArray) -> bool:
@@ -121,7 +121,7 @@ def cost_of_changes(task: ForestTask) -> FloatArray:
 def no_change(task: ForestTask) -> bool:
     """Offer the cheapest point of all, which is `x` wherever `x` is feasible; True: there is no other to look at."""
     if task.is_target(task.costs.rest):
-        task.offer(Best(task.costs.total(task.costs.rest), task.costs.rest))
+        task.offer(CheapestPoint(task.costs.total(task.costs.rest), task.costs.rest))
     return True
 
 
@@ -163,10 +163,10 @@ def _coded_pair(task: ForestTask, coded: int, along: int) -> None:
 def _ordered_pair(task: ForestTask, one: int, two: int) -> bool:
     """Look at all pairs of cells of two ordered features that may be cheap enough; say whether that was possible."""
     both, rest = (task.costs.of(one), task.costs.of(two)), task.costs.rest
-    held = task.costs.total(rest) - both[0][rest[one]] - both[1][rest[two]]
+    fixed = task.costs.total(rest) - both[0][rest[one]] - both[1][rest[two]]
     spans: list[int] = []
     for own, other in (both, both[::-1]):
-        near = np.flatnonzero(held + own + other.min() < task.limit)
+        near = np.flatnonzero(fixed + own + other.min() < task.limit)
         spans += [int(near[0]), int(near[-1])]
     pairs = (spans[1] - spans[0] + 1) * (spans[3] - spans[2] + 1)
     if pairs * len(task.structure.classes) > MOST_PAIRS_OF_CELLS:

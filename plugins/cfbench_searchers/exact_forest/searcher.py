@@ -47,14 +47,14 @@ class ExactForest(Searcher):
             If the model gives the optimum another class than its forest does.
         """
         # These load a compiler, where there is one.
-        from cfbench_searchers.exact_forest.solving import rehearse, solve
+        from cfbench_searchers.exact_forest.solving import solve, warm_up
 
         if problem.has_term and problem.separable_term is None:
             raise CfbenchError(
                 "exact-forest minimises the loss and terms that are sums over the features; this objective's term is "
                 "not a sum"
             )
-        rehearse()
+        warm_up()
         # A proof replaces it.
         problem.give_reason(f"the limit of {self.seconds:g} s was reached before a counterfactual or a proof")
         z = solve(problem, time.perf_counter() + self.seconds)

@@ -10,7 +10,7 @@ from cfbench import FloatArray, IntArray, Problem, forest_of, toy_forest
 from cfbench_searchers.exact_forest.bound import pruned
 from cfbench_searchers.exact_forest.branching import BranchAndBound
 from cfbench_searchers.exact_forest.pairs import cost_of_changes, no_change, one_change, two_changes
-from cfbench_searchers.exact_forest.task import SLACK, Best, CellCosts, ForestTask, OutOfTime, cell_costs
+from cfbench_searchers.exact_forest.task import SLACK, CellCosts, CheapestPoint, ForestTask, OutOfTime, cell_costs
 
 
 def descend(task: ForestTask) -> None:
@@ -18,7 +18,7 @@ def descend(task: ForestTask) -> None:
     for per_cost in (True, False):
         cells = _climb(task, per_cost=per_cost)
         if cells is not None:
-            task.offer(_given_back(task, Best(task.costs.total(cells), cells)))
+            task.offer(_given_back(task, CheapestPoint(task.costs.total(cells), cells)))
 
 
 def _climb(task: ForestTask, *, per_cost: bool) -> IntArray | None:
@@ -49,7 +49,7 @@ def _climb(task: ForestTask, *, per_cost: bool) -> IntArray | None:
     return cells
 
 
-def _given_back(task: ForestTask, best: Best) -> Best:
+def _given_back(task: ForestTask, best: CheapestPoint) -> CheapestPoint:
     """Move features back, the most expensive first, as far as the target class allows, until no move is left."""
     while True:
         before = best.cost
@@ -135,7 +135,7 @@ def _go_through(steps: BranchAndBound, least_costs: FloatArray) -> None:
 
 
 @cache
-def rehearse() -> None:
+def warm_up() -> None:
     """Call every kernel: from the lower left corner to class 1, which takes two changes."""
     two = np.array([0.0, 1.0] * 3)
     costs = CellCosts(np.array([0, 2, 4, 6]), two, two, np.zeros(3, dtype=np.int64), two, 0.0 * two, np.ones(3))

@@ -144,7 +144,7 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
+class CheapestPoint:
     """The cheapest point of the target class so far.
 
     Parameters
@@ -172,7 +172,7 @@ class ForestTask:
 
     Attributes
     ----------
-    best : Best or None
+    best : CheapestPoint or None
         Of what the steps have found until now.
     """
 
@@ -180,14 +180,14 @@ class ForestTask:
     costs: CellCosts
     target: int
     end: float
-    best: Best | None = field(default=None, init=False)
+    best: CheapestPoint | None = field(default=None, init=False)
 
     @property
     def limit(self) -> float:
         """What a point has to cost less than to be of interest."""
         return np.inf if self.best is None else self.best.cost - SLACK
 
-    def offer(self, found: Best | None) -> None:
+    def offer(self, found: CheapestPoint | None) -> None:
         """Keep a point of the target class that is cheaper than the best one."""
         if found is not None and found.cost < self.limit:
             self.best = found
@@ -224,7 +224,7 @@ class ForestTask:
         leads: FloatArray = leads_of(self.structure.walked, rows, self.target)
         return leads
 
-    def cheapest_along(self, cells: IntArray, feature: int, below: float) -> Best | None:
+    def cheapest_along(self, cells: IntArray, feature: int, below: float) -> CheapestPoint | None:
         """Return the cheapest point of the target class that differs from `cells` in one feature at most.
 
         Parameters
@@ -244,5 +244,5 @@ class ForestTask:
             moved = cells.copy()
             moved[feature] = cell
             if self.is_target(moved):
-                return Best(self.costs.total(moved), moved)
+                return CheapestPoint(self.costs.total(moved), moved)
         return None

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 
 from cfbench import BudgetExhausted, FloatArray, IntArray, Problem
-from cfbench_searchers.sparse_sweep.inquiry import Inquiry
+from cfbench_searchers.sparse_sweep.candidates import QueriedCandidates
 
 SETS = 80
 """Sets of changed features, those with the cheapest candidates first."""
@@ -24,18 +24,18 @@ MOST = 200
 """Candidates in all."""
 
 
-def chosen(inquiry: Inquiry, Z: FloatArray) -> FloatArray:
+def chosen(queried: QueriedCandidates, Z: FloatArray) -> FloatArray:
     """Return a choice of rows, shape (n, d), from cheap to expensive, all below the ceiling.
 
     The cheapest rows of a set lie on the boundary of the target class, where a perturbation may lose it. More
     expensive rows are deeper inside.
     """
     Z = np.unique(Z, axis=0)
-    cost = inquiry.cost(Z)
+    cost = queried.cost(Z)
     order = np.argsort(cost, kind="stable")
-    order = order[cost[order] < inquiry.ceiling]
+    order = order[cost[order] < queried.ceiling]
     members: dict[bytes, list[int]] = {}
-    for place, row in enumerate(Z[order] != inquiry.terrain.home):
+    for place, row in enumerate(Z[order] != queried.grid.home):
         members.setdefault(row.tobytes(), []).append(place)
     places = set(range(min(len(order), OVER_ALL)))
     for own in list(members.values())[:SETS]:  # in the order of their cheapest
@@ -54,7 +54,7 @@ RETREATS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 """Shares of the way back to `x`."""
 
 
-def moves(inquiry: Inquiry, z: FloatArray, step: float, *, everything: bool) -> FloatArray:
+def moves(queried: QueriedCandidates, z: FloatArray, step: float, *, everything: bool) -> FloatArray:
     """Return rows around `z`, shape (n, d).
 
     Each changed numerical feature moves by up to a step, and each pair of them a step apart, one outwards, the other
@@ -62,7 +62,7 @@ def moves(inquiry: Inquiry, z: FloatArray, step: float, *, everything: bool) -> 
 
     Parameters
     ----------
-    inquiry : Inquiry
+    queried : QueriedCandidates
     z : ndarray of float64, shape (d,)
     step : float
         As a share of a feature's range.
@@ -70,33 +70,33 @@ def moves(inquiry: Inquiry, z: FloatArray, step: float, *, everything: bool) -> 
         Whether each changed feature is put back, too, and every feature tried at several values anywhere. A kept
         feature may be perturbed, a changed one may not: to change it can be worth its cost.
     """
-    terrain = inquiry.terrain
-    changed = terrain.changed(z)
-    numbers = [i for i in changed if terrain.is_numerical[i]]
-    steps = step * terrain.ranges
-    away = np.sign(z - terrain.home)
+    grid = queried.grid
+    changed = grid.changed(z)
+    numbers = [i for i in changed if grid.is_numerical[i]]
+    steps = step * grid.ranges
+    away = np.sign(z - grid.home)
     rows = [_with(z, i, z[i] + share * steps[i]) for i in numbers for share in SHARES]
     for a, b in permutations(numbers, 2):
-        back = min(steps[b], abs(z[b] - terrain.home[b]))
+        back = min(steps[b], abs(z[b] - grid.home[b]))
         rows.append(_with(_with(z, a, z[a] + away[a] * steps[a]), b, z[b] - away[b] * back))
     if everything:
-        rows += [_with(z, i, float(terrain.home[i])) for i in changed]
-        rows += _anywhere(inquiry, z, [int(i) for i in terrain.free])
-    return _others(inquiry, z, rows)
+        rows += [_with(z, i, float(grid.home[i])) for i in changed]
+        rows += _anywhere(queried, z, [int(i) for i in grid.free])
+    return _others(queried, z, rows)
 
 
-def retreats(inquiry: Inquiry, z: FloatArray) -> FloatArray:
+def retreats(queried: QueriedCandidates, z: FloatArray) -> FloatArray:
     """Return `z` with one numerical feature moved back towards `x`, by several shares of its way; shape (n, d)."""
-    terrain = inquiry.terrain
-    numbers = [i for i in terrain.changed(z) if terrain.is_numerical[i]]
-    rows = [_with(z, i, z[i] + share * (terrain.home[i] - z[i])) for i in numbers for share in RETREATS]
-    return _others(inquiry, z, rows)
+    grid = queried.grid
+    numbers = [i for i in grid.changed(z) if grid.is_numerical[i]]
+    rows = [_with(z, i, z[i] + share * (grid.home[i] - z[i])) for i in numbers for share in RETREATS]
+    return _others(queried, z, rows)
 
 
-def _anywhere(inquiry: Inquiry, z: FloatArray, features: list[int]) -> Iterator[FloatArray]:
-    terrain = inquiry.terrain
+def _anywhere(queried: QueriedCandidates, z: FloatArray, features: list[int]) -> Iterator[FloatArray]:
+    grid = queried.grid
     for i in features:
-        for value in terrain.levels[i][terrain.some_levels(i, N_LEVELS)]:
+        for value in grid.levels[i][grid.some_levels(i, N_LEVELS)]:
             yield _with(z, i, float(value))
 
 
@@ -106,16 +106,16 @@ def _with(z: FloatArray, i: int, value: float) -> FloatArray:
     return row
 
 
-def _others(inquiry: Inquiry, z: FloatArray, rows: list[FloatArray]) -> FloatArray:
+def _others(queried: QueriedCandidates, z: FloatArray, rows: list[FloatArray]) -> FloatArray:
     """Return the feasible rows nearest to these, without `z` itself."""
     if not rows:
         return np.empty((0, len(z)))
-    Z = inquiry.terrain.inside(np.array(rows))
+    Z = queried.grid.inside(np.array(rows))
     others: FloatArray = Z[(Z != z).any(axis=1)]
     return others
 
 
-class Race:
+class MeanValues:
     """Candidates of the target class, and the mean of what each was ever judged.
 
     One evaluation is an estimate from the objective's own number of draws; its mean over several rests on as many times
@@ -232,13 +232,13 @@ LONGEST = 0.12
 """Share of the evaluations that one set may be polished with."""
 
 
-class Jury:
+class RobustRanking:
     """Judges the candidates that a search by class comes by, and carries the best of them on.
 
     Parameters
     ----------
     problem : Problem
-    inquiry : Inquiry
+    queried : QueriedCandidates
         The search by class. It keeps what it meets; its ceiling is what the best was judged.
     allowance : int or None
         Evaluations; None: as many as the problem's budget allows.
@@ -249,11 +249,11 @@ class Jury:
     again, with new draws, before anything is built on it; and what is chosen in the end was judged most often.
     """
 
-    def __init__(self, problem: Problem, inquiry: Inquiry, allowance: int | None) -> None:
+    def __init__(self, problem: Problem, queried: QueriedCandidates, allowance: int | None) -> None:
         self._problem = problem
-        self._inquiry = inquiry
-        self._race = Race(problem, allowance)
-        self._allowance = self._race.left
+        self._queried = queried
+        self._means = MeanValues(problem, allowance)
+        self._allowance = self._means.left
 
     @property
     def best(self) -> FloatArray | None:
@@ -261,80 +261,80 @@ class Jury:
         order = self._order()
         if len(order) == 0:
             return None
-        often = self._race.times[order]
-        z: FloatArray = self._race.Z[order[often >= often.max() / 4][0]]
+        often = self._means.times[order]
+        z: FloatArray = self._means.Z[order[often >= often.max() / 4][0]]
         return z
 
     def hear(self) -> None:
         """Judge a choice of what was met since the last time, and lower the ceiling."""
-        inquiry, race = self._inquiry, self._race
-        if race.left < POLISHING * self._allowance:
+        queried, means = self._queried, self._means
+        if means.left < POLISHING * self._allowance:
             return
-        places = race.enter(chosen(inquiry, inquiry.take_kept()))
+        places = means.enter(chosen(queried, queried.take_kept()))
         for first in range(0, len(places), AT_ONCE):
             some = places[first : first + AT_ONCE]
-            some = some[race.cost[some] < inquiry.ceiling]
+            some = some[means.cost[some] < queried.ceiling]
             if len(some) == 0:
                 return
-            race.judge(some, 1)
-            while (race.times[leaders := self._order()[:LEADERS]] < SURE).any():
-                race.judge(leaders, SURE)
-            inquiry.ceiling = min(inquiry.ceiling, float(race.means[leaders[0]]))
+            means.judge(some, 1)
+            while (means.times[leaders := self._order()[:LEADERS]] < SURE).any():
+                means.judge(leaders, SURE)
+            queried.ceiling = min(queried.ceiling, float(means.means[leaders[0]]))
 
     def conclude(self) -> None:
         """Carry the best of several sets on, then spend what is left on telling the finalists apart."""
         with suppress(BudgetExhausted):
             self.hear()
-            self._race.halve(self._order()[:CONTENDERS], 2, 16)
+            self._means.halve(self._order()[:CONTENDERS], 2, 16)
             self._polish_sets()
             self._settle()
 
     def _order(self) -> IntArray:
-        return self._race.ranked(np.flatnonzero(self._race.times > 0))
+        return self._means.ranked(np.flatnonzero(self._means.times > 0))
 
     def _polish_sets(self) -> None:
-        race, terrain = self._race, self._inquiry.terrain
+        means, grid = self._means, self._queried.grid
         order = self._order()
         seen: set[tuple[int, ...]] = set()
-        for place in order[race.times[order] >= SURE]:
-            key = tuple(terrain.changed(race.Z[place]))
+        for place in order[means.times[order] >= SURE]:
+            key = tuple(grid.changed(means.Z[place]))
             if key not in seen:
                 seen.add(key)
                 self._polish(int(place))
-            if race.left < SETTLING * self._allowance:
+            if means.left < SETTLING * self._allowance:
                 return
 
     def _polish(self, at: int) -> None:
         """Move a candidate to wherever it is judged better, in ever smaller steps (a pattern search)."""
-        race, inquiry = self._race, self._inquiry
-        race.judge(np.array([at]), 16)
+        means, queried = self._means, self._queried
+        means.judge(np.array([at]), 16)
         step, is_first = FIRST_STEP, True
-        enough = race.left - LONGEST * self._allowance
-        while step > LAST_STEP and race.left > enough:
-            new = self._entered(moves(inquiry, race.Z[at], step, everything=is_first), float(race.means[at]))
-            new = race.judge(race.judge(new, 1)[:6], 4)
-            new = race.judge(new[:2], 16)
-            race.judge(np.array([at]), min(int(race.times[at]) + 4, 64))
-            if len(new) and race.means[new[0]] < race.means[at] - GAIN:
+        enough = means.left - LONGEST * self._allowance
+        while step > LAST_STEP and means.left > enough:
+            new = self._entered(moves(queried, means.Z[at], step, everything=is_first), float(means.means[at]))
+            new = means.judge(means.judge(new, 1)[:6], 4)
+            new = means.judge(new[:2], 16)
+            means.judge(np.array([at]), min(int(means.times[at]) + 4, 64))
+            if len(new) and means.means[new[0]] < means.means[at] - GAIN:
                 at = int(new[0])
             else:
                 step, is_first = step / 2, False
 
     def _settle(self) -> None:
-        race = self._race
+        means = self._means
         order = self._order()
-        order = order[race.times[order] >= SURE]
+        order = order[means.times[order] >= SURE]
         if len(order) == 0:
             return
         # What the draws cannot tell apart, the cost can: the same a little nearer to x may be judged as well.
-        nearer = [retreats(self._inquiry, race.Z[place]) for place in order[:4]]
+        nearer = [retreats(self._queried, means.Z[place]) for place in order[:4]]
         finalists = np.concatenate([order[:16], self._entered(np.concatenate(nearer), np.inf)])
         for times, kept in ((SURE, 24), (16, 12), (32, 6), (64, 4)):
-            finalists = race.judge(finalists, times)[:kept]
-        race.judge(finalists, min(int(race.times[finalists].min()) + int(race.left // len(finalists)), MOST_OFTEN))
+            finalists = means.judge(finalists, times)[:kept]
+        means.judge(finalists, min(int(means.times[finalists].min()) + int(means.left // len(finalists)), MOST_OFTEN))
 
     def _entered(self, Z: FloatArray, value: float) -> IntArray:
         """Enter the rows of the target class that cost less than `value`; return their places."""
         Z = np.unique(Z, axis=0)
-        Z = Z[self._inquiry.cost(Z) < value]
-        return self._race.enter(Z[np.isfinite(self._inquiry.ask(Z))])
+        Z = Z[self._queried.cost(Z) < value]
+        return self._means.enter(Z[np.isfinite(self._queried.ask(Z))])

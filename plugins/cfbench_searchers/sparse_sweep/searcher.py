@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import BudgetExhausted, CfbenchError, FloatArray, Problem, Searcher, TrainingFold
-from cfbench_searchers.sparse_sweep.inquiry import BETTER, Found, Inquiry, Terrain
-from cfbench_searchers.sparse_sweep.robust import Jury
+from cfbench_searchers.sparse_sweep.candidates import BETTER, CandidateGrid, QueriedCandidates, ScoredRow
+from cfbench_searchers.sparse_sweep.robust import RobustRanking
 from cfbench_searchers.sparse_sweep.smooth import exchange, explore, smooth
 from cfbench_searchers.sparse_sweep.starts import WIDE, random_starts, revert, training_starts
 from cfbench_searchers.sparse_sweep.sweeps import anywhere, beyond, grids, rests_on_draws, sweep
@@ -33,12 +33,12 @@ WORTHWHILE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SweepContext:
     """What the steps need in addition to the queried rows.
 
     Parameters
     ----------
-    terrain : Terrain
+    grid : CandidateGrid
     training : TrainingFold or None
     target : int
         The class wanted.
@@ -49,7 +49,7 @@ class Plan:
     rng : Generator
     """
 
-    terrain: Terrain
+    grid: CandidateGrid
     training: TrainingFold | None
     target: int
     n_starts: int
@@ -57,84 +57,84 @@ class Plan:
     rng: np.random.Generator
 
 
-def steps(inquiry: Inquiry, plan: Plan) -> Iterator[str]:
+def steps(queried: QueriedCandidates, plan: SweepContext) -> Iterator[str]:
     """Take the steps after the sweep one by one; yield the name of each when it is done.
 
     It stops as soon as no candidate with two changed features can be better, and where neither a start nor any coarse
     pair or triple is of the target class.
     """
-    terrain = inquiry.terrain
-    if inquiry.limit <= terrain.cheapest_pair() + BETTER:
+    grid = queried.grid
+    if queried.limit <= grid.cheapest_pair() + BETTER:
         return
     done: set[tuple[tuple[int, ...], float]] = set()
-    revert(inquiry, _starts(inquiry, plan), plan.rng)
+    revert(queried, _starts(queried, plan), plan.rng)
     yield "revert"
-    exchange_best(inquiry, [int(i) for i in terrain.free], ENDS)
+    exchange_best(queried, [int(i) for i in grid.free], ENDS)
     yield "exchange of ends"
-    smooth_best(inquiry, done)
+    smooth_best(queried, done)
     yield "smooth"
     for size, n_levels, share in ((2, 6, 1.0), (3, 4, 0.5), (2, 24, 1.0), (3, 8, 1.0)):
-        if inquiry.limit <= terrain.cheapest_pair() + BETTER:
+        if queried.limit <= grid.cheapest_pair() + BETTER:
             return
-        grids(inquiry, size, n_levels, ranked(inquiry, PAIRED if size == 2 else TRIPLED), int(share * plan.most))
+        grids(queried, size, n_levels, ranked(queried, PAIRED if size == 2 else TRIPLED), int(share * plan.most))
         yield f"grid of {size} features and {n_levels} levels"
-        smooth_best(inquiry, done)
+        smooth_best(queried, done)
         yield "smooth"
-        if size == 3 and inquiry.best is None:
+        if size == 3 and queried.best is None:
             return
-    exchange_best(inquiry, ranked(inquiry, WIDE), N_LEVELS)
+    exchange_best(queried, ranked(queried, WIDE), N_LEVELS)
     yield "exchange"
 
 
-def _starts(inquiry: Inquiry, plan: Plan) -> list[Found]:
-    wanted = plan.n_starts if len(plan.terrain.free) <= WIDE else max(1, plan.n_starts // 4)
-    starts: list[Found] = []
+def _starts(queried: QueriedCandidates, plan: SweepContext) -> list[ScoredRow]:
+    wanted = plan.n_starts if len(plan.grid.free) <= WIDE else max(1, plan.n_starts // 4)
+    starts: list[ScoredRow] = []
     if plan.training is not None:
-        starts = training_starts(inquiry, plan.training, plan.target, wanted, 10 * plan.n_starts)
-    return starts or random_starts(inquiry, plan.rng, wanted)
+        starts = training_starts(queried, plan.training, plan.target, wanted, 10 * plan.n_starts)
+    return starts or random_starts(queried, plan.rng, wanted)
 
 
-def smooth_best(inquiry: Inquiry, done: set[tuple[tuple[int, ...], float]]) -> None:
+def smooth_best(queried: QueriedCandidates, done: set[tuple[tuple[int, ...], float]]) -> None:
     """Smooth the most promising sets, until a round gains nothing.
 
     Parameters
     ----------
-    inquiry : Inquiry
+    queried : QueriedCandidates
     done : set of (tuple of int, float)
         The sets, and values, that are smooth already.
     """
-    terrain = inquiry.terrain
+    grid = queried.grid
     for _ in range(ROUNDS):
-        before = inquiry.value
-        for found in inquiry.promising()[:SMOOTHED]:
-            key = tuple(terrain.changed(found.z))
-            if len(key) > 1 and (key, found.value) not in done and terrain.bound(key) < inquiry.limit:
-                smoothed = smooth(inquiry, found)
-                done |= {(key, found.value), (tuple(terrain.changed(smoothed.z)), smoothed.value)}
-        if inquiry.value > before - WORTHWHILE:
+        before = queried.value
+        for found in queried.promising()[:SMOOTHED]:
+            key = tuple(grid.changed(found.z))
+            if len(key) > 1 and (key, found.value) not in done and grid.bound(key) < queried.limit:
+                smoothed = smooth(queried, found)
+                done |= {(key, found.value), (tuple(grid.changed(smoothed.z)), smoothed.value)}
+        if queried.value > before - WORTHWHILE:
             return
 
 
-def exchange_best(inquiry: Inquiry, features: list[int], n_levels: int) -> None:
+def exchange_best(queried: QueriedCandidates, features: list[int], n_levels: int) -> None:
     """Exchange features of the most promising sets, until a round gains nothing."""
     for _ in range(ROUNDS):
-        before = inquiry.value
-        for found in inquiry.promising()[:EXCHANGED]:
-            exchange(inquiry, found, features, n_levels)
-        if inquiry.value > before - WORTHWHILE:
+        before = queried.value
+        for found in queried.promising()[:EXCHANGED]:
+            exchange(queried, found, features, n_levels)
+        if queried.value > before - WORTHWHILE:
             return
 
 
-def ranked(inquiry: Inquiry, n: int) -> list[int]:
+def ranked(queried: QueriedCandidates, n: int) -> list[int]:
     """At most `n` features, those first that occur in the best sets met so far; all of them if they are few."""
-    terrain = inquiry.terrain
-    if len(terrain.free) <= n:
-        return [int(i) for i in terrain.free]
-    weight = np.zeros(terrain.d)
-    best_first = sorted(inquiry.best_of, key=lambda key: inquiry.best_of[key].value)
+    grid = queried.grid
+    if len(grid.free) <= n:
+        return [int(i) for i in grid.free]
+    weight = np.zeros(grid.d)
+    best_first = sorted(queried.best_of, key=lambda key: queried.best_of[key].value)
     for place, key in enumerate(best_first):
         weight[list(key)] += 1 / (1 + place)
-    return [int(i) for i in terrain.free[np.argsort(-weight[terrain.free], kind="stable")][:n]]
+    return [int(i) for i in grid.free[np.argsort(-weight[grid.free], kind="stable")][:n]]
 
 
 PROBED_FROM = 2_000
@@ -186,44 +186,44 @@ class SparseSweep(Searcher):
         plan = self._plan(problem, rng)
         evaluations = problem.evaluations_left
         allowance = self.n_rows if evaluations is None else None
-        inquiry = Inquiry(problem, plan.terrain, allowance, by_value=False)
+        queried = QueriedCandidates(problem, plan.grid, allowance, by_value=False)
         with suppress(BudgetExhausted):
             if problem.has_term and problem.separable_term is None:
                 if evaluations is None or evaluations >= PROBED_FROM:
-                    sweep(inquiry)
-                    if rests_on_draws(problem, np.concatenate([anywhere(inquiry, rng), beyond(inquiry)])):
+                    sweep(queried)
+                    if rests_on_draws(problem, np.concatenate([anywhere(queried, rng), beyond(queried)])):
                         return self._most_robust(problem, plan)
-                inquiry = Inquiry(problem, plan.terrain, allowance, by_value=True)
-            sweep(inquiry)
-            for _ in steps(inquiry, plan):
+                queried = QueriedCandidates(problem, plan.grid, allowance, by_value=True)
+            sweep(queried)
+            for _ in steps(queried, plan):
                 pass
             if evaluations is not None:
-                for _ in explore(inquiry, rng):
+                for _ in explore(queried, rng):
                     pass
-        return None if inquiry.best is None else inquiry.best.z
+        return None if queried.best is None else queried.best.z
 
-    def _most_robust(self, problem: Problem, plan: Plan) -> FloatArray | None:
+    def _most_robust(self, problem: Problem, plan: SweepContext) -> FloatArray | None:
         """Search by class, judge what is met after every step, and carry the best on."""
         left = problem.queries_left
         by_class = BY_CLASS if left is None else min(BY_CLASS, left // 5)
-        inquiry = Inquiry(problem, plan.terrain, by_class, by_value=False, keeping=True)
-        jury = Jury(problem, inquiry, self.n_evaluations if left is None else None)
+        queried = QueriedCandidates(problem, plan.grid, by_class, by_value=False, keeping=True)
+        ranking = RobustRanking(problem, queried, self.n_evaluations if left is None else None)
         with suppress(BudgetExhausted):
-            sweep(inquiry)
-            jury.hear()
-            for _ in steps(inquiry, plan):
-                jury.hear()
-        inquiry.allow(FOR_MOVES if left is None else None)
-        jury.conclude()
+            sweep(queried)
+            ranking.hear()
+            for _ in steps(queried, plan):
+                ranking.hear()
+        queried.allow(FOR_MOVES if left is None else None)
+        ranking.conclude()
         if left is not None:
             with suppress(BudgetExhausted):
-                for _ in explore(inquiry, plan.rng):
-                    jury.conclude()
-        if jury.best is not None:
-            return jury.best
-        return None if inquiry.best is None else inquiry.best.z
+                for _ in explore(queried, plan.rng):
+                    ranking.conclude()
+        if ranking.best is not None:
+            return ranking.best
+        return None if queried.best is None else queried.best.z
 
-    def _plan(self, problem: Problem, rng: np.random.Generator) -> Plan:
+    def _plan(self, problem: Problem, rng: np.random.Generator) -> SweepContext:
         try:
             training = problem.training
         except CfbenchError:  # this study has none to give
@@ -231,5 +231,5 @@ class SparseSweep(Searcher):
         d = problem.space.d
         few = self.n_rows * 3 // (20 * d)  # with the midpoints, single features take a third of the rows
         n_levels = self.n_levels if d <= WIDE else int(np.clip(few, 2, self.n_levels))
-        terrain = Terrain(problem, training, n_levels)
-        return Plan(terrain, training, problem.target, self.n_starts, self.n_rows * 3 // 10, rng)
+        grid = CandidateGrid(problem, training, n_levels)
+        return SweepContext(grid, training, problem.target, self.n_starts, self.n_rows * 3 // 10, rng)

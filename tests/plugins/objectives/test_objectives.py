@@ -80,7 +80,7 @@ def bound(objective: Objective, where: ObjectiveContext | None = None) -> Term:
     return term
 
 
-def asked_in_parts(term: Term, Z: FloatArray, *sizes: int) -> FloatArray:
+def term_in_parts(term: Term, Z: FloatArray, *sizes: int) -> FloatArray:
     parts = np.split(Z, np.cumsum(sizes))
     return np.concatenate([term(part, classes_of(part)) for part in parts])
 
@@ -139,9 +139,9 @@ def test_the_score_is_about_the_class_of_z_whatever_it_is() -> None:
 
 def test_values_do_not_hang_on_how_candidates_are_batched() -> None:
     for objective in (NeighbourAware(m=16), BothAware(m=16), SetbackAware()):
-        whole = asked_in_parts(bound(objective), Z)
-        assert np.array_equal(whole, asked_in_parts(bound(objective), Z, 1, 1, 1, 1))
-        assert np.array_equal(whole, asked_in_parts(bound(objective), Z, 3))
+        whole = term_in_parts(bound(objective), Z)
+        assert np.array_equal(whole, term_in_parts(bound(objective), Z, 1, 1, 1, 1))
+        assert np.array_equal(whole, term_in_parts(bound(objective), Z, 3))
 
 
 def test_a_candidate_asked_again_meets_other_draws() -> None:
@@ -172,15 +172,15 @@ def test_the_judge_takes_a_thousand_draws_the_same_for_every_candidate() -> None
 
 
 def test_neighbours_are_asked_the_models_own_way_where_there_is_one() -> None:
-    questions: list[tuple[int, int]] = []
+    queries: list[tuple[int, int]] = []
 
     def own_way(Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-        questions.append((len(Z), neighbours.first_evaluation))
+        queries.append((len(Z), neighbours.first_evaluation))
         return classes_of(neighbours.draw(Z).reshape(-1, 3)).reshape(len(Z), neighbours.m)
 
     fast = bound(NeighbourAware(m=16), replace(context(refuse), ask_neighbours=own_way))
-    assert np.array_equal(asked_in_parts(fast, Z, 2), asked_in_parts(bound(NeighbourAware(m=16)), Z))
-    assert questions == [(2, 0), (3, 2)]
+    assert np.array_equal(term_in_parts(fast, Z, 2), term_in_parts(bound(NeighbourAware(m=16)), Z))
+    assert queries == [(2, 0), (3, 2)]
 
 
 # ------------------------------------------------------------------ ck, and what all have in common

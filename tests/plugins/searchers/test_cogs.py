@@ -124,12 +124,12 @@ class Noisy:
     def __init__(self) -> None:
         self._noise = rng(5)
         self.problem: Problem | None = None
-        self.questions: list[tuple[FloatArray, FloatArray, IntArray]] = []
+        self.queries: list[tuple[FloatArray, FloatArray, IntArray]] = []
 
     def __call__(self, Z: FloatArray, classes: IntArray) -> FloatArray:
         assert self.problem is not None
         term = self._noise.random(len(Z)) * 3
-        self.questions.append((Z.copy(), self.problem.distance(Z) + (classes != 1) + term, classes.copy()))
+        self.queries.append((Z.copy(), self.problem.distance(Z) + (classes != 1) + term, classes.copy()))
         return term
 
     def best_of(self, Z: FloatArray, values: FloatArray, classes: IntArray, n: int) -> list[list[float]]:
@@ -167,7 +167,7 @@ def searched(noise: Noisy, searcher: Cogs, seed: int = 0) -> list[float] | None:
 def test_under_draws_the_20_best_of_the_last_generation_are_re_evaluated(noisy: Callable[..., Noisy]) -> None:
     noise = noisy()
     z = searched(noise, SMALL)
-    *generations, last = noise.questions
+    *generations, last = noise.queries
     assert [len(Z) for Z, _, _ in generations] == [40] * 11
     finalists = noise.best_of(*generations[-1], 20)
     assert len(finalists) == 20
@@ -181,9 +181,9 @@ def test_under_draws_the_20_best_of_the_last_generation_are_re_evaluated(noisy: 
 def test_the_authors_take_the_last_generations_smallest_value(noisy: Callable[..., Noisy]) -> None:
     noise = noisy()
     z = searched(noise, Cogs(population_size=40, n_generations=10, final="authors"))
-    assert [len(Z) for Z, _, _ in noise.questions] == [40] * 11
-    assert z == noise.best_of(*noise.questions[-1], 1)[0]
-    Z, values, classes = (np.concatenate(parts) for parts in zip(*noise.questions, strict=True))
+    assert [len(Z) for Z, _, _ in noise.queries] == [40] * 11
+    assert z == noise.best_of(*noise.queries[-1], 1)[0]
+    Z, values, classes = (np.concatenate(parts) for parts in zip(*noise.queries, strict=True))
     assert z != noise.best_of(Z, values, classes, 1)[0]  # the smallest value of all is another
 
 
@@ -203,17 +203,17 @@ def test_a_budget_under_draws_leaves_the_present_population_to_choose_from(
 ) -> None:
     noise = noisy(budget)
     z = searched(noise, Cogs.model_validate({**SMALL.model_dump(), "final": final}))
-    assert [len(Z) for Z, _, _ in noise.questions[: len(generations)]] == generations
-    evaluated = noise.questions[: len(generations)]
+    assert [len(Z) for Z, _, _ in noise.queries[: len(generations)]] == generations
+    evaluated = noise.queries[: len(generations)]
     present = evaluated[-1:] if generations[-1] == 40 else evaluated[-2:]
     Z, values, classes = (np.concatenate(parts) for parts in zip(*present, strict=True))
     finalists = noise.best_of(Z, values, classes, 20)
     if reserved:
         times = min(16, reserved // len(finalists))
-        rows, fresh, _ = noise.questions[len(generations)]
+        rows, fresh, _ = noise.queries[len(generations)]
         assert rows.tolist() == [row for row in finalists for _ in range(times)]
         finalists = [finalists[int(np.argmin(fresh.reshape(-1, times).mean(axis=1)))]]
-    assert len(noise.questions) == len(generations) + (reserved > 0)
+    assert len(noise.queries) == len(generations) + (reserved > 0)
     assert z == finalists[0]
 
 
@@ -223,8 +223,8 @@ def test_a_last_generation_without_the_target_class_leaves_the_one_before(noisy:
     for seed in range(40):
         noise = noisy(above=0.8)
         z = searched(noise, Cogs(population_size=4, n_generations=5), seed)
-        generations = [question for question in noise.questions if len(question[0]) == 4]
-        hits = [question for question in generations if (question[2] == 1).any()]
+        generations = [query for query in noise.queries if len(query[0]) == 4]
+        hits = [query for query in generations if (query[2] == 1).any()]
         if not hits:
             assert z is None
             continue

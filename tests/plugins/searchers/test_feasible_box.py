@@ -53,10 +53,10 @@ def test_nearest_clips_rounds_categories_and_leaves_feasible_points_alone(
 def test_nearest_keeps_steps_where_they_hold(make_problem: Callable[..., Problem]) -> None:
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, -0.7, 7.9, step=2.0),))
     free = FeasibleBox(make_problem(space, [2.0], nowhere))
-    held = FeasibleBox(make_problem(space, [2.0], nowhere, respect_steps=True))
+    box = FeasibleBox(make_problem(space, [2.0], nowhere, respect_steps=True))
     Z = np.array([[-0.7], [0.9], [1.1], [7.9]])
     assert free.nearest(Z).ravel().tolist() == [-0.7, 0.9, 1.1, 7.9]
-    assert held.nearest(Z).ravel().tolist() == [0.0, 0.0, 2.0, 6.0]
+    assert box.nearest(Z).ravel().tolist() == [0.0, 0.0, 2.0, 6.0]
 
 
 def test_another_meets_every_other_category_equally_often(

@@ -94,8 +94,8 @@ def test_a_whole_search(
     assert searches[0] == searches[1]
 
 
-def test_the_rehearsal_calls_every_kernel_as_searches_do(make_problem: Callable[..., Problem]) -> None:
-    variation.rehearse()
+def test_the_warm_up_calls_every_kernel_as_searches_do(make_problem: Callable[..., Problem]) -> None:
+    variation.warm_up()
     kernels = variation._compiled()
     assert kernels is not None
     operators = (kernels.cross, kernels.mutate, kernels.winners)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench.analysis.published import CombinedRecord
-from cfbench.analysis.standings import State
+from cfbench.analysis.standings import RankState
 from cfbench.board.board import leaderboard_of
 from cfbench.cli import cli
 from cfbench.errors import UnknownNameError
@@ -28,7 +28,7 @@ def test_a_searcher_that_ignores_the_objective_is_behind_one_that_is_better_by_i
     assert (rows["able-far"].rank, rows["able-far"].wins) == (1.0, 1)
     # The same results, searched with and without the objective, share rank and place.
     for name in ("alone-near", "able-near"):
-        assert rows[name].state is State.RANKED
+        assert rows[name].state is RankState.RANKED
         assert (rows[name].rank, rows[name].wins) == (2.5, 0)
         assert str(rows[name].position).strip().startswith("2")
     assert rows["alone-near"].loss.value == rows["able-near"].loss.value == 0  # nearest by the loss
@@ -65,7 +65,7 @@ def test_a_row_without_values_says_what_adds_them(drifting: Drifting) -> None:
     reason = (
         "searched for the loss alone, and not judged under objective k yet: `cfbench measure --objective 'k'` does that"
     )
-    assert (row.state, row.why) == (State.NOT_RANKED, f"it ran on all points that count in 1 of 2 tasks; {reason}")
+    assert (row.state, row.why) == (RankState.NOT_RANKED, f"it ran on all points that count in 1 of 2 tasks; {reason}")
     assert any(reason in caution for caution in shown.board.cautions)
     assert "alone-near*" not in str(shown)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cfbench.analysis.notes import Kind, seconds_of_machines
+from cfbench.analysis.notes import NoteKind, seconds_of_machines
 from cfbench.analysis.published import CombinedRecord
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
@@ -43,7 +43,7 @@ def test_next_to_the_published_record_both_machines_are_named(
         own.add_machines([SLOW])
         (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note == "seconds are not comparable: yours of Slow, 2 cores, published of Fast, 64 cores"
-        assert note.kind is Kind.MACHINES
+        assert note.kind is NoteKind.MACHINES
         there.add_machines([SLOW])
         (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note.endswith("published of Fast, 64 cores or Slow, 2 cores")

@@ -5,32 +5,45 @@ from __future__ import annotations
 import copy
 import pickle
 
-from cfbench.analysis.notes import LINE, Kind, Note, in_order, listing, notes_as
+from cfbench.analysis.notes import LINE, Note, NoteKind, in_order, listing, notes_as
 
 
 def test_the_most_important_kind_comes_first_and_one_kind_keeps_its_order() -> None:
-    given = [Note(Kind.SKIPPED, "b"), Note(Kind.METRICS, "c"), Note(Kind.SKIPPED, "a"), Note(Kind.NO_RANKS, "d")]
+    given = [
+        Note(NoteKind.SKIPPED, "b"),
+        Note(NoteKind.METRICS, "c"),
+        Note(NoteKind.SKIPPED, "a"),
+        Note(NoteKind.NO_RANKS, "d"),
+    ]
     assert in_order([*given, given[0]]) == ["d", "b", "a", "c"]
 
 
 def test_what_stops_a_comparison_stands_before_what_qualifies_it() -> None:
-    order = [Kind.NO_RANKS, Kind.FAILED, Kind.NOT_RANKED, Kind.MACHINES, Kind.UNEVEN, Kind.SKIPPED, Kind.METRICS]
-    assert [kind for kind in Kind if kind in order] == order
-    assert list(Kind) == sorted(Kind)
+    order = [
+        NoteKind.NO_RANKS,
+        NoteKind.FAILED,
+        NoteKind.NOT_RANKED,
+        NoteKind.MACHINES,
+        NoteKind.UNEVEN,
+        NoteKind.SKIPPED,
+        NoteKind.METRICS,
+    ]
+    assert [kind for kind in NoteKind if kind in order] == order
+    assert list(NoteKind) == sorted(NoteKind)
 
 
 def test_a_note_is_its_text_on_one_line() -> None:
-    note = Note(Kind.FAILED, "the table\nis   gone")
-    assert (note, note.kind) == ("the table is gone", Kind.FAILED)
+    note = Note(NoteKind.FAILED, "the table\nis   gone")
+    assert (note, note.kind) == ("the table is gone", NoteKind.FAILED)
     assert note.under("data set wine") == "data set wine: the table is gone"
     assert note.under("") == note
-    assert notes_as(Kind.METRICS, [note, "plain"])[0].kind is Kind.FAILED
+    assert notes_as(NoteKind.METRICS, [note, "plain"])[0].kind is NoteKind.FAILED
 
 
 def test_a_copy_keeps_its_kind() -> None:
-    note = Note(Kind.FAILED, "gone")
+    note = Note(NoteKind.FAILED, "gone")
     for other in (copy.copy(note), pickle.loads(pickle.dumps(note))):
-        assert (other, other.kind) == (note, Kind.FAILED)
+        assert (other, other.kind) == (note, NoteKind.FAILED)
 
 
 def test_a_list_is_cut_where_the_line_ends() -> None:

@@ -14,7 +14,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.measured import Measurements, MetricColumn
 from cfbench.analysis.ranks import Tolerance
-from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State
+from cfbench.analysis.standings import Basis, Count, OverallValue, RankState, Standings, StandingsRow
 from cfbench.record.cells import CellSummary
 from cfbench.registry.entries import Need, SearcherEntry
 from cfbench.registry.events import CellInfo
@@ -41,11 +41,11 @@ def registry() -> Registry:
     return build_registry(objects=[Peek()])
 
 
-def rows(standings: Standings) -> dict[str, Standing]:
+def rows(standings: Standings) -> dict[str, StandingsRow]:
     return {row.label: row for row in standings.rows}
 
 
-def assert_score(score: Score, value: float, k: int, n: int, tasks: int) -> None:
+def assert_score(score: OverallValue, value: float, k: int, n: int, tasks: int) -> None:
     assert score.value == pytest.approx(value)
     assert (score.k, score.n, score.tasks) == (k, n, tasks)
 
@@ -82,7 +82,7 @@ def test_a_whole_table(eight: list[CellSummary], registry: Registry) -> None:
     assert [row.wins for row in standings.rows] == [8, 0, 0]
     assert [row.found for row in standings.rows] == [Count(16, 16), Count(16, 16), Count(8, 16)]
     # Only each task's first point was solved by all: 0.1, 0.2, 0.5 beside 0.1.
-    assert cogs.loss == Score(0.0, 8, 16, 8)
+    assert cogs.loss == OverallValue(0.0, 8, 16, 8)
     assert lore.loss.value == pytest.approx(1.0)
     assert grow.loss.value == pytest.approx(4.0)
     assert grow.mean_loss.value == pytest.approx(0.5)
@@ -135,7 +135,7 @@ def test_white_boxes_stand_beside_and_change_no_rank(
     found = rows(standings)
     assert [row.rank for row in standings.rows] == [1.0, 2.0, 3.0, None]
     white = found["peek [white-box]"]
-    assert (white.state, white.position, white.wins) == (State.WHITE_BOX, None, None)
+    assert (white.state, white.position, white.wins) == (RankState.WHITE_BOX, None, None)
     # It found the best known losses, which others are held against.
     assert white.loss.value == pytest.approx(0.0)
     assert found["cogs"].loss.value == pytest.approx(1.0)
@@ -229,7 +229,7 @@ def test_ranks_and_wins_go_by_the_objective_value_and_the_loss_stays_the_loss(
     assert [(row.label, row.rank, row.wins) for row in standings.rows] == [("lore", 1.0, 1), ("cogs", 2.0, 0)]
     lore, cogs = standings.rows
     # Best known values: 0.4, 0.4; best known losses: 0.1, 0.2.
-    assert lore.objective == Score(0.0, 2, 2, 1)
+    assert lore.objective == OverallValue(0.0, 2, 2, 1)
     assert cogs.objective.value == pytest.approx(1.1 / 0.8 - 1)
     assert cogs.loss.value == 0.0
     assert lore.loss.value == pytest.approx(0.5 / 0.3 - 1)
@@ -316,8 +316,8 @@ def test_white_boxes_are_ranked_in_a_table_of_their_own_over_the_tasks_that_all_
     ]
     assert [row.label for row in white.rows] == ["peek [white-box]", "gaze [white-box]"]
     assert [(row.state, row.rank, row.wins) for row in white.rows] == [
-        (State.RANKED, 1.0, 5),
-        (State.RANKED, 2.0, 0),
+        (RankState.RANKED, 1.0, 5),
+        (RankState.RANKED, 2.0, 0),
     ]
     assert [view.task.dataset for view in white.in_play] == able
     # 0.1 + 0.4 where peek has 0.05 + 0.1, the best known of all; cogs has 0.1 + 0.2.
@@ -337,8 +337,8 @@ def test_white_boxes_that_share_no_task_stay_lines_of_reference(
     assert board.white_standings is None
     (main,) = board.parts
     assert [(row.label, row.state) for row in main.rows[3:]] == [
-        ("gaze [white-box]", State.WHITE_BOX),
-        ("peek [white-box]", State.WHITE_BOX),
+        ("gaze [white-box]", RankState.WHITE_BOX),
+        ("peek [white-box]", RankState.WHITE_BOX),
     ]
 
 
@@ -366,8 +366,8 @@ def test_one_black_box_beside_a_white_box_is_not_ranked(cell: MakeCell, registry
     cells = [cell([0.2, 0.4]), cell([0.1, 0.2], searcher="peek")]
     standings = make_board(cells, registry).standings
     assert [(row.label, row.state) for row in standings.rows] == [
-        ("peek [white-box]", State.WHITE_BOX),
-        ("cogs", State.NOT_RANKED),
+        ("peek [white-box]", RankState.WHITE_BOX),
+        ("cogs", RankState.NOT_RANKED),
     ]
     assert standings.verdict == "one searcher: nothing to rank it against"
     assert standings.pairs == ()
@@ -377,7 +377,7 @@ def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: Ma
     dice = [cell([0.1, 0.2], dataset=name, searcher="dice") for name in DATASETS[:3]]
     board = make_board([*eight, *dice], registry)
     row = rows(board.standings)["dice"]
-    assert (row.state, row.position, row.rank, row.complete, row.missing) == (State.NOT_RANKED, None, None, 3, 5)
+    assert (row.state, row.position, row.rank, row.complete, row.missing) == (RankState.NOT_RANKED, None, None, 3, 5)
     assert row.found == Count(6, 6)
     assert row.why == "it ran on all points that count in 3 of 8 tasks"
     assert board.standings.notes == (
@@ -391,7 +391,7 @@ def test_who_lacks_tasks_is_listed_not_ranked(eight: list[CellSummary], cell: Ma
 def test_one_searcher_has_values_and_no_rank(cell: MakeCell, registry: Registry) -> None:
     standings = make_board([cell([0.1, None]), cell([0.3], dataset="wine")], registry).standings
     (row,) = standings.rows
-    assert (row.state, row.rank, row.position, row.wins) == (State.NOT_RANKED, None, None, None)
+    assert (row.state, row.rank, row.position, row.wins) == (RankState.NOT_RANKED, None, None, None)
     assert_score(row.mean_loss, 0.2, 2, 3, 2)
     assert standings.verdict == row.why == "one searcher: nothing to rank it against"
     assert standings.pairs == ()
@@ -410,7 +410,7 @@ def test_where_nobody_found_anything_nobody_is_ranked(cell: MakeCell, registry: 
     standings = make_board(empty, registry).standings
     assert standings.verdict == "none of the searchers that could be ranked found anything: no searcher is ranked"
     assert [(row.state, row.position, row.rank, row.wins) for row in standings.rows] == [
-        (State.NOT_RANKED, None, None, None)
+        (RankState.NOT_RANKED, None, None, None)
     ] * 2
     assert [row.found for row in standings.rows] == [Count(0, 16)] * 2
     assert standings.pairs == ()
@@ -432,15 +432,15 @@ def test_nobody_wins_a_task_in_which_nobody_found_anything(cell: MakeCell, regis
 def test_nothing_in_common_says_so(cell: MakeCell, registry: Registry) -> None:
     standings = make_board([cell([0.1]), cell([0.2], dataset="wine", searcher="lore")], registry).standings
     assert standings.verdict == "no point was searched by more than half of the searchers: no searcher is ranked"
-    assert [row.state for row in standings.rows] == [State.NOT_RANKED, State.NOT_RANKED]
+    assert [row.state for row in standings.rows] == [RankState.NOT_RANKED, RankState.NOT_RANKED]
     assert [row.found for row in standings.rows] == [Count(1, 1), Count(1, 1)]
 
 
 def test_all_failed_and_all_skipped(cell: MakeCell, registry: Registry) -> None:
     board = make_board([cell(failure="no table"), cell(searcher="lore", skipped="no constraints")], registry)
     assert [(row.state, row.why) for row in board.standings.rows] == [
-        (State.FAILED, "no table"),
-        (State.SKIPPED, "no constraints"),
+        (RankState.FAILED, "no table"),
+        (RankState.SKIPPED, "no constraints"),
     ]
     assert board.standings.verdict == "no cell has results"
     assert (board.standings.ran, board.standings.failed, board.standings.skipped) == (0, 1, 1)
@@ -449,7 +449,7 @@ def test_all_failed_and_all_skipped(cell: MakeCell, registry: Registry) -> None:
 def test_what_finished_before_a_cell_failed_counts_and_the_failure_is_told(cell: MakeCell, registry: Registry) -> None:
     board = make_board([cell([0.1, 0.2], failure="the worker died"), cell([0.2, 0.3], searcher="lore")], registry)
     cogs = rows(board.standings)["cogs"]
-    assert (cogs.state, cogs.rank, cogs.found, cogs.failed) == (State.RANKED, 1.0, Count(2, 2), 1)
+    assert (cogs.state, cogs.rank, cogs.found, cogs.failed) == (RankState.RANKED, 1.0, Count(2, 2), 1)
     assert (board.standings.ran, board.standings.failed) == (2, 0)
     assert board.cautions == ("1 cell failed, earlier results count: credit, random-forest: the worker died",)
     (row, _) = board.rows

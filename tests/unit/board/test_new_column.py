@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
-from cfbench.analysis.standings import Standing, Standings
+from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.board import leaderboard_of
 from cfbench.board.columns import COLUMNS, Column, groups_of, names_without_metrics, page_columns
 from cfbench.board.page.render import render_page
@@ -27,7 +27,7 @@ from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import Registry, build_registry
 from cfbench_reporters.summary import summarise, summary_charts, summary_table
 
-LETTERS = Column[Standing, Standings](
+LETTERS = Column[StandingsRow, Standings](
     "letters",
     lambda row: len(row.searcher.name),
     form=lambda number: f"{number} abc",

@@ -21,7 +21,7 @@ from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.loss_alone import MARK, JudgedCell
 from cfbench.analysis.ranks import Position
 from cfbench.analysis.result_matrix import ComparedSearcher
-from cfbench.analysis.standings import Standing
+from cfbench.analysis.standings import StandingsRow
 from cfbench.board.board import Leaderboard, leaderboard_of
 from cfbench.board.columns import page_columns
 from cfbench.board.page import svg
@@ -363,7 +363,7 @@ def test_the_first_sentence_follows_from_the_table(tmp_path: Path, losses: tuple
 def test_few_tasks_and_equal_groups_are_told_in_the_first_sentence(board: Board) -> None:
     row = board.standings.ranked[0]
 
-    def sentence(*rows: Standing) -> str:
+    def sentence(*rows: StandingsRow) -> str:
         return headline(replace(board.standings, rows=rows))
 
     first, second = (

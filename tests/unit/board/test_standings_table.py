@@ -14,7 +14,7 @@ from cfbench.analysis.groups import GroupBy, Task
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import Position
 from cfbench.analysis.result_matrix import ComparedSearcher
-from cfbench.analysis.standings import Basis, Count, Score, Standing, Standings, State, TaskView
+from cfbench.analysis.standings import Basis, Count, OverallValue, RankState, Standings, StandingsRow, TaskView
 from cfbench.board.board import Leaderboard
 from cfbench.board.columns import column_named, column_of_metric, columns_of, expanded
 from cfbench.errors import UnknownNameError
@@ -35,11 +35,13 @@ TASKS = [
 ]
 
 
-def standing(name: str, number: int, rank: float, found: int, loss: float, score: float, **changes: object) -> Standing:
+def standing(
+    name: str, number: int, rank: float, found: int, loss: float, score: float, **changes: object
+) -> StandingsRow:
     """A ranked row; the interval is a third of a rank to both sides."""
-    row = Standing(
+    row = StandingsRow(
         searcher=ComparedSearcher(name),
-        state=State.RANKED,
+        state=RankState.RANKED,
         why="",
         position=Position(number, shared=False),
         group="b" if number == 3 else "a",
@@ -47,14 +49,14 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
         interval=(rank - 0.3, rank + 0.3),
         wins=0,
         found=Count(found, 20_000),
-        loss=Score(loss, 15_204, 20_000, 20),
-        objective=Score(1.5 * loss, 15_204, 20_000, 20),
-        mean_loss=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
-        mean_objective=Score(0.1 * (1 + loss), 15_204, 20_000, 20),
+        loss=OverallValue(loss, 15_204, 20_000, 20),
+        objective=OverallValue(1.5 * loss, 15_204, 20_000, 20),
+        mean_loss=OverallValue(0.1 * (1 + loss), 15_204, 20_000, 20),
+        mean_objective=OverallValue(0.1 * (1 + loss), 15_204, 20_000, 20),
         relative=lambda _: None,
         spending=Spending(20_000, 0.7, 101_000.0, 0.0),
         statuses={"found": found, "not_found": 20_000 - found, "crashed": 1000},
-        metrics={"k-robustness": Score(score, 15_204, 20_000, 20)},
+        metrics={"k-robustness": OverallValue(score, 15_204, 20_000, 20)},
         complete=20,
         cells=50,
         failed=0,
@@ -69,7 +71,7 @@ def standing(name: str, number: int, rank: float, found: int, loss: float, score
 def sample(board: Board) -> Leaderboard:
     """The example that the layout was agreed on."""
     dice = replace(
-        standing("dice-a", 4, 4.0, 380, 0.0, 0.0), state=State.NOT_RANKED, rank=None, interval=None, group=""
+        standing("dice-a", 4, 4.0, 380, 0.0, 0.0), state=RankState.NOT_RANKED, rank=None, interval=None, group=""
     )
     rows = (
         standing("sparse-sweep", 1, 1.3, 19_998, 0.0, 0.91, wins=17, spending=Spending(1, 0.08, 1900.0, 0.0)),
@@ -151,7 +153,7 @@ def test_the_gap_to_the_optimum_has_the_unit_of_the_loss(sample: Leaderboard) ->
     gap = MetricColumn("optimality-gap", ("optimality-gap", "1", "{}"), build_registry().metric("optimality-gap").entry)
     standings = sample.board.standings
     rows = tuple(
-        replace(row, metrics={gap.label: Score(value, 15_204, 20_000, 20)})
+        replace(row, metrics={gap.label: OverallValue(value, 15_204, 20_000, 20)})
         for row, value in zip(standings.rows, (0.000142, 0.04, 1.13, None), strict=True)
     )
     standings = replace(standings, rows=rows, metrics=(gap,))

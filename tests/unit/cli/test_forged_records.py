@@ -47,7 +47,7 @@ def write_rows(results: Path, edit: Callable[[list[Row]], None]) -> None:
     """Replace the only cell's searches by edited ones, with their digests, and have its summary say the same."""
     with Record.open(results) as record:
         (key,) = record.summaries()
-        cell, rows = record.held(key).cell, record.rows(key)
+        cell, rows = record.cell_of(key).cell, record.rows(key)
     assert cell is not None
     edit(rows)
     made = summarise(cell.info, cell.content, cell.eligible, rows)

@@ -53,9 +53,9 @@ def test_searches_that_wait_can_stay_beside_an_adopted_cell(tmp_path: Path, make
     with Record.open(tmp_path, write=True) as record:
         record.append_all([make_row(0), make_row(1)])
         record.adopt(info, CONTENT, 60, [make_row(0), make_row(2)], keep_waiting=True)
-        held = record.held(info.key)
-        assert held.finished.keys() == {(0, 0), (2, 0)}
-        assert held.waiting.keys() == {(1, 0)}
+        recorded = record.cell_of(info.key)
+        assert recorded.finished.keys() == {(0, 0), (2, 0)}
+        assert recorded.waiting.keys() == {(1, 0)}
         record.adopt(info, CONTENT, 60, [make_row(0), make_row(1)], keep_waiting=True)
         assert record.pending() == set()
 

@@ -127,7 +127,7 @@ def test_outlines_say_what_summaries_say(toys: Toys, tmp_path: Path) -> None:
 
 def contradictions(path: Path, key: str = OTHER) -> list[str]:
     with Record.open(path) as record:
-        return record.contradictions(record.held(key))
+        return record.contradictions(record.cell_of(key))
 
 
 def test_an_honest_summary_contradicts_nothing(path: Path, two_cells: tuple[str, str]) -> None:

@@ -116,7 +116,7 @@ def altered(path: Path, **changes: Any) -> None:
     """Give the first search of the first cell other values."""
     with Record.open(path, write=True) as record:
         key = min(record.summaries())
-        stored = record.held(key).cell
+        stored = record.cell_of(key).cell
         assert stored is not None
         rows = sorted(record.rows(key), key=lambda row: (row["point"], row["repetition"]))
         rows[0] = {**rows[0], **changes}
@@ -209,7 +209,7 @@ def test_models_of_one_fold_that_differ_are_refused_without_the_flag(toys: Toys,
     toys.run(tmp_path / "b", **{**STUDY, "folds": (0, 1), "searchers": ("toy-both",)})
     with Record.open(tmp_path / "b", write=True) as record:
         for key in record.summaries():
-            stored = record.held(key).cell
+            stored = record.cell_of(key).cell
             assert stored is not None
             rows = [{**row, "model_fingerprint": "0" * 32} for row in record.rows(key)]
             record.adopt(stored.info, stored.content, stored.eligible, rows)
@@ -275,7 +275,7 @@ def test_content_that_does_not_belong_to_its_key_is_refused(toys: Toys, tmp_path
     toys.run(tmp_path / "a", **{**STUDY, "folds": (0,), "searchers": ("toy-dice",)})
     with Record.open(tmp_path / "a", write=True) as record:
         (key,) = record.summaries()
-        stored = record.held(key).cell
+        stored = record.cell_of(key).cell
         assert stored is not None
         record.adopt(stored.info, {**stored.content, "seed": 43}, stored.eligible, record.rows(key))
     report = merge_records([tmp_path / "a"], tmp_path / "merged")

@@ -21,7 +21,7 @@ import pytest
 import cfbench
 from cfbench.errors import StudyError, UnavailableError
 from cfbench.record.store import Record
-from cfbench.running.executors.dask import DaskExecutor, Mission, connect
+from cfbench.running.executors.dask import DaskExecutor, RunSetup, connect
 from cfbench.running.executors.local import ExecutorLost, Job
 from cfbench.running.session import executor_for
 from cfbench.running.worker import entries_of, take_inventory
@@ -160,9 +160,9 @@ def test_workers_that_lack_something_are_named_before_the_run(toys: Toys, tmp_pa
     entries = entries_of(plan)
     here = take_inventory(toys.registry, entries)
     other = replace(here, packages={**here.packages, "numpy": "0.1"}, entries={**here.entries, ("metric", "rare"): "3"})
-    mission = Mission("a", toys.options, (*entries, ("metric", "rare")), other)
+    run_setup = RunSetup("a", toys.options, (*entries, ("metric", "rare")), other)
     with pytest.raises(StudyError) as refused:
-        DaskExecutor(toys.setup, mission, cluster.address)
+        DaskExecutor(toys.setup, run_setup, cluster.address)
     message = str(refused.value)
     assert message.startswith("2 of 2 Dask workers cannot search for this study:")
     assert message.count("tcp://127.0.0.1:") == 2
@@ -170,7 +170,7 @@ def test_workers_that_lack_something_are_named_before_the_run(toys: Toys, tmp_pa
     assert "it lacks metric rare" in message
     absent = replace(toys.options, plugins=(*toys.options.plugins, "/nowhere/mine.py"))
     with pytest.raises(StudyError, match=r"the plugin file /nowhere/mine\.py is not there"):
-        DaskExecutor(toys.setup, Mission("b", absent, entries, here), cluster.address)
+        DaskExecutor(toys.setup, RunSetup("b", absent, entries, here), cluster.address)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

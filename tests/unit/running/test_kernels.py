@@ -20,11 +20,11 @@ def doubled(number):
     return 2 * number
 """
 
-REHEARSAL = """
+WARMUP = """
 import os
 import toy_kernels
 
-def rehearse():
+def warm_up():
     with open({log!r}, "a") as log:
         log.write(str(os.getpid()) + "\\n")
     toy_kernels.doubled(1)
@@ -33,20 +33,20 @@ def rehearse():
 USE = """
 import os
 from cfbench.compilation import Kernels
-(module,) = Kernels(("toy_kernels",), rehearsal="toy_rehearsal").load()
+(module,) = Kernels(("toy_kernels",), warmup="toy_warmup").load()
 assert module.doubled(4) == 8
 assert not module.doubled.stats.cache_misses, "it was compiled here"
 print(os.getpid())
 """
 
-TOY = Kernels(("toy_kernels",), rehearsal="toy_rehearsal")
+TOY = Kernels(("toy_kernels",), warmup="toy_warmup")
 
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Write a module of kernels and its rehearsal; return an environment with both, and with a cache of its own."""
+    """Write a module of kernels and its warm-up; return an environment with both, and with a cache of its own."""
     (tmp_path / "toy_kernels.py").write_text(MODULE)
-    (tmp_path / "toy_rehearsal.py").write_text(REHEARSAL.format(log=str(tmp_path / "log")))
+    (tmp_path / "toy_warmup.py").write_text(WARMUP.format(log=str(tmp_path / "log")))
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "toy_kernels", raising=False)
     cache = str(tmp_path / "cache")
@@ -89,7 +89,7 @@ def test_compiled_code_is_kept_under_what_it_was_made_of(toy: dict[str, str], tm
     folder = TOY.folder()
     assert folder.parent == Path(toy["CFBENCH_CACHE_DIR"]) / "kernels"
     assert folder == TOY.folder()
-    assert Kernels(TOY.modules, TOY.rehearsal, sources=("cfbench.robustness.neighbours",)).folder() != folder
+    assert Kernels(TOY.modules, TOY.warmup, sources=("cfbench.robustness.neighbours",)).folder() != folder
     (tmp_path / "toy_kernels.py").write_text(MODULE.replace("2 *", "3 *"))
     assert TOY.folder() != folder
     assert numba.config.CACHE_DIR == before
@@ -114,14 +114,14 @@ def test_a_cache_that_is_not_this_users_own_costs_the_compiled_form_alone(
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels").chmod(0o777)
     monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path))
-    assert Kernels(("toy_kernels",), rehearsal="never").load_beside_others() is None
+    assert Kernels(("toy_kernels",), warmup="never").load_beside_others() is None
 
 
 @pytest.mark.slow
 def test_what_serves_beside_others_is_compiled_beside_them(toy: dict[str, str], tmp_path: Path) -> None:
     import numba  # noqa: F401 - what is loaded beside others needs another
 
-    once = Kernels(("toy_kernels",), rehearsal="toy_rehearsal", sources=("toy_rehearsal",))
+    once = Kernels(("toy_kernels",), warmup="toy_warmup", sources=("toy_warmup",))
     assert once.load_beside_others() is None
     process = kernels._beside[-1]
     assert process is not None

@@ -14,7 +14,7 @@ from cfbench.record.lock import WriterLock
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.running.estimate import Durations
-from cfbench.running.outlook import Outlook, State, look_ahead
+from cfbench.running.outlook import CellState, Outlook, look_ahead
 
 if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
@@ -26,7 +26,7 @@ def outlook(toys: Toys, results: Path, retry: tuple[str, ...] = (), **changes: A
 
 def test_without_a_record_everything_is_missing_and_nothing_is_made(toys: Toys, tmp_path: Path) -> None:
     seen = outlook(toys, tmp_path / "r")
-    assert [cell.state for cell in seen.cells] == [State.MISSING] * 2
+    assert [cell.state for cell in seen.cells] == [CellState.MISSING] * 2
     assert (seen.searches, seen.missing, seen.unknown, seen.exact) == (12, 12, 12, False)
     assert not (tmp_path / "r").exists()
 
@@ -40,9 +40,9 @@ def test_a_directory_of_something_else_is_refused_as_by_a_run(toys: Toys, tmp_pa
 def test_a_finished_study_has_nothing_left(toys: Toys, tmp_path: Path) -> None:
     toys.run(tmp_path / "r")
     seen = outlook(toys, tmp_path / "r")
-    assert seen.states == {State.DONE: 2}
+    assert seen.states == {CellState.DONE: 2}
     assert (seen.searches, seen.missing, seen.seconds, seen.exact) == (12, 0, 0.0, True)
-    assert outlook(toys, tmp_path / "r", metrics=("success",)).states == {State.UNMEASURED: 2}
+    assert outlook(toys, tmp_path / "r", metrics=("success",)).states == {CellState.UNMEASURED: 2}
 
 
 def test_a_grown_study_misses_the_difference_and_expects_what_the_cell_took(toys: Toys, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_searches_that_wait_count_while_another_process_writes(toys: Toys, tmp_p
 def test_a_failed_cell_says_why_and_what_is_skipped_says_so(toys: Toys, tmp_path: Path) -> None:
     toys.run(tmp_path / "r", models=("threshold[shift=-100.0]",), folds=(0,))
     seen = outlook(toys, tmp_path / "r", models=("threshold[shift=-100.0]",), folds=(0,))
-    assert seen.states == {State.FAILED: 1}
+    assert seen.states == {CellState.FAILED: 1}
     assert "predicts class" in seen.cells[0].reason
 
 

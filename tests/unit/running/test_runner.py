@@ -160,8 +160,8 @@ def test_a_record_of_another_model_is_not_added_to(toys: Toys, tmp_path: Path, m
     toys.run(tmp_path / "r", folds=(0,), points=1)
     executor = toys.serial()
     worker = executor._worker  # type: ignore[attr-defined]
-    ground = worker.prepare(toys.plan(tmp_path / "r", folds=(0,)).cells[0])
-    monkeypatch.setattr(worker, "prepare", lambda cell: type(ground)(ground.row_ids, "0" * 32))
+    fitted_fold = worker.prepare(toys.plan(tmp_path / "r", folds=(0,)).cells[0])
+    monkeypatch.setattr(worker, "prepare", lambda cell: type(fitted_fold)(fitted_fold.row_ids, "0" * 32))
     report = toys.run(tmp_path / "r", executor, folds=(0,), points=2)
     assert report.cells_failed == 1
     assert "fingerprint" in report.failures[0]

@@ -13,7 +13,7 @@ from cfbench.registry.contracts import Objective, ObjectiveContext
 from cfbench.registry.entries import SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.robustness.neighbours import KNeighbours
-from cfbench.running.search import Ground, SearchTask, run_search
+from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, NumericalPerturbation
 from cfbench.study.plan import Cell
@@ -82,7 +82,7 @@ def search(
 ) -> dict[str, object]:
     dataset = Dataset("tiny", X, np.array([0]), SPACE, target=1, class_labels=("n", "y"))
     nobody = np.array([], dtype=np.int64)
-    ground = Ground(dataset, Fold(nobody, nobody), Model(), Model(), "model", TrainingFold(X, dataset.y))
+    fitted_fold = FittedFold(dataset, Fold(nobody, nobody), Model(), Model(), "model", TrainingFold(X, dataset.y))
     model, shaken = Variant("model", {}, "model"), Variant("shaken", {}, "shaken")
     cell = Cell(
         info=CellInfo("", "tiny", "model", searcher, "shaken", False, 0),
@@ -103,7 +103,7 @@ def search(
     )
     SEEN.clear()
     entry = SearcherEntry(name="up", searcher=function)
-    return run_search(SearchTask(cell, 0, 0, repetition), ground, entry, None, objective)
+    return run_search(SearchTask(cell, 0, 0, repetition), fitted_fold, entry, None, objective)
 
 
 def test_the_judge_is_told_that_it_judges_and_its_questions_are_nobodys() -> None:

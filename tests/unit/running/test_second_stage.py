@@ -14,7 +14,7 @@ from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
 from cfbench.running.fitted import FittedModels
 from cfbench.running.measure import measure_cell
-from cfbench.running.second_stage import Grounds, SecondStage, Tally, measure_record
+from cfbench.running.second_stage import FittedFolds, MetricCounts, SecondStage, measure_record
 from tests.unit.running.measuring import TOY, Metrics, NextMetrics, registry_with, variants
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_an_old_record_gets_a_metric_without_any_search(toys: Toys, registry: Re
     # two folds of three points with two repetitions; `rows` has no value for the second repetition
     assert (rows.cells, rows.added, rows.counted, rows.searches) == (2, 2, 6, 12)
     assert (classes.cells, classes.added, classes.counted, classes.searches) == (2, 2, 12, 12)
-    assert (rows.mean, classes.mean, Tally(rows.metric).mean) == (200.0, 0.0, None)
+    assert (rows.mean, classes.mean, MetricCounts(rows.metric).mean) == (200.0, 0.0, None)
     with Record.open(results) as record:
         for key in record.summaries():
             table = record.measures(key)
@@ -82,8 +82,8 @@ def test_another_model_than_the_searches_asked_is_refused(toys: Toys, registry: 
     with Record.open(results) as record:
         (cell,) = record.summaries().values()
     object.__setattr__(cell, "fingerprints", ("0123",))
-    grounds = Grounds(registry, toys.source, FittedModels(toys.setup.cache_dir))
-    context = grounds.context(cell)
+    fitted_folds = FittedFolds(registry, toys.source, FittedModels(toys.setup.cache_dir))
+    context = fitted_folds.context(cell)
     measured = measure_cell(
         pd.DataFrame({"cell_key": "c" * 32, "point": [0], "repetition": [0], "x": [np.zeros(3)]}),
         context,

@@ -6,7 +6,7 @@ import pytest
 
 from cfbench.registry.entries import Entry
 from cfbench.testing.check import Check, Failed, Finding, NotApplicable, Report, Result, always
-from cfbench.testing.searcher_bench import Fault
+from cfbench.testing.searcher_bench import SearcherFault
 from cfbench.testing.searchers import SEARCHER_CHECKS
 
 ENTRY = Entry(name="thing")
@@ -72,4 +72,4 @@ def test_every_check_says_what_it_guards_and_how_to_mend_it(check: Check[Entry, 
 def test_every_fault_has_its_check_and_every_check_its_own_name() -> None:
     names = [check.name for check in SEARCHER_CHECKS]
     assert len(set(names)) == len(names)
-    assert {fault.value for fault in Fault} <= set(names)
+    assert {fault.value for fault in SearcherFault} <= set(names)

@@ -13,10 +13,10 @@ from cfbench.problem.outcome import Status
 from cfbench.running.judge import Judge
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, Kind
 from cfbench.testing import problems
-from cfbench.testing.problems import Case, Counted, Rule
+from cfbench.testing.problems import Case, Counted, ScoreClassifier
 from cfbench.testing.searcher_bench import cost_of
 
-ALL = (*problems.SOLVABLE, problems.with_toll(0), problems.with_toll(1))
+ALL = (*problems.SOLVABLE, problems.with_move_cost(0), problems.with_move_cost(1))
 IMPOSSIBLE = (
     problems.without_target(problems.MIXED),
     problems.without_target(problems.NUMERICAL),
@@ -98,11 +98,11 @@ def test_names_are_unique() -> None:
     assert len(set(names)) == len(names)
 
 
-def small_rule(*cuts: float) -> Rule:
+def small_rule(*cuts: float) -> ScoreClassifier:
     space = FeatureSpace(
         (FeatureSpec("size", Kind.NUMERICAL, 10, 20), FeatureSpec("colour", Kind.CATEGORICAL, 0, 1, ("red", "blue")))
     )
-    return Rule(space, (2.0, (0.0, 0.5)), cuts)
+    return ScoreClassifier(space, (2.0, (0.0, 0.5)), cuts)
 
 
 def test_a_rule_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""Wrong manners: random numbers from elsewhere, changed problems, questions past the meter, prints, signals."""
+"""Forbidden side effects: random numbers from elsewhere, changed problems, queries past the meter, prints, signals."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _SPACE = FeatureSpace(
 )
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Grow the forest and ask."""
     rng = np.random.default_rng(0)
     X = np.stack([rng.random(40), rng.integers(0, 3, 40).astype(np.float64)], axis=1)

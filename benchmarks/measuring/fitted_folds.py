@@ -39,7 +39,7 @@ class Plain:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class FittedFold:
     """A fitted model on fold 0 of a data set.
 
     Parameters
@@ -74,14 +74,14 @@ class Ground:
         return rows
 
 
-def ground(dataset: str, model: str, **settings: Any) -> Ground:
+def fitted_fold(dataset: str, model: str, **settings: Any) -> FittedFold:
     """Return the fitted model of fold 0; fitted models are kept in the user's cache."""
     registry = _registry()
     data = registry.dataset(dataset).entry.load(data_source())
     entry = registry.model(model).entry
     family = build_settings(entry.family, settings, entry.name)
     fitted: Any = FittedModels(cache_dir()).get(data, FOLD, entry, family)
-    return Ground(data, split(data, FOLD), fitted, Plain(fitted), fitted.oracle())
+    return FittedFold(data, split(data, FOLD), fitted, Plain(fitted), fitted.oracle())
 
 
 def data_source() -> DataSource:

@@ -1,4 +1,4 @@
-"""The compiled yardstick has the bits of the plain one."""
+"""The compiled measure of candidates has the bits of the plain one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numba  # noqa: F401 - the compiled form serves where numba is loaded
 import numpy as np
 import pytest
 
-from cfbench.problem.distances import KERNELS, MOST_FEATURES, FastYardstick, rehearse
-from cfbench.problem.problem import Yardstick
+from cfbench.problem.distances import KERNELS, MOST_FEATURES, FastCandidateMeasure, warm_up
+from cfbench.problem.problem import CandidateMeasure
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind
 
 
@@ -56,7 +56,7 @@ def test_every_bit_is_that_of_the_plain_form(d: int) -> None:
     x = np.where(space.is_categorical, 0.0, np.where(np.isnan(space.steps), middle, np.round(middle)))
     Z = rows_of(space, x, 200, rng)
     for options in ({"constraints": c, "respect_steps": s} for c in (False, True) for s in (False, True)):
-        plain, fast = Yardstick(space, x, **options), FastYardstick(space, x, **options)
+        plain, fast = CandidateMeasure(space, x, **options), FastCandidateMeasure(space, x, **options)
         assert (fast._ask is not None) == (d <= MOST_FEATURES)
         with np.errstate(invalid="ignore"):  # of infinities
             wanted = plain.measure(Z)
@@ -77,14 +77,16 @@ def test_rows_in_any_form_are_measured(form: Any) -> None:
     space = space_of(6, rng)
     x = np.where(space.is_categorical, 0.0, space.lower)
     Z = form(np.round(space.lower + rng.random((8, 6)) * (space.upper - space.lower)))
-    plain, fast = (kind(space, x, constraints=True, respect_steps=False) for kind in (Yardstick, FastYardstick))
+    plain, fast = (
+        kind(space, x, constraints=True, respect_steps=False) for kind in (CandidateMeasure, FastCandidateMeasure)
+    )
     np.testing.assert_array_equal(fast.cost(Z), plain.cost(Z))
     np.testing.assert_array_equal(fast.is_feasible(np.asarray(Z)), plain.is_feasible(np.asarray(Z)))
 
 
 def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> None:
     space = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0, 1), FeatureSpec("b", Kind.NUMERICAL, 0, 1)))
-    fast = FastYardstick(space, np.zeros(2), constraints=False, respect_steps=False)
+    fast = FastCandidateMeasure(space, np.zeros(2), constraints=False, respect_steps=False)
     for ask in (fast.cost, fast.is_feasible, fast.measure):
         with pytest.raises(ValueError, match="broadcast"):
             ask(np.zeros((4, 3)))
@@ -93,17 +95,17 @@ def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> No
 def test_it_keeps_measuring_by_what_it_was_made_of() -> None:
     space = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0, 1),))
     x = np.zeros(1)
-    fast = FastYardstick(space, x, constraints=False, respect_steps=False)
+    fast = FastCandidateMeasure(space, x, constraints=False, respect_steps=False)
     assert fast._ask is not None
     x[0] = 1.0
     assert fast.cost(np.zeros((1, 1)))[0] == 0.0
     assert replace(space) == space
 
 
-def test_the_rehearsal_calls_every_kernel_as_searches_do() -> None:
-    rehearse()
+def test_the_warm_up_calls_every_kernel_as_searches_do() -> None:
+    warm_up()
     space = space_of(5, np.random.default_rng(1))
-    fast = FastYardstick(space, space.lower, constraints=True, respect_steps=True)
+    fast = FastCandidateMeasure(space, space.lower, constraints=True, respect_steps=True)
     before = [len(kernel.signatures) for kernel in (fast._ask.costs, fast._ask.are_within, fast._ask.measures)]
     fast.measure(np.zeros((3, 5)))
     fast.cost(np.zeros((3, 5)))

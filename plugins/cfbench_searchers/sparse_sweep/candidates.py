@@ -14,7 +14,7 @@ FINEST = 1e-7
 """Share of a feature's range below which values count as equal: in a loss it is the tenth digit."""
 
 
-class Terrain:
+class CandidateGrid:
     """The candidates around one factual point.
 
     The cost of a candidate is a sum over its changed features: its distance from `x`, and the objective's term where
@@ -170,20 +170,20 @@ BETTER = 1e-12
 """By which a value has to be smaller to be better: less is rounding."""
 
 
-class Found(NamedTuple):
+class ScoredRow(NamedTuple):
     """A feasible row of the target class, and its value."""
 
     value: float
     z: FloatArray
 
 
-class Inquiry:
+class QueriedCandidates:
     """Queries candidates and remembers the best, over all and for each set of changed features.
 
     Parameters
     ----------
     problem : Problem
-    terrain : Terrain
+    grid : CandidateGrid
     allowance : int or None
         Maximum number of candidates; None: as many as the problem's budget allows.
     by_value : bool
@@ -195,8 +195,8 @@ class Inquiry:
 
     Attributes
     ----------
-    best : Found or None
-    best_of : dict of (tuple of int) to Found
+    best : ScoredRow or None
+    best_of : dict of (tuple of int) to ScoredRow
         The best for each set of changed features.
     asked : int
     ceiling : float
@@ -204,14 +204,14 @@ class Inquiry:
     """
 
     def __init__(
-        self, problem: Problem, terrain: Terrain, allowance: int | None, *, by_value: bool, keeping: bool = False
+        self, problem: Problem, grid: CandidateGrid, allowance: int | None, *, by_value: bool, keeping: bool = False
     ) -> None:
         self._problem = problem
-        self.terrain = terrain
+        self.grid = grid
         self._allowance = allowance
         self._by_value = by_value
-        self.best: Found | None = None
-        self.best_of: dict[tuple[int, ...], Found] = {}
+        self.best: ScoredRow | None = None
+        self.best_of: dict[tuple[int, ...], ScoredRow] = {}
         self.asked = 0
         self.ceiling = np.inf
         self._keeping = keeping
@@ -244,7 +244,7 @@ class Inquiry:
     def take_kept(self) -> FloatArray:
         """Return the rows of the target class that were met since the last time, shape (n, d)."""
         kept, self._kept = self._kept, []
-        return np.concatenate(kept) if kept else np.empty((0, self.terrain.d))
+        return np.concatenate(kept) if kept else np.empty((0, self.grid.d))
 
     def ask(self, Z: FloatArray) -> FloatArray:
         """Return the values of the rows of `Z`, shape (n, d); infinite where a row is not of the target class.
@@ -270,12 +270,12 @@ class Inquiry:
 
     def cost(self, Z: FloatArray) -> FloatArray:
         """Return the cost of each row, shape (n,), without a query."""
-        return self.terrain.cost(Z)
+        return self.grid.cost(Z)
 
-    def promising(self) -> list[Found]:
+    def promising(self) -> list[ScoredRow]:
         """The best of each set whose bound is below the best value, the best first."""
-        terrain, value = self.terrain, self.limit
-        found = [found for key, found in self.best_of.items() if terrain.bound(key) < value - BETTER]
+        grid, value = self.grid, self.limit
+        found = [found for key, found in self.best_of.items() if grid.bound(key) < value - BETTER]
         return sorted(found, key=lambda each: each.value)
 
     def _answers(self, Z: FloatArray) -> FloatArray:
@@ -285,7 +285,7 @@ class Inquiry:
             return np.where(classes == problem.target, values, np.inf)
         values = np.full(len(Z), np.inf)
         hits = problem.predict(Z) == problem.target
-        values[hits] = self.terrain.cost(Z[hits])
+        values[hits] = self.grid.cost(Z[hits])
         return values
 
     def _remember(self, Z: FloatArray, values: FloatArray) -> None:
@@ -295,8 +295,8 @@ class Inquiry:
         if self._keeping:
             self._kept.append(Z[hits])
         for k in hits[np.argsort(values[hits], kind="stable")][:REMEMBERED]:
-            found = Found(float(values[k]), Z[k].copy())
-            key = tuple(self.terrain.changed(found.z))
+            found = ScoredRow(float(values[k]), Z[k].copy())
+            key = tuple(self.grid.changed(found.z))
             if key not in self.best_of or found.value < self.best_of[key].value:
                 self.best_of[key] = found
             if found.value < self.value - BETTER:

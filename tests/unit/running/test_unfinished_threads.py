@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cfbench.running.interrupt import noticed_threads, stray_threads
+from cfbench.running.interrupt import noticed_threads, unfinished_threads
 
 LEAVES_A_THREAD = """
 import threading
@@ -41,11 +41,11 @@ def test_only_what_is_left_is_noticed() -> None:
         ended = threading.Thread(target=int, name="ended")
         ended.start()
         ended.join()
-    assert stray_threads() == ["left"]
+    assert unfinished_threads() == ["left"]
     stop.set()
     for thread in (before, left, daemon):
         thread.join()
-    assert stray_threads() == []
+    assert unfinished_threads() == []
 
 
 @pytest.mark.slow

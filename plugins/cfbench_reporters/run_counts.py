@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from cfbench import CellFinished, CellInfo, CellStarted, RunStarted, SearchFinished, Status
 
 
-class Estimate:
+class RemainingTime:
     """Follows a run's events.
 
     The time left is that of the searches to come, spread over the workers, and that of what is no search: fitting
@@ -107,13 +107,13 @@ class ActiveCell:
 
 
 @dataclass
-class Tally:
+class RunCounts:
     """Counts of a run.
 
     Parameters
     ----------
     started : RunStarted
-    estimate : Estimate
+    estimate : RemainingTime
     cells_done, cells_failed : int
         Cells in the record, those of earlier runs included, and cells that failed in this one.
     statuses : Counter of str
@@ -123,16 +123,16 @@ class Tally:
     """
 
     started: RunStarted
-    estimate: Estimate
+    estimate: RemainingTime
     cells_done: int
     cells_failed: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     active: dict[str, ActiveCell] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, started: RunStarted, now: float) -> Tally:
+    def of(cls, started: RunStarted, now: float) -> RunCounts:
         """Begin to count at `now`, in the seconds of the estimate's clock."""
-        return cls(started, Estimate(started, now), started.cells_done)
+        return cls(started, RemainingTime(started, now), started.cells_done)
 
     def cell_started(self, event: CellStarted) -> None:
         """Take the cell in."""

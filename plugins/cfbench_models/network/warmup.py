@@ -10,7 +10,7 @@ from cfbench_models.network.family import NeuralNetwork
 _SPACE = FeatureSpace((FeatureSpec("number", Kind.NUMERICAL, 0, 1),))
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Train the network and ask."""
     X = np.linspace(0, 1, 20)[:, np.newaxis]
     y = (X[:, 0] > 0.5).astype(np.int64)
