@@ -105,7 +105,7 @@ class UserModel:
     Raises
     ------
     ModelError
-        If it cannot be asked, or was fitted on other features.
+        If it cannot be queried, or was fitted on other features.
     UnknownNameError
         If it has no such class.
     """
@@ -261,7 +261,7 @@ def explain(
     DataError
         If `x` does not fit the space.
     ModelError
-        If the model cannot be asked, or `x` is of the target class already.
+        If the model cannot be queried, or `x` is of the target class already.
     StudyError
         If the searcher does not support what is asked for.
     UnknownNameError

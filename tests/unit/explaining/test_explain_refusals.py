@@ -36,7 +36,7 @@ def test_a_case_that_does_not_fit_is_refused(x: Any, words: str) -> None:
         ({"target": "refused"}, "x is of class 'refused' already"),
         ({"model": Granting(), "target": "grantd"}, "unknown class of the model 'grantd'. Did you mean 'granted'?"),
         ({"model": "a model"}, "'a model' cannot be queried: give a fitted model that has `predict`"),
-        ({"model": Granting}, "cannot be asked"),
+        ({"model": Granting}, "cannot be queried"),
         ({"model": lambda rows: rows}, r"for 1 rows the model returned shape \(1, 3\)"),
         ({"model": lambda rows: rows[:, 0] / 100}, r"the model returned np.float64\(0.2\), which is not a class"),
         ({"objective": "nne"}, "unknown objective 'nne'. Did you mean 'none'?"),
