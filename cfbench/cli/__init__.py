@@ -1,4 +1,7 @@
-"""The command line: ``cfbench``. One module per command, imported when the command is called."""
+"""The command line ``cfbench``: one module per command, imported when the command is called.
+
+May import every package. Start with `run.py`; `options.py` has the options that several commands share.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfbench.tracking.mirror import MirrorReader
 
 
-class TrackingReporter(Protocol):
+class MirrorReporter(Protocol):
     """What these commands need of the reporter that mirrors cells; it is known by its method `reader`."""
 
     logged: int
@@ -33,7 +33,7 @@ def tracking_reporter(registry: Registry) -> str:
     return next((name for name, one in registry.reporters.items() if callable(getattr(one, "reader", None))), "")
 
 
-def found_reporter(registry: Registry) -> tuple[str, TrackingReporter]:
+def found_reporter(registry: Registry) -> tuple[str, MirrorReporter]:
     """Return the tracking reporter with its name.
 
     Raises
@@ -44,7 +44,7 @@ def found_reporter(registry: Registry) -> tuple[str, TrackingReporter]:
     name = tracking_reporter(registry)
     if not name:
         raise TrackingError("no plugin that reads and writes tracking stores is loaded; see `cfbench plugins`")
-    return name, cast("TrackingReporter", registry.reporters[name])
+    return name, cast("MirrorReporter", registry.reporters[name])
 
 
 @click.command("sync", short_help="Log the cells to MLflow that tracking missed.")

@@ -1,8 +1,8 @@
 """The record: a results directory whose ``record.db``, an SQLite database, holds every search and what was measured.
 
-It may import the packages below it (space, problem, registry, study), and nothing of a run or of a board. `schema` says
-what the tables hold, and `cells` what a cell holds; read them first, then `reading` (what a record answers) and `store`
-(how it is written). `archive` packs a record, `merge` joins several.
+It may import the packages below it (space, problem, registry, study), and nothing of a run or of a board. Start with
+`schema.py` (what the tables hold) and `cells` (what a cell holds), then read `reading` (what a record answers) and
+`store` (how it is written). `archive` packs a record, `merge` joins several.
 
 The names below are public: reports of plugins read records with them. They are loaded when they are first used.
 """

@@ -2,6 +2,8 @@
 
 ``cfbench check NAME`` runs them from the command line, :func:`parametrize_searchers` as tests of pytest. From Python
 they are run by one function per kind of entry, such as :func:`check_searcher` and :func:`check_preset`.
+
+Imports `running` and what is below it. Start with `check.py`, then `searchers.py`.
 """
 
 from cfbench.testing.check import Finding, Report, Result

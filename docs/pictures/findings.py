@@ -28,7 +28,7 @@ from cfbench_paper.claims import Claim, Estimate, claims, estimate, interval_tex
 from cfbench_paper.cost_tables import relative_cost_table
 from cfbench_paper.evidence import Evidence, gather
 from cfbench_paper.gaps import gap_table
-from cfbench_paper.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS, Table, decimal
+from cfbench_paper.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, ROBUSTNESS, ReportTable, decimal
 
 DOCS = Path(__file__).parents[1]
 GOAL_TEXT = {True: "reached", False: "not reached"}
@@ -238,7 +238,7 @@ def some_claims(found: Sequence[Claim], *beginnings: str) -> str:
     return statements(chosen) if chosen else ""
 
 
-def of_table(table: Table) -> str:
+def of_table(table: ReportTable) -> str:
     """Return a table without its title; empty where it has no numbers."""
     if all(entry.ours == ABSENT for row in table.rows for entry in row.entries):
         return ""

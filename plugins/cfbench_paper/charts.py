@@ -25,8 +25,8 @@ from cfbench_paper.tables import (
     MODELS,
     PARTS,
     ROBUSTNESS,
-    Entry,
-    Table,
+    ReportTable,
+    TableCell,
     TableRow,
     decimal,
 )
@@ -77,7 +77,7 @@ class Figure:
     svg : str
         A whole SVG file.
     png : bytes
-    numbers : Table
+    numbers : ReportTable
         Everything that is drawn, in numbers.
     says : str
         What the paper's text says about its figure, in our words.
@@ -91,7 +91,7 @@ class Figure:
     alt: str
     svg: str
     png: bytes
-    numbers: Table
+    numbers: ReportTable
     says: str = ""
     points: tuple[int, ...] = ()
 
@@ -163,7 +163,7 @@ SPREAD = 20.0
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class BoxPlot:
     """A box: its group's label, its own mark below the axis, its colour and its sample."""
 
     group: str
@@ -172,13 +172,13 @@ class Box:
     sample: FloatArray
 
 
-def draw_boxes(axes: Axes, boxes: Sequence[Box], *, reference: float | None = None) -> None:
+def draw_boxes(axes: Axes, boxes: Sequence[BoxPlot], *, reference: float | None = None) -> None:
     """Draw boxes in their groups; whiskers reach the extremes.
 
     Parameters
     ----------
     axes : Axes
-    boxes : sequence of Box
+    boxes : sequence of BoxPlot
         Those of a group follow each other; a box of an empty sample leaves its place free.
     reference : float, optional
         Where a dotted line is drawn.
@@ -225,10 +225,10 @@ def draw_boxes(axes: Axes, boxes: Sequence[Box], *, reference: float | None = No
             )
 
 
-def box_entry(values: FloatArray, unit: str = "") -> Entry:
+def box_entry(values: FloatArray, unit: str = "") -> TableCell:
     """Return a box in numbers: median, quartiles, extremes."""
     if not values.size:
-        return Entry()
+        return TableCell()
     low, first, middle, third, high = (float(value) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
     numbers: Mapping[str, float | int] = {
         "n": values.size,
@@ -240,14 +240,14 @@ def box_entry(values: FloatArray, unit: str = "") -> Entry:
         "maximum": high,
     }
     text = f"{decimal(middle)}{unit} [{decimal(first)}, {decimal(third)}], {decimal(low)} to {decimal(high)}"
-    return Entry(text, f"n = {values.size}", numbers=numbers)
+    return TableCell(text, f"n = {values.size}", numbers=numbers)
 
 
 def box_figure(
     name: str,
     title: str,
     caption: str,
-    panels: dict[str, list[Box]],
+    panels: dict[str, list[BoxPlot]],
     says: str,
     points: tuple[int, ...],
     *,
@@ -267,7 +267,7 @@ def box_figure(
         for dataset, boxes in panels.items()
         for box in boxes
     ]
-    numbers = Table(
+    numbers = ReportTable(
         name,
         title,
         f"{caption} n: points.",
@@ -278,7 +278,7 @@ def box_figure(
     return Figure(name, title, caption, alt_of_boxes(title, panels), svg, png, numbers, says, points)
 
 
-def counted(boxes: list[Box]) -> str:
+def counted(boxes: list[BoxPlot]) -> str:
     """Say how many values the boxes have."""
     sizes = sorted({box.sample.size for box in boxes if box.sample.size})
     if not sizes:
@@ -286,7 +286,7 @@ def counted(boxes: list[Box]) -> str:
     return f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
 
 
-def alt_of_boxes(title: str, panels: dict[str, list[Box]]) -> str:
+def alt_of_boxes(title: str, panels: dict[str, list[BoxPlot]]) -> str:
     """Name the box with the highest median of each data set."""
     says = []
     for dataset, boxes in panels.items():
@@ -410,17 +410,17 @@ def _numbers(
     caption: str,
     values: dict[tuple[str, str], tuple[FloatArray, list[list[int]]]],
     panels: Sequence[tuple[str, str]],
-) -> Table:
+) -> ReportTable:
     rows = []
     for dataset, distribution in panels:
         means, counts = values[dataset, distribution]
         for robustness, line, sizes in zip(ROBUSTNESS.values(), means, counts, strict=True):
             entries = [
-                Entry(decimal(mean), f"n = {n}" if n else "", numbers={"mean": float(mean), "n": n})
+                TableCell(decimal(mean), f"n = {n}" if n else "", numbers={"mean": float(mean), "n": n})
                 for mean, n in zip(line, sizes, strict=True)
             ]
             rows.append(TableRow((DATASETS[dataset], distribution, robustness), tuple(entries)))
-    return Table(
+    return ReportTable(
         name,
         title,
         f"{caption} n: points with a result.",

@@ -12,7 +12,17 @@ import pandas as pd
 
 from cfbench import FloatArray
 from cfbench_paper.published import block
-from cfbench_paper.tables import ABSENT, DATASETS, DISTRIBUTIONS, MODELS, PARTS, Entry, Table, TableRow, decimal
+from cfbench_paper.tables import (
+    ABSENT,
+    DATASETS,
+    DISTRIBUTIONS,
+    MODELS,
+    PARTS,
+    ReportTable,
+    TableCell,
+    TableRow,
+    decimal,
+)
 
 BOOTSTRAPS = 2000
 SEED = 20231
@@ -89,7 +99,7 @@ Samples = Mapping[tuple[str, str], FloatArray]
 """Values by data set and model."""
 
 
-class Verdict(StrEnum):
+class ClaimResult(StrEnum):
     """What a record says about a claim."""
 
     HOLDS = "holds"
@@ -110,21 +120,21 @@ class Threshold:
     bound: float
     words: str
 
-    def verdict(self, found: Estimate | None) -> Verdict:
+    def verdict(self, found: Estimate | None) -> ClaimResult:
         """Say on which side an interval lies.
 
         With "at least" and "at most" the claim holds of every single value: an interval that passes the bound refutes
         it.
         """
         if found is None or found.n < FEWEST:
-            return Verdict.OPEN
+            return ClaimResult.OPEN
         up = self.words in ("above", "at least")
         low, high = (found.low, found.high) if up else (-found.high, -found.low)
         edge = self.bound if up else -self.bound
         always = self.words.startswith("at ")
         if low > edge or (always and low >= edge):
-            return Verdict.HOLDS
-        return Verdict.FAILS if high < edge or (always and low < edge) else Verdict.OPEN
+            return ClaimResult.HOLDS
+        return ClaimResult.FAILS if high < edge or (always and low < edge) else ClaimResult.OPEN
 
     def __str__(self) -> str:
         return f"{self.words} {self.bound:g}"
@@ -135,7 +145,7 @@ class Local:
     """A claim on one data set, both models: an interval for these points."""
 
     dataset: str
-    verdict: Verdict
+    verdict: ClaimResult
     found: Estimate
     authors: str = ""
 
@@ -152,7 +162,7 @@ class Claim:
         The number that stands for it, and over what.
     threshold : Threshold
         Where it has to lie.
-    verdict : Verdict
+    verdict : ClaimResult
     found : Estimate or None
         None where the record has no value.
     remark : str
@@ -168,7 +178,7 @@ class Claim:
     claim: str
     statistic: str
     threshold: Threshold
-    verdict: Verdict
+    verdict: ClaimResult
     found: Estimate | None
     remark: str = ""
     authors: str = NOT_AT_HAND
@@ -223,16 +233,18 @@ def interval_text(found: Estimate | None, digits: int = 3) -> str:
     return "" if found is None else f"{decimal(found.low, digits)} to {decimal(found.high, digits)}"
 
 
-def claims_table(found: list[Claim]) -> Table:
+def claims_table(found: list[Claim]) -> ReportTable:
     """Return the claims as a table."""
     rows = []
     for one in found:
         entries = (
-            Entry(one.verdict.value, numbers=_numbers(one.found)),
+            TableCell(one.verdict.value, numbers=_numbers(one.found)),
             *_entries(one.found, None if one.local else one.goal),
         )
-        rows.append(TableRow((one.claim, one.statistic), (*entries, Entry(str(one.threshold)), Entry(one.authors))))
-    return Table(
+        rows.append(
+            TableRow((one.claim, one.statistic), (*entries, TableCell(str(one.threshold)), TableCell(one.authors)))
+        )
+    return ReportTable(
         "claims",
         "The paper's claims",
         "A claim holds where the whole 95 % interval (2,000 bootstraps, seeded) lies on its side of the threshold, "
@@ -245,22 +257,22 @@ def claims_table(found: list[Claim]) -> Table:
     )
 
 
-def local_claims_table(found: list[Claim]) -> Table:
+def local_claims_table(found: list[Claim]) -> ReportTable:
     """Return the claims about data sets in general, on each data set."""
     rows = [
         TableRow(
             (one.claim, DATASETS[here.dataset]),
             (
-                Entry(here.verdict.value, numbers=_numbers(here.found)),
+                TableCell(here.verdict.value, numbers=_numbers(here.found)),
                 *_entries(here.found, one.goal),
-                Entry(str(one.threshold)),
-                Entry(here.authors or ABSENT),
+                TableCell(str(one.threshold)),
+                TableCell(here.authors or ABSENT),
             ),
         )
         for one in found
         for here in one.local
     ]
-    return Table(
+    return ReportTable(
         "claims-by-data-set",
         "The same on each data set",
         "Both models of a data set count alike. The intervals are for the points of these data sets, so they decide "
@@ -271,14 +283,14 @@ def local_claims_table(found: list[Claim]) -> Table:
     )
 
 
-def _entries(found: Estimate | None, goal: float | None) -> tuple[Entry, Entry, Entry]:
+def _entries(found: Estimate | None, goal: float | None) -> tuple[TableCell, TableCell, TableCell]:
     if found is None:
-        return Entry("no value", "n = 0"), Entry(""), Entry("")
+        return TableCell("no value", "n = 0"), TableCell(""), TableCell("")
     reached = "" if goal is None else f"goal {goal:g}"
     return (
-        Entry(decimal(found.mean, 3), f"n = {found.n}"),
-        Entry(interval_text(found)),
-        Entry(decimal(found.half_width, 3), reached),
+        TableCell(decimal(found.mean, 3), f"n = {found.n}"),
+        TableCell(interval_text(found)),
+        TableCell(decimal(found.half_width, 3), reached),
     )
 
 
@@ -375,7 +387,7 @@ def _fixability_of_k(rows: pd.DataFrame) -> Iterator[Claim]:
         elif before.size and (before == 1.0).all():
             remark = "Everything can be corrected there without it, so there is nothing to raise."
             found = estimate(samples, resample_strata=False)
-            yield Claim(claim, statistic, Threshold(0.0, "above"), Verdict.OPEN, found, remark, authors)
+            yield Claim(claim, statistic, Threshold(0.0, "above"), ClaimResult.OPEN, found, remark, authors)
         else:
             threshold = Threshold(0.0, "above")
             yield judged(claim, statistic, samples, threshold, authors=authors, goal=FIXABILITY_GOAL)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from cfbench import FloatArray
-from cfbench_paper.charts import COLOURS, INK, Box, Figure, absent, box_figure, draw
+from cfbench_paper.charts import COLOURS, INK, BoxPlot, Figure, absent, box_figure, draw
 from cfbench_paper.published import block, points_of
 from cfbench_paper.search_tables import rate_entry, rate_over_folds
 from cfbench_paper.tables import (
@@ -21,8 +21,8 @@ from cfbench_paper.tables import (
     ROBUSTNESS,
     SAMPLES,
     TOLERANCES,
-    Entry,
-    Table,
+    ReportTable,
+    TableCell,
     TableRow,
     decimal,
     mean_and_sd,
@@ -53,9 +53,9 @@ def relative_cost(robust: pd.DataFrame, model: str, distribution: str, *, publis
     metric = "relative-cost-published" if published else "relative-cost"
     mine = robust[robust["model"] == model]
 
-    def boxes(dataset: str) -> list[Box]:
+    def boxes(dataset: str) -> list[BoxPlot]:
         return [
-            Box(
+            BoxPlot(
                 text,
                 PARTS[part].replace(" and ", ""),
                 COLOURS[part],
@@ -87,7 +87,7 @@ def relative_cost(robust: pd.DataFrame, model: str, distribution: str, *, publis
     )
 
 
-def relative_cost_table(robust: pd.DataFrame) -> Table:
+def relative_cost_table(robust: pd.DataFrame) -> ReportTable:
     """Return mean relative costs with the share of draws that cannot be walked back and the published reading."""
     rows = []
     for dataset, short in DATASETS.items():
@@ -98,7 +98,7 @@ def relative_cost_table(robust: pd.DataFrame) -> Table:
                 ours, published = (_columns(mine, name, part) for name in ("relative-cost", "relative-cost-published"))
                 entries = tuple(_mean_entry(values) for values in (ours, share, published))
                 rows.append(TableRow((short, perturbed, text), entries))
-    return Table(
+    return ReportTable(
         "relative-cost",
         "Relative cost, what cannot be walked back, and the published reading",
         "Means over points, both distributions and both models, which count alike. Relative cost: over all draws, "
@@ -117,7 +117,7 @@ def cost_of_robustness(robust: pd.DataFrame, model: str) -> Figure:
     mine = robust[robust["model"] == model]
     panels = {
         dataset: [
-            Box(text, text, COLOURS[objective], _values(mine, dataset, objective, "cost-of-robustness"))
+            BoxPlot(text, text, COLOURS[objective], _values(mine, dataset, objective, "cost-of-robustness"))
             for objective, text in ROBUSTNESS.items()
             if objective != "none"
         ]
@@ -139,10 +139,10 @@ def added_cost(robust: pd.DataFrame, model: str) -> Figure:
     """Return the cost of results over the ideal cost for each number of samples."""
     mine = robust[robust["model"] == model]
 
-    def boxes(dataset: str) -> list[Box]:
+    def boxes(dataset: str) -> list[BoxPlot]:
         rows = mine[mine["dataset"] == dataset]
         return [
-            Box(
+            BoxPlot(
                 PARTS[part],
                 str(m),
                 COLOURS[part],
@@ -176,15 +176,15 @@ def _columns(rows: pd.DataFrame, metric: str, part: str) -> list[FloatArray]:
     return [values[np.isfinite(values)] for values in found]
 
 
-def _mean_entry(by_model: list[FloatArray]) -> Entry:
+def _mean_entry(by_model: list[FloatArray]) -> TableCell:
     """Return the mean of the models' means, and the median of all values."""
     kept = [values for values in by_model if values.size]
     if not kept:
-        return Entry()
+        return TableCell()
     together = np.concatenate(kept)
     mean, median = float(np.mean([values.mean() for values in kept])), float(np.median(together))
     numbers = {"mean": mean, "median": median, "n": together.size}
-    return Entry(f"{decimal(mean)} [{decimal(median)}]", f"n = {together.size}", numbers=numbers)
+    return TableCell(f"{decimal(mean)} [{decimal(median)}]", f"n = {together.size}", numbers=numbers)
 
 
 SERIES = {"k": "K", "ck": "C and K"}
@@ -248,7 +248,7 @@ def _curves(
         for dataset in DATASETS
         for part, text in SERIES.items()
     ]
-    numbers = Table(
+    numbers = ReportTable(
         name,
         title,
         f"{caption} n: points.",
@@ -281,14 +281,14 @@ def _panel(axes: Axes, values: Callable[[str, int], FloatArray]) -> None:
     axes.grid(visible=True, axis="y", color=INK, alpha=0.15, linewidth=0.5)
 
 
-def _entry(sample: FloatArray) -> Entry:
+def _entry(sample: FloatArray) -> TableCell:
     if not sample.size:
-        return Entry()
+        return TableCell()
     mean, sd = float(sample.mean()), float(sample.std())
-    return Entry(mean_and_sd(mean, sd), f"n = {sample.size}", numbers={"mean": mean, "sd": sd, "n": sample.size})
+    return TableCell(mean_and_sd(mean, sd), f"n = {sample.size}", numbers={"mean": mean, "sd": sd, "n": sample.size})
 
 
-def _alt(title: str, numbers: Table) -> str:
+def _alt(title: str, numbers: ReportTable) -> str:
     says = []
     for row in numbers.rows:
         first, last = (entry.numbers.get("mean") for entry in (row.entries[0], row.entries[-1]))
@@ -297,7 +297,7 @@ def _alt(title: str, numbers: Table) -> str:
     return f"Curves, a data set each. {title}. From m = 0 to m = 64: {'; '.join(says) or ABSENT}."
 
 
-def accident_table(robust: pd.DataFrame, *, same_changes: bool = True) -> Table:
+def accident_table(robust: pd.DataFrame, *, same_changes: bool = True) -> ReportTable:
     """Return the shares of points by model, robustness and tolerance; mean over folds, sd.
 
     Parameters
@@ -321,7 +321,7 @@ def accident_table(robust: pd.DataFrame, *, same_changes: bool = True) -> Table:
                     entries.append(rate_entry(found, paper.get(dataset), points_of(paper, dataset)))
                 rows.append(TableRow((text, ROBUSTNESS[objective], f"{percent} %"), tuple(entries)))
     what = "and change the same features" if same_changes else "whatever the features that they change"
-    return Table(
+    return ReportTable(
         "accidental" if same_changes else "accidental-as-the-text-says",
         "Robust by accident" if same_changes else "Robust by accident, as the text alone has it",
         "Share of points for which the results with and without accounting for robustness have equal categories and "

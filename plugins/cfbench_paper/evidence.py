@@ -22,7 +22,7 @@ _AXES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class PaperCells:
     """The cells of the paper's matrix that a record holds.
 
     Parameters
@@ -78,7 +78,7 @@ def in_matrix(place: Place) -> bool:
     return searcher in SEARCHERS and objective == "none"
 
 
-def select(summaries: Iterable[CellSummary]) -> Selection:
+def select(summaries: Iterable[CellSummary]) -> PaperCells:
     """Choose the paper's cells.
 
     Where several cells have the same coordinates (another seed, budget, version or table), those are chosen that share
@@ -101,7 +101,7 @@ def select(summaries: Iterable[CellSummary]) -> Selection:
     for group, setup in _SETUPS:
         chosen = _most_common(chosen, group, setup)
     cells = {place_of(cell): cell for cell in chosen}
-    return Selection(
+    return PaperCells(
         cells=dict(sorted(cells.items(), key=lambda item: _position(item[0]))),
         without_results={place: why for place, why in without_results.items() if place not in cells},
         passed_over=passed_over,
@@ -187,7 +187,7 @@ class Evidence:
 
     Parameters
     ----------
-    selection : Selection
+    selection : PaperCells
     robust : DataFrame
         A row for each point of a cell with constraints on: `dataset`, `model`, `objective` (label), `robustness`
         (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, `cpu_seconds`, `queries`, and the columns
@@ -206,7 +206,7 @@ class Evidence:
         What could not be compared.
     """
 
-    selection: Selection
+    selection: PaperCells
     robust: pd.DataFrame
     searching: pd.DataFrame
     optimum: pd.DataFrame
@@ -251,7 +251,7 @@ def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
     )
 
 
-def shared_repetitions(selection: Selection) -> dict[str, range]:
+def shared_repetitions(selection: PaperCells) -> dict[str, range]:
     """Return by cell key the repetitions that all cells of its searcher, with constraints or without, have.
 
     The best of five is better than one search: a cell with more repetitions would look better than the others.
@@ -265,7 +265,7 @@ def shared_repetitions(selection: Selection) -> dict[str, range]:
     return found
 
 
-def gap_rows(context: ReportContext, selection: Selection) -> pd.DataFrame:
+def gap_rows(context: ReportContext, selection: PaperCells) -> pd.DataFrame:
     """Compare each search of CoGS, and the best of a point's searches, with the proven optimum.
 
     Returns

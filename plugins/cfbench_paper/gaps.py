@@ -13,9 +13,9 @@ import pandas as pd
 
 from cfbench.analysis import bare_name
 from cfbench.record import CellSummary
-from cfbench_paper.evidence import Evidence, Place, Selection
+from cfbench_paper.evidence import Evidence, PaperCells, Place
 from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
-from cfbench_paper.tables import DATASETS, MODELS, N_FOLDS, SEARCHERS, Entry, Table, TableRow, decimal
+from cfbench_paper.tables import DATASETS, MODELS, N_FOLDS, SEARCHERS, ReportTable, TableCell, TableRow, decimal
 
 POINTS = 10
 """Points a fold that a first comparison takes."""
@@ -112,7 +112,7 @@ def matrix(folds: Iterable[int]) -> list[Place]:
     return [*robust, *searching]
 
 
-def _coverage(selection: Selection) -> Iterator[str]:
+def _coverage(selection: PaperCells) -> Iterator[str]:
     for what, cells in (("robustness", selection.robust), ("the searchers", selection.searching)):
         if not cells:
             yield f"Nothing on {what}: no cell with constraints {'on' if what == 'robustness' else 'off'}."
@@ -150,7 +150,7 @@ def _by_metric(unmeasured: Mapping[str, int]) -> Iterator[str]:
         yield f"{name}{several} (in {_span(counts)} {'cell' if set(counts) == {1} else 'cells'})"
 
 
-def _grouped(absent: Sequence[Place], selection: Selection) -> Iterator[str]:
+def _grouped(absent: Sequence[Place], selection: PaperCells) -> Iterator[str]:
     """Name the missing cells, those of one searcher and objective together."""
     groups: dict[tuple[str, str, bool, str], dict[str, list[tuple[str, int]]]] = {}
     for place in absent:
@@ -168,7 +168,7 @@ def _grouped(absent: Sequence[Place], selection: Selection) -> Iterator[str]:
         yield f"{SEARCHERS[searcher]}, {task}{f', {reason}' if reason else ''}: {where}"
 
 
-def _runs(absent: Sequence[Place], selection: Selection) -> Iterator[list[str]]:
+def _runs(absent: Sequence[Place], selection: PaperCells) -> Iterator[list[str]]:
     """Yield the options of runs that cover the missing cells; cells inside that are there already cost nothing."""
     for constraints in (True, False):
         block = [place for place in absent if place[4] is constraints]
@@ -213,7 +213,7 @@ OPTIMAL = 0.001
 """A relative gap up to which a result counts as optimal."""
 
 
-def gap_table(optimum: pd.DataFrame) -> Table:
+def gap_table(optimum: pd.DataFrame) -> ReportTable:
     """Return the gap by data set, of one search and of the best of a point's searches.
 
     Parameters
@@ -232,7 +232,7 @@ def gap_table(optimum: pd.DataFrame) -> Table:
                 if len(chosen) and not (several and (chosen["of"] == 1).all()):
                     heads = (short, "on" if constraints else "off", text)
                     rows.append(TableRow(heads, _entries(chosen)))
-    return Table(
+    return ReportTable(
         "gap-to-the-optimum",
         "CoGS next to the proven optimum",
         "Relative gap of the loss, (loss - optimum) / optimum, on random forests, for points with a proven optimum or "
@@ -244,14 +244,14 @@ def gap_table(optimum: pd.DataFrame) -> Table:
     )
 
 
-def _entries(rows: pd.DataFrame) -> tuple[Entry, Entry]:
+def _entries(rows: pd.DataFrame) -> tuple[TableCell, TableCell]:
     points = rows.groupby(["fold", "row_id"])["gap"]
     gap = float(points.mean().mean())
     optimal = float(points.apply(lambda values: float(np.mean(values <= OPTIMAL))).mean())
     n = f"n = {len(points)}"
     return (
-        Entry(f"{decimal(100 * gap)} %", n, numbers={"mean": gap, "n": len(points)}),
-        Entry(f"{decimal(100 * optimal, 0)} %", n, numbers={"share": optimal, "n": len(points)}),
+        TableCell(f"{decimal(100 * gap)} %", n, numbers={"mean": gap, "n": len(points)}),
+        TableCell(f"{decimal(100 * optimal, 0)} %", n, numbers={"share": optimal, "n": len(points)}),
     )
 
 

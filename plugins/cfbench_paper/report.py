@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from cfbench import CfbenchError, Dataset
 from cfbench.analysis import RenderedReport, ReportContext, visible
 from cfbench_paper.charts import Figure, fixability, invalidity
-from cfbench_paper.claims import Claim, Verdict, claims, claims_table, local_claims_table
+from cfbench_paper.claims import Claim, ClaimResult, claims, claims_table, local_claims_table
 from cfbench_paper.cost_tables import (
     accident_table,
     added_cost,
@@ -38,7 +38,7 @@ from cfbench_paper.settings_tables import (
     searcher_settings,
     tuned_table,
 )
-from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, MODELS, Table, decimal
+from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, MODELS, ReportTable, decimal
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,17 @@ class Section:
     name : str
         Its anchor.
     title, lead : str
-    items : tuple of Table or Figure
+    items : tuple of ReportTable or Figure
     """
 
     name: str
     title: str
     lead: str
-    items: tuple[Table | Figure, ...]
+    items: tuple[ReportTable | Figure, ...]
 
 
 @dataclass(frozen=True)
-class Report:
+class PaperReport:
     """The comparison.
 
     Parameters
@@ -87,7 +87,7 @@ def render(context: ReportContext) -> RenderedReport:
     return RenderedReport(dict(_files(report)), "\n".join(_said(report)), report.problems)
 
 
-def make_report(context: ReportContext) -> Report:
+def make_report(context: ReportContext) -> PaperReport:
     """Compare a record with the paper.
 
     Raises
@@ -105,7 +105,7 @@ def make_report(context: ReportContext) -> Report:
     complaints = [
         f"{text} (in {count} cells)" for text, count in evidence.complaints.items() if "not measured" not in text
     ]
-    return Report(
+    return PaperReport(
         record=str(results),
         claims=tuple(found),
         sections=(_verdicts(found), *_sections(context, datasets, accuracies, evidence)),
@@ -207,11 +207,11 @@ def _nothing(results: Path, evidence: Evidence, command: str) -> CfbenchError:
 
 
 @dataclass(frozen=True)
-class Run:
+class SectionItems:
     """Items of a section that stand together: figures, or tables."""
 
     figures: bool
-    items: tuple[Table | Figure, ...]
+    items: tuple[ReportTable | Figure, ...]
 
 
 class Drawings:
@@ -235,7 +235,7 @@ class Drawings:
         return f' class="{self._classes.setdefault(style, f"d{len(self._classes)}")}"'
 
 
-def render_page(report: Report) -> str:
+def render_page(report: PaperReport) -> str:
     """Return the page."""
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_printable, keep_trailing_newline=True
@@ -263,10 +263,10 @@ def render_page(report: Report) -> str:
 
 def headline(claims: Sequence[Claim]) -> str:
     """Say in one sentence how the paper's claims fare."""
-    counts = {verdict: sum(one.verdict is verdict for one in claims) for verdict in Verdict}
+    counts = {verdict: sum(one.verdict is verdict for one in claims) for verdict in ClaimResult}
     return (
-        f"Of {len(claims)} statements that stand for the paper's claims {counts[Verdict.HOLDS]} hold here, "
-        f"{counts[Verdict.FAILS]} do not, and {counts[Verdict.OPEN]} cannot be decided from this record."
+        f"Of {len(claims)} statements that stand for the paper's claims {counts[ClaimResult.HOLDS]} hold here, "
+        f"{counts[ClaimResult.FAILS]} do not, and {counts[ClaimResult.OPEN]} cannot be decided from this record."
     )
 
 
@@ -277,9 +277,9 @@ def lacks(found: Gaps) -> str:
     return f"This record lacks {' and '.join(parts)}; the rest is shown." if parts else ""
 
 
-def _runs(items: Sequence[Table | Figure]) -> list[Run]:
+def _runs(items: Sequence[ReportTable | Figure]) -> list[SectionItems]:
     groups = groupby(items, key=lambda item: isinstance(item, Figure))
-    return [Run(figures, tuple(group)) for figures, group in groups]
+    return [SectionItems(figures, tuple(group)) for figures, group in groups]
 
 
 def _with_code(sentence: str) -> Markup:
@@ -292,7 +292,7 @@ def _printable(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _files(report: Report) -> Iterator[tuple[str, bytes]]:
+def _files(report: PaperReport) -> Iterator[tuple[str, bytes]]:
     """Yield the files, the page first."""
     yield "paper.html", render_page(report).encode()
     for section in report.sections:
@@ -306,7 +306,7 @@ def _files(report: Report) -> Iterator[tuple[str, bytes]]:
                 yield f"tables/{item.name}.csv", item.csv().encode()
 
 
-def _said(report: Report) -> Iterator[str]:
+def _said(report: PaperReport) -> Iterator[str]:
     """Say on the terminal what the page begins and ends with: the claims, and what is missing."""
     yield from report.gaps.coverage
     yield f"\n{headline(report.claims)}"

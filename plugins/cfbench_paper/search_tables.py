@@ -21,7 +21,7 @@ from cfbench.analysis import (
     compare_samples,
     rate,
 )
-from cfbench_paper.charts import BLUE, INK, Box, Figure, absent, box_figure, draw
+from cfbench_paper.charts import BLUE, INK, BoxPlot, Figure, absent, box_figure, draw
 from cfbench_paper.presets import REFERENCE
 from cfbench_paper.published import block, points_of
 from cfbench_paper.tables import (
@@ -32,8 +32,8 @@ from cfbench_paper.tables import (
     PARTS,
     ROBUSTNESS,
     SEARCHERS,
-    Entry,
-    Table,
+    ReportTable,
+    TableCell,
     TableRow,
     decimal,
     mean_and_sd,
@@ -41,7 +41,7 @@ from cfbench_paper.tables import (
 )
 
 
-def significance_table(robust: pd.DataFrame, dataset: str) -> Table:
+def significance_table(robust: pd.DataFrame, dataset: str) -> ReportTable:
     """Return the p-values of a data set: a pair of objectives a row, the perturbed part a column."""
     tests = {part: differences(robust, dataset, part) for part in PARTS}
     together = [p_entry(tests[part].together) for part in PARTS]
@@ -53,7 +53,7 @@ def significance_table(robust: pd.DataFrame, dataset: str) -> Table:
             entries.append(p_entry(tests[part].between(one, other), paper[f"{one}-{other}"], points_of(paper)))
         rows.append(TableRow((f"{ROBUSTNESS[one]} / {ROBUSTNESS[other]}",), tuple(entries)))
     short = DATASETS[dataset]
-    return Table(
+    return ReportTable(
         f"significance-{dataset}",
         f"Significance of differences in relative cost, {short}",
         f"p-values for {short}: Kruskal-Wallis of the four notions of robustness that the search accounts for, then "
@@ -77,13 +77,13 @@ def differences(robust: pd.DataFrame, dataset: str, part: str) -> Differences:
     return compare_samples({name: _costs(rows[rows["objective"] == name], part) for name in ROBUSTNESS})
 
 
-def p_entry(test: Significance, paper: float | None = None, points: tuple[int, ...] = ()) -> Entry:
+def p_entry(test: Significance, paper: float | None = None, points: tuple[int, ...] = ()) -> TableCell:
     """Return a test as a cell: its p, or why there is none."""
     sizes = " and ".join(map(str, test.sizes)) if len(test.sizes) <= 2 else ", ".join(map(str, test.sizes))
     printed = "" if paper is None else _written(paper)
     if test.p is None:
-        return Entry(ABSENT, test.reason, printed, points, {"p": None, "statistic": None})
-    return Entry(_written(test.p), f"n = {sizes}", printed, points, {"p": test.p, "statistic": test.statistic})
+        return TableCell(ABSENT, test.reason, printed, points, {"p": None, "statistic": None})
+    return TableCell(_written(test.p), f"n = {sizes}", printed, points, {"p": test.p, "statistic": test.statistic})
 
 
 def _written(p: float) -> str:
@@ -100,7 +100,7 @@ def _together() -> str:
     return f"{' and '.join(MODELS.values())}, {' and '.join(DISTRIBUTIONS)} perturbations together".capitalize()
 
 
-def success_table(searching: pd.DataFrame) -> Table:
+def success_table(searching: pd.DataFrame) -> ReportTable:
     """Return the share of points for which any repetition found a counterfactual: mean over folds, sd."""
     rows = []
     for model, text in MODELS.items():
@@ -117,7 +117,7 @@ def success_table(searching: pd.DataFrame) -> Table:
                     rate_entry(rate_over_folds(mine, "found"), paper.get(dataset), points_of(paper, dataset))
                 )
             rows.append(TableRow((text, short), tuple(entries)))
-    return Table(
+    return ReportTable(
         "success",
         "Success in finding a counterfactual",
         "Share of points with a counterfactual in any repetition, constraints off: mean over folds ± population "
@@ -128,13 +128,13 @@ def success_table(searching: pd.DataFrame) -> Table:
     )
 
 
-def searchers_table(searching: pd.DataFrame) -> Table:
+def searchers_table(searching: pd.DataFrame) -> ReportTable:
     """Return Friedman's test of the searchers over data sets, and Nemenyi's of each pair."""
     names, found = searchers_over_datasets(searching)
     rows = [TableRow((SEARCHERS[one],), tuple(_pair(found, one, other) for other in names)) for one in names]
     together = found.together
     p = f"p = {together.p:.3g}" if together.p is not None else f"no test: {together.reason}"
-    return Table(
+    return ReportTable(
         "searchers-over-data-sets",
         "Do searchers differ over data sets?",
         f"Friedman's test over {together.sizes[0]} data sets: {p}. Cells: p of Nemenyi's test for the two searchers. "
@@ -161,9 +161,9 @@ def rate_over_folds(rows: pd.DataFrame, column: str) -> Rate:
     return rate([(int(values.sum()), len(values)) for _, values in folds])
 
 
-def rate_entry(found: Rate, paper: list[float] | None, points: tuple[int, ...]) -> Entry:
+def rate_entry(found: Rate, paper: list[float] | None, points: tuple[int, ...]) -> TableCell:
     """Return a rate as a cell."""
-    return Entry(
+    return TableCell(
         mean_and_sd(found.mean, found.sd),
         f"{found.k} of {found.n}" if found.n else "",
         printed(paper),
@@ -180,8 +180,8 @@ def _mean_ranks(rows: pd.DataFrame, names: list[str]) -> list[float]:
     return list(shared.rank(axis=1).mean()) if len(shared) else [np.nan] * len(names)
 
 
-def _pair(found: Differences, one: str, other: str) -> Entry:
-    return Entry() if one == other or found.together.p is None else p_entry(found.between(one, other))
+def _pair(found: Differences, one: str, other: str) -> TableCell:
+    return TableCell() if one == other or found.together.p is None else p_entry(found.between(one, other))
 
 
 Z = 1.96
@@ -214,7 +214,7 @@ def run_times(seconds: Mapping[tuple[str, str, str], FloatArray], model: str) ->
         TableRow((SEARCHERS[searcher],), tuple(_time_entry(found[dataset].get(searcher)) for dataset in DATASETS))
         for searcher in SEARCHERS
     ]
-    numbers = Table(name, title, f"{caption} n: searches.", ("searcher",), tuple(DATASETS.values()), tuple(rows))
+    numbers = ReportTable(name, title, f"{caption} n: searches.", ("searcher",), tuple(DATASETS.values()), tuple(rows))
     points = (2, 3, 4, 6, 16) if model == "neural-network" else (3, 4, 6, 16)
     return Figure(name, title, caption, _alt(title, found), svg, png, numbers, block("figures")["run-times"], points)
 
@@ -235,7 +235,7 @@ def relative_loss(searching: pd.DataFrame, model: str) -> Figure:
     )
 
 
-def _changes(searching: pd.DataFrame, dataset: str, model: str) -> list[Box]:
+def _changes(searching: pd.DataFrame, dataset: str, model: str) -> list[BoxPlot]:
     rows = searching[(searching["dataset"] == dataset) & (searching["model"] == model) & searching["found"]]
     losses = {name: rows[rows["searcher"] == name].set_index(["fold", "row_id"])["loss"] for name in SEARCHERS}
     base = losses[REFERENCE]
@@ -243,7 +243,7 @@ def _changes(searching: pd.DataFrame, dataset: str, model: str) -> list[Box]:
     for name, short in SEARCHERS.items():
         if name != REFERENCE:
             change = ((losses[name] - base) / base).dropna().to_numpy(dtype=np.float64)
-            boxes.append(Box(short, short, BLUE, change))
+            boxes.append(BoxPlot(short, short, BLUE, change))
     return boxes
 
 
@@ -270,13 +270,13 @@ def _half_width(sample: FloatArray) -> float:
     return Z * float(sample.std(ddof=1)) / math.sqrt(sample.size) if sample.size > 1 else 0.0
 
 
-def _time_entry(sample: FloatArray | None) -> Entry:
+def _time_entry(sample: FloatArray | None) -> TableCell:
     if sample is None:
-        return Entry()
+        return TableCell()
     mean, half = float(sample.mean()), _half_width(sample)
     text = f"{decimal(mean, 3)} s [{decimal(mean - half, 3)}, {decimal(mean + half, 3)}]"
     numbers = {"mean": mean, "low": mean - half, "high": mean + half, "n": sample.size}
-    return Entry(text if sample.size > 1 else f"{decimal(mean, 3)} s", f"n = {sample.size}", numbers=numbers)
+    return TableCell(text if sample.size > 1 else f"{decimal(mean, 3)} s", f"n = {sample.size}", numbers=numbers)
 
 
 def _alt(title: str, found: Mapping[str, Mapping[str, FloatArray]]) -> str:

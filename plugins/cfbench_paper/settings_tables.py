@@ -24,8 +24,8 @@ from cfbench_paper.tables import (
     MODELS,
     N_FOLDS,
     SEARCHERS,
-    Entry,
-    Table,
+    ReportTable,
+    TableCell,
     TableRow,
     decimal,
     mean_and_sd,
@@ -67,14 +67,14 @@ GRIDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def searcher_settings(context: ReportContext) -> Table:
+def searcher_settings(context: ReportContext) -> ReportTable:
     """Return the searchers' default settings, which the preset `paper` uses, beside the paper's."""
     rows = [
-        TableRow((short, setting), (Entry(ours, paper=value),))
+        TableRow((short, setting), (TableCell(ours, paper=value),))
         for name, short in SEARCHERS.items()
         for setting, value, ours in _searcher(context, name)
     ]
-    return Table(
+    return ReportTable(
         "settings",
         "Settings of the searchers",
         "The paper's settings and the defaults here.",
@@ -88,7 +88,7 @@ def searcher_settings(context: ReportContext) -> Table:
     )
 
 
-def grids(context: ReportContext) -> Table:
+def grids(context: ReportContext) -> ReportTable:
     """Return the grids that models are tuned on beside the paper's."""
     rows = []
     for model, text in MODELS.items():
@@ -96,9 +96,9 @@ def grids(context: ReportContext) -> Table:
         grid = models[model].entry.family().grid() if model in models else {}
         for name, values in block("grid", model).items():
             ours = grid.get(GRIDS[model][name])
-            entry = Entry(ABSENT if ours is None else ", ".join(_written(one) for one in ours), paper=values)
+            entry = TableCell(ABSENT if ours is None else ", ".join(_written(one) for one in ours), paper=values)
             rows.append(TableRow((text, name), (entry,)))
-    return Table(
+    return ReportTable(
         "grids",
         "Settings that models are tuned on",
         "Every combination is tried; what is not listed is scikit-learn's default. For the number of features a split "
@@ -164,7 +164,7 @@ class Accuracies:
         return (fmean(values) if values else None), (pstdev(values) if len(values) > 1 else None)
 
 
-def accuracy_table(model: str, accuracies: Accuracies) -> Table:
+def accuracy_table(model: str, accuracies: Accuracies) -> ReportTable:
     """Return the accuracies of a model, a fold a row, and their mean."""
     paper = block("accuracy", model)
     points = points_of(paper)
@@ -181,7 +181,7 @@ def accuracy_table(model: str, accuracies: Accuracies) -> Table:
         )
         for name in DATASETS
     ]
-    return Table(
+    return ReportTable(
         f"accuracy-{model}",
         f"Test accuracy, {MODELS[model]}",
         f"Share of the test fold's rows that the tuned {MODELS[model]} classifies correctly.",
@@ -196,13 +196,13 @@ def accuracy_table(model: str, accuracies: Accuracies) -> Table:
     )
 
 
-def tuned_table(model: str, accuracies: Accuracies) -> Table:
+def tuned_table(model: str, accuracies: Accuracies) -> ReportTable:
     """Return the settings that tuning chose on each fold."""
     rows = [
-        TableRow((str(fold),), tuple(Entry(accuracies.chosen(name, model).get(fold, ABSENT)) for name in DATASETS))
+        TableRow((str(fold),), tuple(TableCell(accuracies.chosen(name, model).get(fold, ABSENT)) for name in DATASETS))
         for fold in range(N_FOLDS)
     ]
-    return Table(
+    return ReportTable(
         f"tuned-{model}",
         f"Tuned settings, {MODELS[model]}",
         "Chosen by five-fold cross-validation on the training fold; the paper does not print its choices.",
@@ -212,8 +212,8 @@ def tuned_table(model: str, accuracies: Accuracies) -> Table:
     )
 
 
-def _entry(ours: float | None, paper: float, points: tuple[int, ...], n: str) -> Entry:
-    return Entry(decimal(ours), n if ours is not None else "", decimal(paper), points, {"accuracy": ours})
+def _entry(ours: float | None, paper: float, points: tuple[int, ...], n: str) -> TableCell:
+    return TableCell(decimal(ours), n if ours is not None else "", decimal(paper), points, {"accuracy": ours})
 
 
 EXAMPLES = {
@@ -238,13 +238,13 @@ COLUMNS = (
 )
 
 
-def datasets_table(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> Table:
+def datasets_table(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> ReportTable:
     """Return the table of data sets; those that are not at hand show the paper's numbers alone."""
     rows = [
         TableRow((f"{name} ({short})",), _facts(name, datasets.get(name), accuracies))
         for name, short in DATASETS.items()
     ]
-    return Table(
+    return ReportTable(
         "data-sets",
         "Data sets",
         "n rows and d features, d₂ of them categorical; t is the class that users want. Constraints let features only "
@@ -261,15 +261,15 @@ def datasets_table(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> T
     )
 
 
-def perturbations_table(datasets: Mapping[str, Dataset]) -> Table:
+def perturbations_table(datasets: Mapping[str, Dataset]) -> ReportTable:
     """Return the paper's examples of maximal perturbations beside our annotation."""
     rows = []
     for example in published()["perturbations"]:
         name = example["dataset"]
         spec = _feature(datasets, name)
-        entry = Entry(ABSENT if spec is None else _perturbation(spec), paper=example["text"])
+        entry = TableCell(ABSENT if spec is None else _perturbation(spec), paper=example["text"])
         rows.append(TableRow((f"{name} ({DATASETS[name]})", EXAMPLES[name]), (entry,)))
-    return Table(
+    return ReportTable(
         "perturbations",
         "Examples of perturbations",
         "The largest decrease and increase of a numerical feature, in % of the value to achieve or in its unit; the "
@@ -280,7 +280,7 @@ def perturbations_table(datasets: Mapping[str, Dataset]) -> Table:
     )
 
 
-def _facts(name: str, dataset: Dataset | None, accuracies: Accuracies) -> tuple[Entry, ...]:
+def _facts(name: str, dataset: Dataset | None, accuracies: Accuracies) -> tuple[TableCell, ...]:
     paper = block("datasets", name)
     limits, moves = paper["constraints"], paper["perturbations"]
     says = (
@@ -297,8 +297,8 @@ def _facts(name: str, dataset: Dataset | None, accuracies: Accuracies) -> tuple[
     accuracy = accuracies.over_folds(name, "random-forest")
     folds = accuracies.of(name, "random-forest")
     return (
-        *(Entry(str(mine), paper=str(his)) for mine, his in zip(ours, says, strict=True)),
-        Entry(
+        *(TableCell(str(mine), paper=str(his)) for mine, his in zip(ours, says, strict=True)),
+        TableCell(
             mean_and_sd(*accuracy),
             f"{len(folds)} of 5 folds" if folds else "",
             decimal(paper["accuracy"]),

@@ -46,7 +46,7 @@ ABSENT = "-"
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A cell of a table.
 
     Parameters
@@ -89,11 +89,11 @@ class TableRow:
     """A row: what it is about, and its cells in the order of the columns."""
 
     heads: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table.
 
     Parameters

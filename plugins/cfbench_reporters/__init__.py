@@ -1,1 +1,4 @@
-"""The reporters that cfbench ships: the console and MLflow."""
+"""The reporters that cfbench ships: the console, and MLflow as a mirror of the record.
+
+Imports public names of cfbench only, and no other plugin. Start with `console.py`, then `tracking.py`.
+"""

@@ -17,7 +17,7 @@ from cfbench_paper.claims import claims, claims_table, local_claims_table
 from cfbench_paper.cost_tables import accident_table, relative_cost
 from cfbench_paper.evidence import COMPARED, MEASURED
 from cfbench_paper.gaps import Gaps
-from cfbench_paper.report import Report, Section, render_page
+from cfbench_paper.report import PaperReport, Section, render_page
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +70,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Section("some", "Some of it", "A lead.", items),
     )
     lacks = Gaps(("Two cells.",), ("CoGS: one",), 1, ("cfbench run " + "--dataset credit " * 20,), (), "cfbench", "all")
-    text = render_page(Report("/a/record/" + "with/a/long/path/" * 6, tuple(found), sections, lacks, ()))
+    text = render_page(PaperReport("/a/record/" + "with/a/long/path/" * 6, tuple(found), sections, lacks, ()))
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("</body>", PROBE + "</body>")
     path = tmp_path_factory.mktemp("page") / "paper.html"
     path.write_text(text, encoding="utf-8")

@@ -1,1 +1,4 @@
-"""Where jobs run: in this process, in worker processes (`local.py`), on a Dask cluster (`dask.py`)."""
+"""Where jobs run: in this process or in worker processes (`local`), or on a Dask cluster (`dask`).
+
+Imports the other modules of `running`, and Dask only when a cluster is used. Start with `local.py`.
+"""

@@ -1,1 +1,4 @@
-"""The neural network and its exact oracle. Start with `family.py`."""
+"""The neural network and its exact oracle.
+
+Imports `shared` and public names of cfbench. Start with `family.py`, then `oracle.py`.
+"""

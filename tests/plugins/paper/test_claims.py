@@ -9,8 +9,8 @@ import pytest
 from cfbench.space.space import FloatArray
 from cfbench_paper.claims import (
     Claim,
+    ClaimResult,
     Threshold,
-    Verdict,
     claims,
     claims_table,
     estimate,
@@ -61,27 +61,27 @@ def test_what_is_absent_counts_nowhere() -> None:
 @pytest.mark.parametrize(
     ("threshold", "verdict"),
     [
-        (Threshold(0.5, "above"), Verdict.HOLDS),
-        (Threshold(1.0, "above"), Verdict.FAILS),
-        (Threshold(0.8, "above"), Verdict.OPEN),
-        (Threshold(0.5, "below"), Verdict.FAILS),
-        (Threshold(1.0, "below"), Verdict.HOLDS),
-        (Threshold(0.8, "below"), Verdict.OPEN),
-        (Threshold(1.0, "at least"), Verdict.FAILS),
-        (Threshold(0.5, "at most"), Verdict.FAILS),
-        (Threshold(0.8, "at most"), Verdict.FAILS),  # a single value above it is enough
+        (Threshold(0.5, "above"), ClaimResult.HOLDS),
+        (Threshold(1.0, "above"), ClaimResult.FAILS),
+        (Threshold(0.8, "above"), ClaimResult.OPEN),
+        (Threshold(0.5, "below"), ClaimResult.FAILS),
+        (Threshold(1.0, "below"), ClaimResult.HOLDS),
+        (Threshold(0.8, "below"), ClaimResult.OPEN),
+        (Threshold(1.0, "at least"), ClaimResult.FAILS),
+        (Threshold(0.5, "at most"), ClaimResult.FAILS),
+        (Threshold(0.8, "at most"), ClaimResult.FAILS),  # a single value above it is enough
     ],
 )
-def test_verdicts(threshold: Threshold, verdict: Verdict) -> None:
+def test_verdicts(threshold: Threshold, verdict: ClaimResult) -> None:
     assert judged("c", "s", {ALL: FAR}, threshold).verdict is verdict
 
 
 def test_always_means_always() -> None:
     least, most = Threshold(1.0, "at least"), Threshold(1.0, "at most")
-    assert judged("c", "s", {ALL: np.ones(6)}, least).verdict is Verdict.HOLDS
-    assert judged("c", "s", {ALL: np.ones(6)}, most).verdict is Verdict.HOLDS
-    assert judged("c", "s", {ALL: np.append(np.ones(50), 0.99)}, least).verdict is Verdict.FAILS
-    assert judged("c", "s", {ALL: np.append(np.ones(50), 1.01)}, most).verdict is Verdict.FAILS
+    assert judged("c", "s", {ALL: np.ones(6)}, least).verdict is ClaimResult.HOLDS
+    assert judged("c", "s", {ALL: np.ones(6)}, most).verdict is ClaimResult.HOLDS
+    assert judged("c", "s", {ALL: np.append(np.ones(50), 0.99)}, least).verdict is ClaimResult.FAILS
+    assert judged("c", "s", {ALL: np.append(np.ones(50), 1.01)}, most).verdict is ClaimResult.FAILS
 
 
 def test_what_data_sets_in_general_leave_open_may_be_decided_on_each() -> None:
@@ -91,10 +91,10 @@ def test_what_data_sets_in_general_leave_open_may_be_decided_on_each() -> None:
         ("housing", "random-forest"): np.full(8, 0.9),
     }
     found = judged("c", "s", samples, Threshold(0.5, "below"), across=True, local_authors={"credit": "0.4"}, goal=0.05)
-    assert found.verdict is Verdict.OPEN
+    assert found.verdict is ClaimResult.OPEN
     assert [(one.dataset, one.verdict) for one in found.local] == [
-        ("credit", Verdict.HOLDS),
-        ("housing", Verdict.FAILS),
+        ("credit", ClaimResult.HOLDS),
+        ("housing", ClaimResult.FAILS),
     ]
     rows = [[*row.heads, *(entry.text for entry in row.entries)] for row in local_claims_table([found]).rows]
     assert rows == [
@@ -114,7 +114,7 @@ def test_the_threshold_for_accidents_is_undecidable_on_the_authors_own_table() -
 
 @pytest.mark.parametrize("values", [FAR[:5], np.empty(0)])
 def test_too_few_values_decide_nothing(values: FloatArray) -> None:
-    assert judged("c", "s", {ALL: values}, Threshold(0.5, "above")).verdict is Verdict.OPEN
+    assert judged("c", "s", {ALL: values}, Threshold(0.5, "above")).verdict is ClaimResult.OPEN
 
 
 @pytest.mark.slow
@@ -127,26 +127,26 @@ def test_the_claims_of_a_record(robust: pd.DataFrame) -> None:
     robust.loc[robust["objective"] == "none", "relative-cost-published/c/uniform"] = 300.0
     robust.loc[robust["objective"] == "k", "relative-cost/k/normal"] -= 3.0
     found = by_name(robust)
-    assert found["Setbacks are always fixable"].verdict is Verdict.HOLDS
+    assert found["Setbacks are always fixable"].verdict is ClaimResult.HOLDS
     raised = found["Accounting for K raises fixability on Inc"]
-    assert raised.verdict is Verdict.HOLDS
+    assert raised.verdict is ClaimResult.HOLDS
     assert raised.found is not None
     assert raised.found.n == 16
     assert raised.found.mean == pytest.approx(0.2)
-    assert found["… except on Cre"].verdict is Verdict.HOLDS  # no rise at all
+    assert found["… except on Cre"].verdict is ClaimResult.HOLDS  # no rise at all
     assert found["Accounting for K raises fixability on Hou"].found is None
     # As many rows; seconds set no threshold, and are told.
-    assert found["Accounting for C costs no time"].verdict is Verdict.HOLDS
+    assert found["Accounting for C costs no time"].verdict is ClaimResult.HOLDS
     assert "0.500 (nothing), 0.700 (C), 0.700 (K with 64 samples)" in found["Accounting for C costs no time"].remark
     few = found["A few samples (m = 4) already help"]
-    assert few.verdict is Verdict.HOLDS
+    assert few.verdict is ClaimResult.HOLDS
     assert few.found is not None
     assert few.found.mean == pytest.approx(0.3)
-    assert found["Relative costs of two orders of magnitude come from raw units"].verdict is Verdict.HOLDS
-    assert found["… and are gone when setbacks are divided by the range"].verdict is Verdict.HOLDS
-    assert found["Robustness is seldom found by accident"].verdict is Verdict.FAILS  # 0.535
+    assert found["Relative costs of two orders of magnitude come from raw units"].verdict is ClaimResult.HOLDS
+    assert found["… and are gone when setbacks are divided by the range"].verdict is ClaimResult.HOLDS
+    assert found["Robustness is seldom found by accident"].verdict is ClaimResult.FAILS  # 0.535
     worth = found["Under perturbations to K, results that account for K cost less"]
-    assert worth.verdict is Verdict.HOLDS
+    assert worth.verdict is ClaimResult.HOLDS
     assert [one.dataset for one in worth.local] == ["credit", "income"]
     assert [one.found.mean for one in worth.local] == pytest.approx([-1.5, -1.5])
     # 1 - fixability: 0.465 everywhere, on income with K 0.2 less: 0.465 and 0.365
@@ -158,7 +158,7 @@ def test_nothing_to_raise_is_no_refutation(robust: pd.DataFrame) -> None:
     for distribution in ("uniform", "normal"):
         robust[f"fixability/k/{distribution}"] = 1.0
     found = by_name(robust)["Accounting for K raises fixability on Inc"]
-    assert found.verdict is Verdict.OPEN
+    assert found.verdict is ClaimResult.OPEN
     assert "nothing to raise" in found.remark
 
 
@@ -173,6 +173,6 @@ def test_points_are_matched_not_counted(robust: pd.DataFrame) -> None:
 
 def test_an_empty_frame_leaves_every_claim_open(robust: pd.DataFrame) -> None:
     found = claims(robust.iloc[:0])
-    assert {one.verdict for one in found} == {Verdict.OPEN}
+    assert {one.verdict for one in found} == {ClaimResult.OPEN}
     table = claims_table(found)
     assert [row.entries[1].text for row in table.rows] == ["no value (n = 0)"] * len(found)

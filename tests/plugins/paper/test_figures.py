@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench_paper.charts import BLUE, INK, Box, Figure, box_entry, fixability
+from cfbench_paper.charts import BLUE, INK, BoxPlot, Figure, box_entry, fixability
 from cfbench_paper.cost_tables import added_cost, k_score, relative_cost, relative_cost_table
 from cfbench_paper.search_tables import relative_loss, run_times
 
@@ -57,7 +57,7 @@ def test_heat_maps_show_means_and_their_counts(robust: pd.DataFrame) -> None:
 def test_boxes_in_numbers() -> None:
     assert box_entry(np.array([1.0, 2.0, 3.0, 4.0, 100.0])).text == "3.00 [2.00, 4.00], 1.00 to 100.00 (n = 5)"
     assert box_entry(np.empty(0)).text == "-"
-    assert Box("None", "C", BLUE, np.ones(1)).sample.tolist() == [1.0]
+    assert BoxPlot("None", "C", BLUE, np.ones(1)).sample.tolist() == [1.0]
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from cfbench_paper.charts import fixability
 from cfbench_paper.claims import claims, claims_table
 from cfbench_paper.cost_tables import accident_table
 from cfbench_paper.gaps import Gaps
-from cfbench_paper.report import Report, Section, headline, lacks, render_page
+from cfbench_paper.report import PaperReport, Section, headline, lacks, render_page
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -41,9 +41,9 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report(patterns: pd.DataFrame) -> Report:
+def report(patterns: pd.DataFrame) -> PaperReport:
     found = claims(patterns)
-    return Report(
+    return PaperReport(
         record=HOSTILE,
         claims=tuple(found),
         sections=(
@@ -67,7 +67,7 @@ def report(patterns: pd.DataFrame) -> Report:
 
 
 @pytest.fixture(scope="module")
-def page(report: Report) -> str:
+def page(report: PaperReport) -> str:
     return render_page(report)
 
 
@@ -130,7 +130,7 @@ def test_drawings_share_a_style_sheet(page: str) -> None:
     assert used == set(re.findall(r"^\.(d\d+)\{", page, flags=re.MULTILINE))
 
 
-def test_what_is_missing_is_said_on_top_and_listed_below(report: Report, page: str) -> None:
+def test_what_is_missing_is_said_on_top_and_listed_below(report: PaperReport, page: str) -> None:
     assert (
         lacks(report.gaps)
         == "This record lacks 3 cells of the paper's experiments and 1 metrics of some cells; the rest is shown."
@@ -146,7 +146,7 @@ def test_what_is_missing_is_said_on_top_and_listed_below(report: Report, page: s
     assert lacks(whole.gaps) == ""
 
 
-def test_the_headline_counts(report: Report) -> None:
+def test_the_headline_counts(report: PaperReport) -> None:
     sentence = headline(report.claims)
     counts = [int(number) for number in re.findall(r"\d+", sentence)]
     assert counts[0] == sum(counts[1:]) == len(report.claims)

@@ -22,13 +22,13 @@ from cfbench_paper.settings_tables import (
     searcher_settings,
     tuned_table,
 )
-from cfbench_paper.tables import N_FOLDS, Table
+from cfbench_paper.tables import N_FOLDS, ReportTable
 
 if TYPE_CHECKING:
     from tests.plugins.paper.conftest import Context
 
 
-def texts(table: Table, *heads: str) -> list[str]:
+def texts(table: ReportTable, *heads: str) -> list[str]:
     (row,) = [row for row in table.rows if row.heads == heads]
     return [entry.text for entry in row.entries]
 

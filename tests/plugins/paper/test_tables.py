@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from cfbench_paper.tables import ABSENT, Entry, Table, TableRow, decimal, mean_and_sd
+from cfbench_paper.tables import ABSENT, ReportTable, TableCell, TableRow, decimal, mean_and_sd
 
-TABLE = Table(
+TABLE = ReportTable(
     "shares",
     "Shares",
     "Share of points.",
@@ -18,21 +18,23 @@ TABLE = Table(
         TableRow(
             ("forest|net",),
             (
-                Entry("0.50", "5 of 10", "0.46 ± 0.11", (3,), {"mean": 0.5, "n": 10}),
-                Entry(paper="1.00", points=(2,)),
+                TableCell("0.50", "5 of 10", "0.46 ± 0.11", (3,), {"mean": 0.5, "n": 10}),
+                TableCell(paper="1.00", points=(2,)),
             ),
         ),
-        TableRow(("=cmd()",), (Entry("1.00 ± 0.00", paper="1.00 ± 0.05", points=(4,)), Entry("0.25"))),
+        TableRow(("=cmd()",), (TableCell("1.00 ± 0.00", paper="1.00 ± 0.05", points=(4,)), TableCell("0.25"))),
     ),
     ("A note.",),
 )
 
 
 def test_a_difference_is_named_only_where_the_numbers_differ() -> None:
-    assert Entry("0.50", paper="0.46", points=(3,)).differs == (3,)
-    assert Entry("0.46 ± 0.02", paper="0.46 ± 0.11", points=(3,)).differs == ()  # only the spread over folds differs
-    assert Entry(paper="0.46", points=(3,)).differs == ()  # ours is absent
-    assert Entry("0.50", points=(3,)).differs == ()  # the paper prints nothing
+    assert TableCell("0.50", paper="0.46", points=(3,)).differs == (3,)
+    assert (
+        TableCell("0.46 ± 0.02", paper="0.46 ± 0.11", points=(3,)).differs == ()
+    )  # only the spread over folds differs
+    assert TableCell(paper="0.46", points=(3,)).differs == ()  # ours is absent
+    assert TableCell("0.50", points=(3,)).differs == ()  # the paper prints nothing
     assert TABLE.points == (3,)
 
 

@@ -16,7 +16,7 @@ from cfbench.registry.entries import Entry
 from cfbench.registry.registry import REGISTERING, REPORTING, build_registry
 
 HOOKS = [*REGISTERING, *REPORTING.values()]
-PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "hooks.md").read_text(encoding="utf-8")
 
 
 def docstring(hook: str) -> str:
