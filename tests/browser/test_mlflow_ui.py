@@ -59,9 +59,9 @@ def test_the_summary_is_charts_whose_sections_name_the_better_direction(
 ) -> None:
     page = _page(chromium, tmp_path / "profile", ui_pages["summary, charts"])
     for section in (
-        "2 Found, higher is better",
-        "3 Objective value and loss, lower is better",
-        "8 Spent a search, lower is better",
+        "01 Found, higher is better",
+        "02 Values, lower is better",
+        "03 Effort, lower is better",
     ):
         assert section in page
     assert all(f">{metric}<" in page for metric in ("success_rate", "loss_against_best", "seconds_mean", "queries"))
