@@ -102,7 +102,7 @@ def test_a_package_is_small_enough_to_know(package: str) -> None:
 def test_a_package_says_what_it_imports_and_where_to_begin(package: str) -> None:
     text = ast.get_docstring(ast.parse(MODULES[package].read_text(encoding="utf-8"))) or ""
     assert re.search(r"\bimports?\b", text, re.IGNORECASE), "it says what the package may import"
-    start = re.search(r"Start with `([\w/]+)\.py`", text)
+    start = re.search(r"Start with\s+`([\w/]+)\.py`", text)
     assert start, "it says where a newcomer starts to read"
     assert (MODULES[package].parent / f"{start[1]}.py").is_file()
 
