@@ -127,7 +127,7 @@ def bare(searcher: str, searches: int) -> Spent:
 
 def serial(plan: Plan, registered: Registry) -> Executor:
     """Return this process, which has loaded everything."""
-    executor = SerialExecutor(Worker(setup(), registered), until_closed=True)
+    executor = SerialExecutor(Worker(setup(), registered))
     _warm(executor, plan)
     return executor
 

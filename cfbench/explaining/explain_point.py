@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -174,24 +175,24 @@ def explain_point(
             remark(note)
     (cell,) = plan.cells
     worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry, told=remark)
-    executor = SerialExecutor(worker)  # it holds numerical libraries to one thread, as in a run
-    prepared = executor.submit(0, Job("prepare", (cell,))).result()
-    fitted_fold = worker.fitted_fold(cell)
-    point, row_id = _located(place, cell, fitted_fold, prepared.row_ids)
-    recorded = None
-    if results is not None:
-        lookup = look_up(results, cell, row_id, prepared.fingerprint, partial(_judged, cell, executor))
-        recorded = lookup.found
-        for problem in lookup.problems:
-            remark(problem)
-        if recorded is None and lookup.other_model:
-            remark(f"{results} holds this search with a differently fitted model; it is repeated with the model here")
-    if recorded:
-        row = recorded.row
-    else:
-        row = executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
-        row = {**row, "objective_value": _judged(cell, executor, pd.DataFrame([row]))["objective_value"].iloc[0]}
-    _confirm(row, cell, executor, fitted_fold)
+    with closing(SerialExecutor(worker)) as executor:  # it holds numerical libraries to one thread, as in a run
+        prepared = executor.submit(0, Job("prepare", (cell,))).result()
+        fitted_fold = worker.fitted_fold(cell)
+        point, row_id = _located(place, cell, fitted_fold, prepared.row_ids)
+        recorded = None
+        if results is not None:
+            lookup = look_up(results, cell, row_id, prepared.fingerprint, partial(_judged, cell, executor))
+            recorded = lookup.found
+            for problem in lookup.problems:
+                remark(problem)
+            if recorded is None and lookup.other_model:
+                remark(f"{results} holds this search with another fitted model; it is repeated with the model here")
+        if recorded:
+            row = recorded.row
+        else:
+            row = executor.submit(0, Job("search", (SearchTask(cell, point, row_id, 0),))).result()
+            row = {**row, "objective_value": _judged(cell, executor, pd.DataFrame([row]))["objective_value"].iloc[0]}
+        _confirm(row, cell, executor, fitted_fold)
     labels = fitted_fold.dataset.class_labels
     about = _about(plan, cell, point, row_id, len(prepared.row_ids), recorded, results)
     return explanation_of(

@@ -186,7 +186,7 @@ def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry, cluster: ob
         return DaskExecutor(setup, RunSetup(uuid4().hex, setup.options, entries, inventory), cluster)
     if needs_processes(plan):
         return ProcessExecutor(setup, plan.study.workers)
-    return SerialExecutor(Worker(setup, registry), until_closed=True)
+    return SerialExecutor(Worker(setup, registry))
 
 
 def needs_processes(plan: Plan) -> bool:

@@ -12,7 +12,9 @@ from pydantic import Field, field_validator, model_validator
 from cfbench import Best, BudgetExhausted, FloatArray, IntArray, Kernels, Problem, Searcher
 from cfbench_searchers.feasible_box import BoxArrays, FeasibleBox
 
-KERNELS = Kernels(modules=("cfbench_searchers.cogs_kernels",), warmup=__name__)
+KERNELS = Kernels(
+    modules=("cfbench_searchers.cogs_kernels",), warmup=__name__, sources=("cfbench_searchers.feasible_box",)
+)
 
 
 def _compiled() -> ModuleType | None:

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from multiprocessing.connection import Connection
@@ -90,31 +90,29 @@ class ExecutorLost(CfbenchError):
 class SerialExecutor:
     """Runs jobs in this process, one after the other; it knows no time limit.
 
+    From the first job until the executor is closed, numerical libraries keep to one thread: to hold and to release them
+    takes as long as a short search.
+
     Parameters
     ----------
     worker : Worker
-    until_closed : bool
-        Whether numerical libraries keep to one thread between jobs, too: to hold and to release them takes as long as
-        a short search. Whoever asks for that has to close the executor.
     """
 
     blocks = True
     slots = 1
 
-    def __init__(self, worker: Worker, *, until_closed: bool = False) -> None:
+    def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._until_closed = until_closed
-        self._recorded = ExitStack()
-        self._holds = False
+        self._threads: ExitStack | None = None
 
     def submit(self, slot: int, job: Job) -> Future[Any]:  # noqa: ARG002 - there is one slot
         """Run `job` now and return its ended future."""
         future: Future[Any] = Future()
         try:
-            if self._until_closed and not self._holds:
-                self._recorded.enter_context(_one_thread())
-                self._holds = True
-            with nullcontext() if self._holds else _one_thread(), noticed_threads():
+            if self._threads is None:
+                self._threads = ExitStack()
+                self._threads.enter_context(_one_thread())
+            with noticed_threads():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except BaseException as error:  # a plugin's exit costs its own cell
             if isinstance(error, KeyboardInterrupt) and was_asked_for():
@@ -124,8 +122,9 @@ class SerialExecutor:
 
     def close(self) -> None:
         """Give the libraries their threads back; nothing is left running."""
-        self._recorded.close()
-        self._holds = False
+        if self._threads is not None:
+            self._threads.close()
+        self._threads = None
 
 
 class WorkerProcess(ChildProcess):

@@ -188,7 +188,7 @@ def test_a_perturbed_data_set_and_what_a_searcher_does_not_handle(cfbench: Comma
     text = " ".join(result.stdout.split())
     # 10.5 falls back by 1, of a range of 20 and three features.
     assert "Worst setback: size back by 1 to 9.5: it loses the class." in text
-    assert f"costs {0.5 / 20 / 3:.3f} more" in text
+    assert f"Repeating the change adds {0.5 / 20 / 3:.3f}" in text
     assert "what is kept, perturbed, 1,000 of 1,000" in text
     assert "age 40 class lost in 0 of 1,000" in text
     assert max(map(len, result.stdout.splitlines())) <= 100

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.unit.running.conftest import Toys
 
 FIRST_JOB = """
-import json, os, sys
+import json, os
 import numpy
 from cfbench.running.executors.child import THREAD_VARIABLES
 from cfbench.running.executors.local import Job, SerialExecutor
@@ -36,7 +36,7 @@ class Worker:
         return threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
 
 before = threads()
-executor = SerialExecutor(Worker(), until_closed="keep" in sys.argv)
+executor = SerialExecutor(Worker())
 inside, asked = executor.submit(0, Job("look", ())).result()
 executor.close()
 after, given_back = threads(), [os.environ.get(name) for name in THREAD_VARIABLES]
@@ -66,11 +66,10 @@ def cfbench_register_searchers():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["release", "keep"])
-def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all(how: str) -> None:
+def test_jobs_in_this_process_have_one_thread_and_the_next_user_has_all() -> None:
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "2")}
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_JOB, how], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", FIRST_JOB], env=environment, capture_output=True, text=True, check=True
     )
     before, inside, asked, after, given_back = json.loads(done.stdout)
     assert inside == [1]
