@@ -22,7 +22,7 @@ COMMANDS = {
     "merge": "Merge records, such as the shards of a study, into one.",
     "measure": "Add metrics to a record, without any search.",
     "report": "Render a report from a record: pages, tables, figures.",
-    "verify": "Judge a record's results again, and repeat a sample of its searches.",
+    "verify": "Judge a record's results again, and repeat some searches.",
     "pack": "Pack a record into a few small files, to publish it.",
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",

@@ -15,7 +15,7 @@ SHOWN = 20
 """So many faults are listed; the others are counted."""
 
 
-@click.command("verify", short_help="Judge a record's results again, and repeat a sample of its searches.")
+@click.command("verify", short_help="Judge a record's results again, and repeat some searches.")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--sample", type=click.IntRange(min=0), default=20, show_default=True, help="Searches to run again, at random."

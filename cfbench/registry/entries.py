@@ -337,7 +337,7 @@ StudyKeys = Mapping[str, Any]
 class PresetEntry(Entry):
     """A study that is run by its name.
 
-    Names in the study that are not registered are left out with a note, and data sets whose table cannot be had, too.
+    Names in the study that are not registered are left out with a note, and so are unavailable data sets.
 
     Parameters
     ----------
