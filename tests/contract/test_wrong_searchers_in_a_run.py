@@ -169,6 +169,7 @@ def test_a_budget_holds_whatever_the_searcher_does_about_it(go: Go) -> None:
     assert (found["search_queries"].dropna() <= 100).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dataset", "words"),
     [

@@ -57,6 +57,7 @@ def _summary(results: Path) -> tuple[dict[str, str], list[Any]]:
     return experiment.tags, list(client.search_runs([number], order_by=["metrics.success_rate DESC"]))
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_leaderboard(results: Path) -> None:
     runs = summarise(results)[0]
     overall = cfbench.leaderboard(results).overall()
@@ -96,6 +97,7 @@ def test_ranks_and_wins_go_by_the_objective_value(
     assert runs["lore"].metrics["loss_against_best"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_it_is_rewritten_in_place(
     results: Path, events: list[CellFinished], put_cell: PutCell, finished_cell: FinishedCell
 ) -> None:

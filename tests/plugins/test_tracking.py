@@ -95,6 +95,7 @@ class TestSqliteStore:
         begun_reporter(f"sqlite:///{folder / 'mlflow.db'}", folder, study="Übung: 1/2 [x]")
         assert runs_of(f"sqlite:///{folder / 'mlflow.db'}", "Übung: 1/2 [x]") == []
 
+    @pytest.mark.slow
     def test_no_global_state_is_left_behind(self, store: Path, capfd: pytest.CaptureFixture[str]) -> None:
         import mlflow
 

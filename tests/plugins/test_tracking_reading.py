@@ -94,6 +94,7 @@ class TestDatabase:
         fetched = fetched_cell(cell.key, lambda name, most: reader.file(cell.run_id, name, most))
         assert len(fetched.rows) == 3
 
+    @pytest.mark.slow
     def test_paging_past_five_hundred_runs(
         self, store: Path, monkeypatch: pytest.MonkeyPatch, whole_cell: WholeCell
     ) -> None:

@@ -37,6 +37,7 @@ def probability(structure: ForestStructure, box: KBox, place: int) -> float:
     return float(mass[structure.predict_cells(cells) == structure.classes[place]].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_interval_encloses_what_all_cells_say(n_classes: int) -> None:
     cut = 0

@@ -17,6 +17,8 @@ from cfbench.record.store import Record
 if TYPE_CHECKING:
     from tests.plugins.paper.conftest import Put
 
+pytestmark = pytest.mark.slow
+
 
 def report(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["report", "paper", *map(str, arguments)])
@@ -35,7 +37,6 @@ def rendered(put: Put, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield folder / "out", report("--results", folder / "results", "--output", folder / "out")
 
 
-@pytest.mark.slow
 def test_files(rendered: tuple[Path, Result]) -> None:
     output, result = rendered
     assert result.exit_code == 0, result.output

@@ -16,6 +16,8 @@ from cfbench_paper.cost_tables import accident_table
 from cfbench_paper.gaps import Gaps
 from cfbench_paper.report import PaperReport, Section, headline, lacks, render_page
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -78,7 +80,6 @@ def read(page: str) -> Reader:
     return reader
 
 
-@pytest.mark.slow
 def test_it_closes_what_it_opens_and_has_each_id_once(page: str) -> None:
     reader = read(page)
     ids = Counter(attrs["id"] for _, attrs in reader.seen if "id" in attrs)

@@ -58,6 +58,7 @@ def test_impossible_settings_are_refused(wrong: dict[str, Any], message: str) ->
 # ------------------------------------------------------------------ the search
 
 
+@pytest.mark.slow
 def test_asks_101000_rows_and_finds_the_threshold(
     make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
 ) -> None:

@@ -128,6 +128,7 @@ def test_the_settings_are_the_papers_where_it_names_them_and_the_librarys_where_
     assert own["initialization"].default == "kdtree"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraints", [False, True])
 def test_from_a_random_start_every_row_asked_and_every_row_found_is_feasible(
     mixed: FeatureSpace, mixed_x: FloatArray, constraints: bool

@@ -83,6 +83,7 @@ def test_two_searchers_of_a_record(compare: Compare) -> None:
     assert any(line.startswith("  cfbench explain --dataset toy --model threshold --fold ") for line in rest)
 
 
+@pytest.mark.slow
 def test_json_and_csv_hold_every_point(compare: Compare) -> None:
     content = json.loads(compare("toy-both", "toy-dice", "--results", "one", "--format", "json").stdout)
     lines = list(

@@ -61,6 +61,7 @@ def test_the_database_and_parquet_give_back_the_same_bits(changes: dict[str, Any
     assert search_frame([row])["candidates"].iloc[0].shape == (len(row["candidates"]), len(row["x"]))
 
 
+@pytest.mark.slow
 @given(changes=rows(), place=st.integers(0, 20), other=st.none() | st.integers(-3, 3) | st.floats() | st.binary())
 @settings(max_examples=100)
 def test_a_changed_value_is_noticed(changes: dict[str, Any], place: int, other: Any, make_row: MakeRow) -> None:
