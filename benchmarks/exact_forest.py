@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench import FloatArray, ObjectiveContext, Problem, Settled, forest_of, k_certificate, k_probability
+from cfbench import ObjectiveContext, Problem
+from cfbench.forests import Settled, forest_of, k_certificate, k_probability
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench.registry.registry import build_registry
+from cfbench.space import FloatArray
 from measuring.figures import Figure, report
 from measuring.fitted_folds import FittedFold, data_source, fitted_fold
 

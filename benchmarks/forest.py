@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench import FloatArray, KNeighbours, Oracle
+from cfbench.problem import Oracle
 from cfbench.problem.oracle import predict_neighbours
+from cfbench.robustness import KNeighbours
+from cfbench.space import FloatArray
 from cfbench_models.forest.oracle import TreeByTree
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench import KNeighbours
 from cfbench.problem.oracle import predict_neighbours
+from cfbench.robustness import KNeighbours
 from measuring.cpu import cpu_seconds
 from measuring.figures import Figure, report
 from measuring.fitted_folds import DATASETS, FittedFold, fitted_fold

@@ -22,8 +22,9 @@ import numpy as np
 import psutil  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
-from cfbench import CellStarted, SearchFinished, hookimpl
+from cfbench import hookimpl
 from cfbench.record.store import Record
+from cfbench.registry import CellStarted, SearchFinished
 from cfbench.registry.registry import Registry, build_registry
 from cfbench.running.executors.local import Executor, Job, ProcessExecutor, SerialExecutor
 from cfbench.running.runner import Run

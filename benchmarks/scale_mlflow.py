@@ -20,9 +20,10 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from cfbench import CellFinished, digest_of
 from cfbench.cli.sync import found_reporter
+from cfbench.digests import digest_of
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished
 from cfbench.registry.registry import build_registry
 from cfbench.study.plan import Cell
 from cfbench.tracking.mirror import rebuild_record

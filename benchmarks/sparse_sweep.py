@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.registry.registry import build_registry
 from cfbench.running.judge import Judge
+from cfbench.space import FloatArray, IntArray
 from measuring.figures import Figure, report
 from measuring.fitted_folds import DATASETS, FittedFold, fitted_fold
 

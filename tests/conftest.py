@@ -21,9 +21,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, digest_of
+from cfbench.digests import digest_of
+from cfbench.record import SEARCH_SCHEMA
 from cfbench.record.frames import rows_of, search_frame
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished, CellInfo, RunFinished, RunStarted
 from cfbench.study.protocol import PROTOCOL_VERSION
 from cfbench.tracking.addresses import remember_tracking
 from tests.toys.drifting import Drifting

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import Dataset, DataSource, FloatArray, IntArray, Oracle
+from cfbench import Dataset, DataSource
 from cfbench.caches import cache_dir
+from cfbench.problem import Oracle
 from cfbench.registry.registry import Registry, build_registry
 from cfbench.running.fitted import FittedModels
+from cfbench.space import FloatArray, IntArray
 from cfbench.space.dataset import Fold, split
 from cfbench.study.variants import build_settings
 

@@ -16,18 +16,17 @@ from cfbench import (
     DataSource,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
     Handles,
-    IntArray,
     Kind,
     ModelEntry,
     ModelFamily,
-    Oracle,
     Problem,
     Searcher,
     SearcherEntry,
     hookimpl,
 )
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 
 FIRST_SEARCH = "CFBENCH_FIRST_SEARCH"
 """Environment variable that names a file: the first search writes into it what time it is, and its CPU time so far."""

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray, KNeighbours, ObjectiveContext, Oracle, Problem, TrainingFold
+from cfbench import ObjectiveContext, Problem, TrainingFold
+from cfbench.problem import Oracle
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, predict_neighbours
 from cfbench.registry.registry import build_registry
+from cfbench.robustness import KNeighbours
+from cfbench.space import FloatArray, IntArray
 from measuring.fitted_folds import FittedFold
 
 

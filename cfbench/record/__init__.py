@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cfbench.record.cells import CellSummary as CellSummary
+    from cfbench.record.frames import MEASURE_SCHEMA as MEASURE_SCHEMA
+    from cfbench.record.frames import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.record.store import Record as Record
 
-_HOME = {"record.cells": ["CellSummary"], "record.store": ["Record"]}
+_HOME = {
+    "record.cells": ["CellSummary"],
+    "record.frames": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
+    "record.store": ["Record"],
+}
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks

@@ -1,4 +1,44 @@
 """Perturbations of a counterfactual: how far they reach, setbacks (C), neighbours (K), random draws.
 
 Imports `space`. Start with `reach.py`; the definitions are those of Virgolin and Fracaros.
+
+The names below are public. They are loaded when they are first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfbench.robustness.draws import descended_key as descended_key
+    from cfbench.robustness.draws import uniform_share as uniform_share
+    from cfbench.robustness.neighbours import KNeighbours as KNeighbours
+    from cfbench.robustness.neighbours import k_neighbours as k_neighbours
+    from cfbench.robustness.neighbours import perturbed_value as perturbed_value
+    from cfbench.robustness.random_perturbations import PerturbedPart as PerturbedPart
+    from cfbench.robustness.random_perturbations import RandomPerturbations as RandomPerturbations
+    from cfbench.robustness.reach import Distribution as Distribution
+    from cfbench.robustness.reach import Reach as Reach
+    from cfbench.robustness.setbacks import Setbacks as Setbacks
+
+_HOME = {
+    "robustness.draws": ["descended_key", "uniform_share"],
+    "robustness.neighbours": ["KNeighbours", "k_neighbours", "perturbed_value"],
+    "robustness.random_perturbations": ["PerturbedPart", "RandomPerturbations"],
+    "robustness.reach": ["Distribution", "Reach"],
+    "robustness.setbacks": ["Setbacks"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cfbench.robustness' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

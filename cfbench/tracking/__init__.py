@@ -1,4 +1,50 @@
 """What the core knows of a tracking store: addresses, and a record rebuilt from it. It never imports mlflow.
 
 Imports `record` and what is below it. Start with `addresses.py`.
+
+The names below are public. They are loaded when they are first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfbench.study.plan import command_again as command_again
+    from cfbench.tracking.addresses import CELL_VIEW as CELL_VIEW
+    from cfbench.tracking.addresses import CHART_VIEW as CHART_VIEW
+    from cfbench.tracking.addresses import SUMMARY_TAG as SUMMARY_TAG
+    from cfbench.tracking.addresses import TABLE_VIEW as TABLE_VIEW
+    from cfbench.tracking.addresses import VIEW_TAG_PREFIX as VIEW_TAG_PREFIX
+    from cfbench.tracking.addresses import shown_address as shown_address
+    from cfbench.tracking.addresses import sqlite_path as sqlite_path
+    from cfbench.tracking.mirror import MirroredCell as MirroredCell
+    from cfbench.tracking.mirror import MirrorListing as MirrorListing
+
+_HOME = {
+    "study.plan": ["command_again"],
+    "tracking.addresses": [
+        "CELL_VIEW",
+        "CHART_VIEW",
+        "SUMMARY_TAG",
+        "TABLE_VIEW",
+        "VIEW_TAG_PREFIX",
+        "shown_address",
+        "sqlite_path",
+    ],
+    "tracking.mirror": ["MirrorListing", "MirroredCell"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cfbench.tracking' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

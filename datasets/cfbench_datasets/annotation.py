@@ -10,16 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
-from cfbench import (
-    CategoricalPerturbation,
-    Constraint,
-    DataError,
-    FeatureSpace,
-    FeatureSpec,
-    Kind,
-    NumericalPerturbation,
-    UnknownNameError,
-)
+from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.errors import DataError, UnknownNameError
 
 MOST_SHOWN = 10
 """A file with more problems than this usually has one cause; the rest is counted."""

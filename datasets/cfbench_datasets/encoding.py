@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cfbench import DataError, Dataset, FeatureSpec, FloatArray, IntArray, Kind, UnknownNameError
+from cfbench import Dataset, FeatureSpec, Kind
+from cfbench.errors import DataError, UnknownNameError
+from cfbench.space import FloatArray, IntArray
 from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, refuse, refuse_device
 
 

@@ -11,7 +11,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from cfbench import DataError, DataSource, UnavailableError, digest_of
+from cfbench import DataSource
+from cfbench.digests import digest_of
+from cfbench.errors import DataError, UnavailableError
 from cfbench_datasets.encoding import TextTable, read_csv
 
 TABLE_NAME = "garments_worker_productivity.csv"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
 from cfbench.problem.oracle import Meter
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates
 from cfbench_searchers.sparse_sweep.searcher import SweepContext, steps
 from cfbench_searchers.sparse_sweep.sweeps import sweep

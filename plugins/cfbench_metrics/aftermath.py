@@ -13,16 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cfbench import (
-    CellContext,
-    Constraint,
-    CounterfactualMetric,
-    Distribution,
-    FeatureSpace,
-    FloatArray,
-    PerturbedPart,
-    RandomPerturbations,
-)
+from cfbench import CellContext, Constraint, CounterfactualMetric, FeatureSpace
+from cfbench.robustness import Distribution, PerturbedPart, RandomPerturbations
+from cfbench.space import FloatArray
 from cfbench_metrics.found import FoundResults, stream_of
 
 if TYPE_CHECKING:

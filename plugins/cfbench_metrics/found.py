@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import CellContext, FloatArray, IntArray, digest_of
+from cfbench import CellContext
+from cfbench.digests import digest_of
+from cfbench.space import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd

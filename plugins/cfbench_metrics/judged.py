@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cfbench import CellContext, CounterfactualMetric, FeatureSpace, FloatArray, Status
+from cfbench import CellContext, CounterfactualMetric, FeatureSpace
+from cfbench.problem import Status
+from cfbench.space import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
-from cfbench import (
-    CellContext,
-    CounterfactualMetric,
-    FloatArray,
-    ForestStructure,
-    ModelError,
-    UnavailableError,
-    forest_of,
-)
+from cfbench import CellContext, CounterfactualMetric
+from cfbench.errors import ModelError, UnavailableError
+from cfbench.forests import ForestStructure, forest_of
+from cfbench.space import FloatArray
 from cfbench_metrics.found import FoundResults
 
 if TYPE_CHECKING:
@@ -62,7 +57,7 @@ class KCertified(CounterfactualMetric):
 
     def _settle(self, structure: ForestStructure, x: FloatArray, z: FloatArray, context: CellContext) -> float:
         target = context.dataset.target
-        from cfbench import Settled, k_certificate  # they load the compiler
+        from cfbench.forests import Settled, k_certificate
 
         certificate = k_certificate(structure, context.dataset.space, x, z, target, seconds=self.seconds)
         if certificate.verdict is Settled.OPEN:
@@ -110,7 +105,7 @@ class KProbability(CounterfactualMetric):
 
     def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
         """Return one probability per search, NaN if it found nothing or the limit was reached first."""
-        from cfbench import k_probability  # it loads the compiler
+        from cfbench.forests import k_probability
 
         dataset = context.dataset
         found = FoundResults.among(searches, dataset.space.d)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric, KNeighbours
+from cfbench import CellContext, CounterfactualMetric
+from cfbench.robustness import KNeighbours
 from cfbench_metrics.found import FoundResults, stream_of
 
 if TYPE_CHECKING:

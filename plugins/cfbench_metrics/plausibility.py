@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric, FeatureSpace, FloatArray
+from cfbench import CellContext, CounterfactualMetric, FeatureSpace
+from cfbench.space import FloatArray
 from cfbench_metrics.found import FoundResults, target_rows
 
 if TYPE_CHECKING:

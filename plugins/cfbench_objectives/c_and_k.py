@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, Objective, ObjectiveContext, Term
+from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench.problem import Term
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_objectives.k_score import MOST_DRAWS, NeighbourAware
 from cfbench_objectives.remarks import nothing_to_fear

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FeatureSpace, FloatArray, IntArray, Objective, ObjectiveContext, Reach, Setbacks, Term
+from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench.problem import Term
+from cfbench.robustness import Reach, Setbacks
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.remarks import nothing_to_fear
 
 

@@ -7,18 +7,11 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from cfbench import (
-    CfbenchError,
-    FeatureSpace,
-    FloatArray,
-    ForestStructure,
-    IntArray,
-    Objective,
-    ObjectiveContext,
-    Reach,
-    Term,
-    forest_of,
-)
+from cfbench import CfbenchError, FeatureSpace, Objective, ObjectiveContext
+from cfbench.forests import ForestStructure, forest_of
+from cfbench.problem import Term
+from cfbench.robustness import Reach
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.remarks import nothing_to_fear
 
 
@@ -91,7 +84,7 @@ class _Penalty:
         return 0.5 * lost
 
     def _probability(self, z: FloatArray, code: int) -> float:
-        from cfbench import k_probability  # it loads the compiler
+        from cfbench.forests import k_probability
 
         context = self._context
         return k_probability(self._structure, context.space, context.x, z, code, width=self._width).middle

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, KNeighbours, Objective, ObjectiveContext, Reach, Term
+from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench.problem import Term
+from cfbench.robustness import KNeighbours, Reach
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.remarks import nothing_to_fear
 
 JUDGE_DRAWS = 1000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfbench import Objective, ObjectiveContext, Term
+from cfbench import Objective, ObjectiveContext
+from cfbench.problem import Term
 
 
 class LossAlone(Objective):

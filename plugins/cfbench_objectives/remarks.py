@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfbench import FeatureSpace, Reach
+from cfbench import FeatureSpace
+from cfbench.robustness import Reach
 
 
 def nothing_to_fear(space: FeatureSpace) -> str:

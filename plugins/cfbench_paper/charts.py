@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from cfbench import FloatArray
+from cfbench.space import FloatArray
 from cfbench_paper.published import block
 from cfbench_paper.tables import (
     ABSENT,

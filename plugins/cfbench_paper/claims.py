@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cfbench import FloatArray
+from cfbench.space import FloatArray
 from cfbench_paper.published import block
 from cfbench_paper.tables import (
     ABSENT,

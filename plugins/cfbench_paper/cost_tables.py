@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from cfbench import FloatArray
+from cfbench.space import FloatArray
 from cfbench_paper.charts import COLOURS, INK, BoxPlot, Figure, absent, box_figure, draw
 from cfbench_paper.published import block, points_of
 from cfbench_paper.search_tables import rate_entry, rate_over_folds

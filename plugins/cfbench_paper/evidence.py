@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cfbench import Dataset, FloatArray, digest_of
+from cfbench import Dataset
 from cfbench.analysis import PointResults, ReportContext, compare_with_none, compare_with_reference
+from cfbench.digests import digest_of
 from cfbench.record import CellSummary
+from cfbench.space import FloatArray
 from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
 from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, EXACT, MODELS, PARTS, SEARCHERS, TOLERANCES
 

@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from cfbench import FloatArray
 from cfbench.analysis import (
     MIN_SAMPLE,
     Differences,
@@ -21,6 +20,7 @@ from cfbench.analysis import (
     compare_samples,
     rate,
 )
+from cfbench.space import FloatArray
 from cfbench_paper.charts import BLUE, INK, BoxPlot, Figure, absent, box_figure, draw
 from cfbench_paper.presets import REFERENCE
 from cfbench_paper.published import block, points_of

@@ -14,9 +14,9 @@ from cfbench import (
     FeatureSpec,
     Kind,
     NumericalPerturbation,
-    Settings,
 )
 from cfbench.analysis import ReportContext
+from cfbench.registry import Settings
 from cfbench_paper.published import block, points_of, published
 from cfbench_paper.tables import (
     ABSENT,

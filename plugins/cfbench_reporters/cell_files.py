@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cfbench import MEASURE_SCHEMA, CellFinished
+from cfbench.record import MEASURE_SCHEMA
+from cfbench.registry import CellFinished
 from cfbench_reporters.search_table import search_table
 
 if TYPE_CHECKING:

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import CellFinished, CellInfo, FloatArray, IntArray, __version__, command_again, digest_of
+from cfbench import __version__
+from cfbench.digests import digest_of
+from cfbench.registry import CellFinished, CellInfo
+from cfbench.space import FloatArray, IntArray
+from cfbench.tracking import command_again
 from cfbench_reporters.run_counts import FAILURES, described, printable, several
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cfbench import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished, hookimpl
+from cfbench import hookimpl
+from cfbench.registry import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench_reporters.run_counts import FAILURES, RunCounts, counted, described, duration, printable, several
 
 _MOST_CELLS = 4

@@ -9,7 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from cfbench import CELL_VIEW, TrackingError, digest_of, shown_address, sqlite_path
+from cfbench.digests import digest_of
+from cfbench.errors import TrackingError
+from cfbench.tracking import CELL_VIEW, shown_address, sqlite_path
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import ANYTIME_METRIC, CELL_TAG, CONTENT_TAG, CURVE_TAG, STUDY_TAG, CellRun
 from cfbench_reporters.figures import cell_figures

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from cfbench import MirroredCell, MirrorListing, TrackingError, shown_address
+from cfbench.errors import TrackingError
+from cfbench.tracking import MirroredCell, MirrorListing, shown_address
 from cfbench_reporters.cell_run import CELL_TAG, CONTENT_TAG, STUDY_TAG
 from cfbench_reporters.store import ForeignAnswerError, open_client, talking_to
 

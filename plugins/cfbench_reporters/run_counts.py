@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from cfbench import CellFinished, CellInfo, CellStarted, RunStarted, SearchFinished, Status
+from cfbench.problem import Status
+from cfbench.registry import CellFinished, CellInfo, CellStarted, RunStarted, SearchFinished
 
 
 class RemainingTime:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from cfbench import SEARCH_SCHEMA
+from cfbench.record import SEARCH_SCHEMA
 
 
 def search_table(searches: pd.DataFrame) -> pa.Table:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cfbench import TrackingError, shown_address, sqlite_path
+from cfbench.errors import TrackingError
+from cfbench.tracking import shown_address, sqlite_path
 
 _ALWAYS = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 _WHILE_TALKING = {

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CfbenchError, Direction, leaderboard
+from cfbench import CfbenchError, Direction, leaderboard
+from cfbench.tracking import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX
 from cfbench_reporters.cell_run import NOTE_TAG, mlflow_names
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cfbench import CellFinished, RunFinished, RunStarted, hookimpl
+from cfbench import hookimpl
+from cfbench.registry import CellFinished, RunFinished, RunStarted
 
 if TYPE_CHECKING:
     from cfbench_reporters.mirror import Mirror

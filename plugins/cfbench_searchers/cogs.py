@@ -9,7 +9,9 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from cfbench import Best, BudgetExhausted, FloatArray, IntArray, Kernels, Problem, Searcher
+from cfbench import Best, BudgetExhausted, Problem, Searcher
+from cfbench.compilation import Kernels
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.feasible_box import BoxArrays, FeasibleBox
 
 KERNELS = Kernels(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from cfbench import CounterfactualSet, FloatArray, Problem, Searcher
+from cfbench import CounterfactualSet, Problem, Searcher
+from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray, Problem
+from cfbench import Problem
+from cfbench.space import FloatArray, IntArray
 
 
 class BoxArrays(NamedTuple):

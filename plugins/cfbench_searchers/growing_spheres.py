@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from cfbench import FloatArray, Problem, Searcher
+from cfbench import Problem, Searcher
+from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox, rounded
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from cfbench import FeatureSpace, FloatArray, IntArray, Problem, Searcher
+from cfbench import FeatureSpace, Problem, Searcher
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.feasible_box import FeasibleBox
 
 

@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
+from cfbench import Best, BudgetExhausted, Problem, Searcher
+from cfbench.space import FloatArray
 
 
 class NearestUnlike(Searcher):

@@ -7,7 +7,8 @@ from contextlib import suppress
 import numpy as np
 from pydantic import Field
 
-from cfbench import Best, BudgetExhausted, FloatArray, Problem, Searcher
+from cfbench import Best, BudgetExhausted, Problem, Searcher
+from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox
 
 

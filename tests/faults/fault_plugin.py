@@ -12,19 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import (
-    CellFinished,
-    FeatureSpace,
-    FloatArray,
-    Handles,
-    IntArray,
-    ModelEntry,
-    ModelFamily,
-    Problem,
-    SearcherEntry,
-    digest_of,
-    hookimpl,
-)
+from cfbench import FeatureSpace, Handles, ModelEntry, ModelFamily, Problem, SearcherEntry, hookimpl
+from cfbench.digests import digest_of
+from cfbench.registry import CellFinished
+from cfbench.space import FloatArray, IntArray
 
 _hoard: list[FloatArray] = []
 

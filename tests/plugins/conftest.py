@@ -8,15 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from cfbench import (
-    CategoricalPerturbation,
-    Constraint,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    Kind,
-    NumericalPerturbation,
-)
+from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space import FloatArray
 from cfbench_models.forest.family import ForestModel, RandomForest
 
 LETTERS = ("a", "b", "c", "d")

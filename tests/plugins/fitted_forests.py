@@ -6,15 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from cfbench import (
-    CategoricalPerturbation,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    IntArray,
-    Kind,
-    NumericalPerturbation,
-)
+from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import ForestModel, RandomForest
 
 SPACE = FeatureSpace(

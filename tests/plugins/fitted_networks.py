@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import (
-    CategoricalPerturbation,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    IntArray,
-    Kind,
-    NumericalPerturbation,
-)
+from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.family import NetworkModel, NeuralNetwork
 
 JOBS = ("none", "clerk", "nurse", "judge")

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench import CellInfo
 from cfbench.record.frames import rows_of, search_frame
+from cfbench.registry import CellInfo
 from cfbench_reporters.cell_run import cell_run, mlflow_name
 from cfbench_reporters.search_table import search_table
 from tests.plugins.tracked import FinishedCell

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.space import FloatArray
 from cfbench_models.network import oracle as network_oracle
 from cfbench_models.network.family import NetworkModel, NeuralNetwork
 from cfbench_models.network.inputs import ForwardPass

@@ -12,7 +12,8 @@ from typing import TextIO
 
 import pytest
 
-from cfbench import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished, Status
+from cfbench.problem import Status
+from cfbench.registry import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench_reporters.console import ConsoleReporter
 from cfbench_reporters.run_counts import RemainingTime, duration, printable
 

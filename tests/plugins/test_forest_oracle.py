@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import (
-    Distribution,
-    FloatArray,
-    KNeighbours,
-    Oracle,
-)
+from cfbench.problem import Oracle
 from cfbench.problem.oracle import objection, predict_neighbours
+from cfbench.robustness import Distribution, KNeighbours
+from cfbench.space import FloatArray
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest.family import ForestModel, RandomForest
 from cfbench_models.forest.oracle import CompiledForest, TreeByTree
@@ -225,7 +222,7 @@ ASK = """
 import hashlib, pickle, sys
 if sys.argv[2] == "without":
     sys.modules["numba"] = None
-from cfbench import KNeighbours
+from cfbench.robustness import KNeighbours
 from cfbench.problem.oracle import predict_neighbours
 model, Z, space = pickle.loads(open(sys.argv[1], "rb").read())
 oracle = model.oracle()

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from cfbench import (
-    FloatArray,
-    UnavailableError,
-)
+from cfbench.errors import UnavailableError
 from cfbench.problem.oracle import checked_oracle
+from cfbench.space import FloatArray
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest import tables as flat_trees
 from cfbench_models.forest.family import ForestModel

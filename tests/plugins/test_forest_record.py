@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench import Oracle, UnavailableError
+from cfbench.errors import UnavailableError
+from cfbench.problem import Oracle
 from cfbench.record.store import Record
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest.family import ForestModel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, forest_of
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.forests import forest_of
 from cfbench_models.forest.family import RandomForest, last_left
 
 SPACE = FeatureSpace(

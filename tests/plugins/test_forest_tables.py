@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, UnavailableError
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.errors import UnavailableError
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.tables import KEY_BITS, ForestTables, forest_tables
 from cfbench_models.shared.encoding import fit_encoding
 

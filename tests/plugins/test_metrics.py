@@ -18,12 +18,11 @@ from cfbench import (
     FeatureSpace,
     FeatureSpec,
     FittedModel,
-    FloatArray,
-    IntArray,
     Kind,
     MetricEntry,
-    Oracle,
 )
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_metrics.judged import Validity
 from cfbench_metrics.optimality import RelativeLoss
 from cfbench_metrics.plugin import cfbench_register_metrics

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.space import FloatArray
 from cfbench_models.shared.encoding import fit_encoding
 
 

@@ -14,7 +14,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from cfbench import FeatureSpace, FeatureSpec, FittedModel, FloatArray, IntArray, Kind, ModelError, ModelFamily, Oracle
+from cfbench import FeatureSpace, FeatureSpec, FittedModel, Kind, ModelFamily
+from cfbench.errors import ModelError
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import RandomForest
 from cfbench_models.network.family import NeuralNetwork
 from cfbench_models.plugin import cfbench_register_models

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import Dataset, DataSource, ModelEntry, UnavailableError
+from cfbench import Dataset, DataSource, ModelEntry
+from cfbench.errors import UnavailableError
 from cfbench.registry.registry import build_registry
 from cfbench.running.fitted import TunedRow, read_table, tuning_key
 from cfbench.space.dataset import split

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench import Distribution, FeatureSpace, FeatureSpec, FloatArray, KNeighbours
+from cfbench import FeatureSpace, FeatureSpec
+from cfbench.robustness import Distribution, KNeighbours
+from cfbench.space import FloatArray
 from cfbench_models.network.inputs import ForwardPass
 from cfbench_models.network.neighbours import CANDIDATES, NeighbourBox
 from cfbench_models.network.oracle import NetworkOracle

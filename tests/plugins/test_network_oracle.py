@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sklearn.neural_network import MLPClassifier
 
-from cfbench import KNeighbours, UnavailableError
+from cfbench.errors import UnavailableError
+from cfbench.robustness import KNeighbours
 from cfbench_models.network.inputs import ForwardPass
 from cfbench_models.network.oracle import NetworkOracle
 from tests.plugins.fitted_networks import (

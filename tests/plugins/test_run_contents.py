@@ -15,8 +15,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from cfbench import MEASURE_SCHEMA, CellFinished, RunStarted, command_again
 from cfbench.cli.run import command as run_command
+from cfbench.record import MEASURE_SCHEMA
+from cfbench.registry import CellFinished, RunStarted
+from cfbench.tracking import command_again
 from cfbench_reporters.cell_files import CellTables
 from cfbench_reporters.cell_run import MOST_STEPS, anytime_curve, cell_note
 from cfbench_reporters.figures import cell_figures

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import cfbench
-from cfbench import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX, CellFinished, RunFinished, RunStarted
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished, RunFinished, RunStarted
+from cfbench.tracking import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX
 from cfbench_reporters.summary import summarise, summary_charts, summary_table
 from cfbench_reporters.tracking import TrackingReporter
 
@@ -164,7 +165,7 @@ def test_a_summary_that_failed_is_written_by_the_next_run(
         raise OSError("down")
 
     monkeypatch.setattr(mirror, "write_summary", fail)
-    with pytest.raises(cfbench.TrackingError, match="down"):
+    with pytest.raises(cfbench.errors.TrackingError, match="down"):
         _run(results, *events)
     monkeypatch.undo()
     _run(results)

@@ -9,7 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from cfbench import SEARCH_SCHEMA, CellFinished, CellInfo, RunFinished, RunStarted, TrackingError
+from cfbench.errors import TrackingError
+from cfbench.record import SEARCH_SCHEMA
+from cfbench.registry import CellFinished, CellInfo, RunFinished, RunStarted
 from cfbench_reporters.tracking import TrackingReporter
 from tests.plugins.tracked import FinishedCell, begun_reporter, experiment_of, runs_of
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import RunFinished, TrackingError
+from cfbench.errors import TrackingError
+from cfbench.registry import RunFinished
 from cfbench_reporters.tracking import TrackingReporter
 from tests.plugins.tracked import FinishedCell, begun_reporter, experiment_of, run_started
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from cfbench import CellFinished, RunStarted, TrackingError
+from cfbench.errors import TrackingError
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished, RunStarted
 from cfbench.tracking.mirror import fetched_cell, rebuild_record
 from cfbench_reporters import reading
 from cfbench_reporters import reading as database_store

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cfbench import CellFinished, RunStarted
+from cfbench.registry import CellFinished, RunStarted
 from cfbench_reporters.tracking import TrackingReporter
 
 FinishedCell = Callable[..., CellFinished]

@@ -19,9 +19,7 @@ from cfbench import (
     DataSource,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
     Handles,
-    IntArray,
     Kind,
     ModelEntry,
     ModelFamily,
@@ -29,13 +27,13 @@ from cfbench import (
     Objective,
     ObjectiveContext,
     ObjectiveEntry,
-    Oracle,
     Problem,
     SearcherEntry,
-    Term,
-    digest_of,
     hookimpl,
 )
+from cfbench.digests import digest_of
+from cfbench.problem import Oracle, Term
+from cfbench.space import FloatArray, IntArray
 
 NEAR, FAR = 0.1, 1.0
 """Margins: of the smallest loss, and beyond all drifts of `age`."""

@@ -23,19 +23,18 @@ from cfbench import (
     DataSource,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
     Handles,
-    IntArray,
     Kind,
     ModelEntry,
     ModelFamily,
-    Oracle,
     Problem,
     Searcher,
     SearcherEntry,
-    digest_of,
     hookimpl,
 )
+from cfbench.digests import digest_of
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 
 SPACE = FeatureSpace(
     (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled
-from cfbench import perturbed_value as core_perturbed_value
+from cfbench.compilation import compiled
+from cfbench.robustness import perturbed_value as core_perturbed_value
 from cfbench_models.forest.cell_kernels import cell_of_category, cell_of_number, codes_of, index_of
 from cfbench_models.forest.kernels import (
     BITS,

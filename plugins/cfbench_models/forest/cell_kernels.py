@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled
+from cfbench.compilation import compiled
 from cfbench_models.forest.tables import KEY_BITS
 
 EMPTY = -1

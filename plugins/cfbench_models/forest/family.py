@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, ForestStructure, IntArray, ModelFamily, Oracle, UnavailableError
+from cfbench import FeatureSpace, ModelFamily
+from cfbench.errors import UnavailableError
+from cfbench.forests import ForestStructure
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.tables import FlatTrees
 from cfbench_models.shared.encoding import Encoding, fit_encoding
 from cfbench_models.shared.scikit_model import ScikitModel, n_classes_of

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled
+from cfbench.compilation import compiled
 
 TREES_AT_ONCE = 16
 """Trees that share a queue."""

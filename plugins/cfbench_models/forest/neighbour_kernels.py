@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled
-from cfbench import descended_key as core_descended_key
-from cfbench import uniform_share as core_uniform_share
+from cfbench.compilation import compiled
+from cfbench.robustness import descended_key as core_descended_key
+from cfbench.robustness import uniform_share as core_uniform_share
 from cfbench_models.forest.candidate_kernels import NOWHERE, find_common, moves_number, number_between, set_boxes
 from cfbench_models.forest.cell_kernels import are_single, cell_of_category, cell_of_number, codes_of, index_of
 from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, set_constant, vote

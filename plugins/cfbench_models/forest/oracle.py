@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import Distribution, FloatArray, IntArray, KNeighbours, Oracle
+from cfbench.problem import Oracle
+from cfbench.robustness import Distribution, KNeighbours
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.tables import forest_tables, require_plain
 from cfbench_models.shared.compilation import CompiledQueries, NeighbourReach, compiled_queries
 

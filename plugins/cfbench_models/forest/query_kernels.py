@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import compiled
+from cfbench.compilation import compiled
 from cfbench_models.forest.cell_kernels import alike_order, are_single, find_cells, recall, remember
 from cfbench_models.forest.kernels import ALL, ROWS, mean_shares, room_for_walks, set_by_cells, vote
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray, UnavailableError
+from cfbench.errors import UnavailableError
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.shared.encoding import Encoding
 
 BINS_A_THRESHOLD = 2

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, KNeighbours, NumericalPerturbation
+from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.robustness import KNeighbours
 from cfbench_models.forest.family import RandomForest
 from cfbench_models.forest.oracle import CompiledForest, forest_oracle
 

@@ -9,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily, Oracle
+from cfbench import FeatureSpace, ModelFamily
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import ForwardPass
 from cfbench_models.network.oracle import NetworkOracle
 from cfbench_models.shared.encoding import fit_encoding

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cfbench import FloatArray, IntArray, UnavailableError
+from cfbench.errors import UnavailableError
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.shared.encoding import Encoding
 
 Reals = NDArray[np.floating[Any]]

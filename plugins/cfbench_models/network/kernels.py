@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from cfbench import compiled
+from cfbench.compilation import compiled
 
 SAMPLE = 64
 """Rows that are looked at for the most common values."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray, KNeighbours, descended_key, perturbed_value, uniform_share
+from cfbench.robustness import KNeighbours, descended_key, perturbed_value, uniform_share
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import BLOCK, MOST_ROUNDING, ForwardPass, Reals
 
 _SUMS = 4

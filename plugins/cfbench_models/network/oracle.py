@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import Distribution, FloatArray, IntArray, KNeighbours
+from cfbench.robustness import Distribution, KNeighbours
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import MOST_ROUNDING, ForwardPass
 from cfbench_models.network.neighbours import NetworkNeighbours
 from cfbench_models.shared.compilation import compiled_network

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import FloatArray, IntArray, Kernels, descended_key, perturbed_value
+from cfbench.compilation import Kernels
+from cfbench.robustness import descended_key, perturbed_value
+from cfbench.space import FloatArray, IntArray
 
 FOREST = Kernels(
     modules=tuple(

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FeatureSpace, FloatArray, IntArray
+from cfbench import FeatureSpace
+from cfbench.space import FloatArray, IntArray
 
 ORDERLESS_FROM = 3
 """Categorical features with at least this many categories are one-hot encoded; two categories stay one column."""

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray, ModelError, Oracle, digest_of_arrays
+from cfbench.digests import digest_of_arrays
+from cfbench.errors import ModelError
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.shared.encoding import Encoding
 
 

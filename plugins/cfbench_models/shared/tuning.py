@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace, FloatArray, IntArray
+from cfbench import FeatureSpace
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.shared.encoding import Encoding, fit_encoding
 
 RANDOM_STATE = 42

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfbench import ForestNodes, IntArray, compiled_or_plain, inlined_or_plain, only_side
+from cfbench.compilation import compiled_or_plain, inlined_or_plain
+from cfbench.forests import ForestNodes, only_side
+from cfbench.space import IntArray
 
 STEPS = 32
 """Into how many steps the budget between a box's own cost and the best known cost is cut."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfbench import FloatArray, ForestNodes, IntArray
+from cfbench.forests import ForestNodes
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.exact_forest.bound import budget_bound, pruned, settle
 from cfbench_searchers.exact_forest.pairs import looked_through
 from cfbench_searchers.exact_forest.task import SLACK, CheapestPoint, ForestTask

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FloatArray, ForestNodes, IntArray, class_of_cells, compiled_or_plain, entered, leads_of_pair
+from cfbench.compilation import compiled_or_plain
+from cfbench.forests import ForestNodes, class_of_cells, entered, leads_of_pair
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.exact_forest.task import CheapestPoint, ForestTask
 
 STEPS_A_TREE = 60

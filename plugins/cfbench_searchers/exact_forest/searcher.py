@@ -7,7 +7,9 @@ import time
 import numpy as np
 from pydantic import Field
 
-from cfbench import CfbenchError, FloatArray, ModelError, Problem, Searcher
+from cfbench import CfbenchError, Problem, Searcher
+from cfbench.errors import ModelError
+from cfbench.space import FloatArray
 
 
 class ExactForest(Searcher):
@@ -17,7 +19,7 @@ class ExactForest(Searcher):
     by greedy moves; branch and bound on the rest. It ends with the first step that leaves nothing to prove. It asks the
     model for one row: the class of what it returns.
 
-    It minimises the loss, and objectives whose term is a sum over the features (:class:`cfbench.SeparableTerm`).
+    It minimises the loss, and objectives whose term is a sum over the features (`SeparableTerm`).
 
     Figures reported: ``proven``, 1 or 0; ``lower_bound``, which no counterfactual's objective value is below (absent
     where there is proven to be no counterfactual); ``boxes``, those that branch and bound looked at.

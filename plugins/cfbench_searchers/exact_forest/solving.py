@@ -6,7 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray, Problem, forest_of, toy_forest
+from cfbench import Problem
+from cfbench.forests import forest_of, toy_forest
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.exact_forest.bound import pruned
 from cfbench_searchers.exact_forest.branching import BranchAndBound
 from cfbench_searchers.exact_forest.pairs import cost_of_changes, no_change, one_change, two_changes

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfbench import FloatArray, ForestStructure, IntArray, Problem, SeparableTerm, leads_along, leads_of
+from cfbench import Problem
+from cfbench.forests import ForestStructure, leads_along, leads_of
+from cfbench.problem import SeparableTerm
+from cfbench.space import FloatArray, IntArray
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 """Relative error of a division by a step: 0.3 / 0.1 is not 3."""
@@ -61,7 +64,7 @@ def cell_costs(structure: ForestStructure, problem: Problem) -> CellCosts:
     """Work out the costs of all cells for one factual point.
 
     A piece of the cost between two neighbouring points of ``{x_i} + breaks`` is concave, being the sum of a linear one
-    (:meth:`cfbench.FeatureSpace.cost`) and a concave one (:class:`cfbench.SeparableTerm`), so its minimum over a cell
+    (:meth:`cfbench.FeatureSpace.cost`) and a concave one (`SeparableTerm`), so its minimum over a cell
     lies at an end of the piece or of the cell: only these are looked at.
     """
     term = problem.separable_term

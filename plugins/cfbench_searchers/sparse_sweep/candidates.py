@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, IntArray, Problem, TrainingFold
+from cfbench import BudgetExhausted, Problem, TrainingFold
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.feasible_box import FeasibleBox
 
 FINEST = 1e-7

@@ -8,7 +8,8 @@ from itertools import permutations
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, IntArray, Problem
+from cfbench import BudgetExhausted, Problem
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import QueriedCandidates
 
 SETS = 80

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from cfbench import BudgetExhausted, CfbenchError, FloatArray, Problem, Searcher, TrainingFold
+from cfbench import BudgetExhausted, CfbenchError, Problem, Searcher, TrainingFold
+from cfbench.space import FloatArray
 from cfbench_searchers.sparse_sweep.candidates import BETTER, CandidateGrid, QueriedCandidates, ScoredRow
 from cfbench_searchers.sparse_sweep.robust import RobustRanking
 from cfbench_searchers.sparse_sweep.smooth import exchange, explore, smooth

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from cfbench import FloatArray
+from cfbench.space import FloatArray
 from cfbench_searchers.sparse_sweep.candidates import BETTER, QueriedCandidates, ScoredRow
 from cfbench_searchers.sparse_sweep.sweeps import polish
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FloatArray, TrainingFold
+from cfbench import TrainingFold
+from cfbench.space import FloatArray
 from cfbench_searchers.sparse_sweep.candidates import QueriedCandidates, ScoredRow
 from cfbench_searchers.sparse_sweep.sweeps import polish, reverts
 

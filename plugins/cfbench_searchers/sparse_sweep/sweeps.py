@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cfbench import FloatArray, IntArray, Problem
+from cfbench import Problem
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import QueriedCandidates, ScoredRow
 
 POINTS = 7

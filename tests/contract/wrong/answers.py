@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfbench import CounterfactualSet, FloatArray, Problem, SearcherEntry, hookimpl
+from cfbench import CounterfactualSet, Problem, SearcherEntry, hookimpl
 from cfbench.registry.discovery import import_file
+from cfbench.space import FloatArray
 
 if TYPE_CHECKING:
     from tests.contract.wrong import honest as start

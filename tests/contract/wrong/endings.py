@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import BudgetExhausted, FloatArray, Problem, SearcherEntry, hookimpl
+from cfbench import BudgetExhausted, Problem, SearcherEntry, hookimpl
 from cfbench.registry.discovery import import_file
+from cfbench.space import FloatArray
 
 if TYPE_CHECKING:
     from tests.contract.wrong import honest as start

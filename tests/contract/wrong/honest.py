@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import Best, FloatArray, Handles, Problem, SearcherEntry, hookimpl
+from cfbench import Best, Handles, Problem, SearcherEntry, hookimpl
+from cfbench.space import FloatArray
 
 EVERYTHING = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
 N_ROWS = 400

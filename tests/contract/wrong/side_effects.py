@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import Best, BudgetExhausted, FloatArray, Problem, SearcherEntry, hookimpl
+from cfbench import Best, BudgetExhausted, Problem, SearcherEntry, hookimpl
 from cfbench.registry.discovery import import_file
+from cfbench.space import FloatArray
 
 if TYPE_CHECKING:
     from tests.contract.wrong import honest as start

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfbench import FloatArray, Need, Problem, SearcherEntry, hookimpl
+from cfbench import Need, Problem, SearcherEntry, hookimpl
 from cfbench.registry.discovery import import_file
+from cfbench.space import FloatArray
 
 if TYPE_CHECKING:
     from tests.contract.wrong import honest as start

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from cfbench import DataError
+from cfbench.errors import DataError
 from cfbench_datasets.encoding import load_folder
 
 Edit = Callable[[str], str]

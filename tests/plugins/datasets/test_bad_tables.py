@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import DataError
+from cfbench.errors import DataError
 from cfbench_datasets.encoding import load_folder
 
 Edit = Callable[[str], str]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import DataError, DatasetEntry, DataSource
+from cfbench import DatasetEntry, DataSource
+from cfbench.errors import DataError
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import Study

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import DataError, DataSource, UnavailableError
+from cfbench import DataSource
+from cfbench.errors import DataError, UnavailableError
 from cfbench_datasets.encoding import read_csv
 from cfbench_datasets.garments import CONTENT_DIGEST, MOST_BYTES, content_digest, garments_table
 

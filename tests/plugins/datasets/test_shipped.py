@@ -20,10 +20,10 @@ from cfbench import (
     DatasetEntry,
     DataSource,
     FeatureSpec,
-    FloatArray,
     Kind,
     NumericalPerturbation,
 )
+from cfbench.space import FloatArray
 from cfbench_datasets import plugin
 from cfbench_datasets.annotation import Annotation, read_annotation
 

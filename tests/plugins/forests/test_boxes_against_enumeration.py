@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import FloatArray, Settled, forest_of, k_certificate, k_probability
+from cfbench.forests import Settled, forest_of, k_certificate, k_probability
+from cfbench.space import FloatArray
 
 DrawForest = Callable[..., Any]
 

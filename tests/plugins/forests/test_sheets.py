@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FeatureSpec, ForestStructure, Kind, NumericalPerturbation, forest_of, k_probability
+from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.forests import ForestStructure, forest_of, k_probability
 from cfbench.forests.boxes import KBox
 from cfbench.forests.parting import Parting
 from cfbench_models.forest.family import RandomForest

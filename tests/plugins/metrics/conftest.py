@@ -17,12 +17,11 @@ from cfbench import (
     Dataset,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
-    IntArray,
     Kind,
     NumericalPerturbation,
-    Oracle,
 )
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 
 SPACE = FeatureSpace(
     (

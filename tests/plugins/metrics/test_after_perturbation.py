@@ -20,12 +20,11 @@ from cfbench import (
     Dataset,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
-    IntArray,
     Kind,
     NumericalPerturbation,
-    Oracle,
 )
+from cfbench.problem import Oracle
+from cfbench.space import FloatArray, IntArray
 from cfbench_metrics.aftermath import (
     ActualCost,
     AdditionalCost,

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench import CellContext, CounterfactualMetric, Dataset, ModelError
+from cfbench import CellContext, CounterfactualMetric, Dataset
+from cfbench.errors import ModelError
 from cfbench_metrics.k_certified import KCertified, KProbability
 from cfbench_metrics.optimality import OptimalityGap
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import CfbenchError, FloatArray, IntArray, KNeighbours, ObjectiveContext
+from cfbench import CfbenchError, ObjectiveContext
+from cfbench.robustness import KNeighbours
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.k_exact import ExactlyNeighbourAware
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, ObjectiveContext
+from cfbench import FeatureSpace, FeatureSpec, Kind, ObjectiveContext
+from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.plugin import cfbench_register_objectives
 
 

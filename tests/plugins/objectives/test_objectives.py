@@ -14,17 +14,16 @@ from cfbench import (
     CategoricalPerturbation,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
-    IntArray,
     Kind,
-    KNeighbours,
     NumericalPerturbation,
     Objective,
     ObjectiveContext,
     ObjectiveEntry,
-    Term,
 )
 from cfbench.errors import StudyError
+from cfbench.problem import Term
+from cfbench.robustness import KNeighbours
+from cfbench.space import FloatArray, IntArray
 from cfbench.study.variants import make_variant
 from cfbench_objectives.c_and_k import BothAware
 from cfbench_objectives.c_setback import SetbackAware

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
+from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, Problem
 from cfbench.problem.oracle import Meter
+from cfbench.space import FloatArray, IntArray
 
 Classify = Callable[[FloatArray], Any]
 

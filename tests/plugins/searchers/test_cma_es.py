@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FloatArray, Problem
+from cfbench import FeatureSpace, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers.cma_es import CmaEs, Coordinates
 
 SMALL = CmaEs(n_rows=4000, population_size=20)

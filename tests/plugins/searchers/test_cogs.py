@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind, Problem
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.cogs import Cogs
 
 SMALL = Cogs(population_size=40, n_generations=10)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FloatArray, Problem
+from cfbench import FeatureSpace, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers.cogs import cross, initial_population, mutate, winners
 from cfbench_searchers.feasible_box import FeasibleBox
 

@@ -15,14 +15,13 @@ from cfbench import (
     CounterfactualSet,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
-    IntArray,
     Kind,
     Problem,
     TrainingFold,
 )
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.dice import DiceA, DiceB
 
 SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}

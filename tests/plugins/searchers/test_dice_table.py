@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench.space import FloatArray
 from cfbench_searchers.dice import DiceTable, MeteredModel, NoTargetInSightError, decimal_places, known_values
 
 SPACE = FeatureSpace(

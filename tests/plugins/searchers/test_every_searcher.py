@@ -11,13 +11,13 @@ from cfbench import (
     Constraint,
     FeatureSpace,
     FeatureSpec,
-    FloatArray,
     Kind,
     Problem,
     Searcher,
     SearcherEntry,
     TrainingFold,
 )
+from cfbench.space import FloatArray
 from cfbench_searchers.plugin import cfbench_register_searchers
 
 # Those that return sets have tests of their own.

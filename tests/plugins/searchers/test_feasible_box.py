@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox
 
 

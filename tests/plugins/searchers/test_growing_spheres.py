@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from cfbench import BudgetExhausted, FeatureSpace, FloatArray, Problem
+from cfbench import BudgetExhausted, FeatureSpace, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled, layer, project
 
 

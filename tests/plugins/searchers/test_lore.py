@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, TrainingFold
+from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
 from cfbench.problem.problem import trace_of
+from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox
 from cfbench_searchers.lore import Lore, mixed_distance, value_pool
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.space import FloatArray
 from cfbench_searchers.lore import FactualRule, Rule, counterfactual_rules, factual_rule
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FloatArray, IntArray, Problem, TrainingFold
+from cfbench import FeatureSpace, Problem, TrainingFold
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.nearest_unlike import NearestUnlike
 
 CASES = [[0.9, 0.9], [0.7, 0.0], [0.1, 0.1], [0.6, 0.4], [0.8, 0.8]]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.nelder_mead import NelderMead
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FloatArray, Problem
+from cfbench import FeatureSpace, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers.random_search import RandomSearch, some_features
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 
 MakeProblem = Callable[..., Problem]

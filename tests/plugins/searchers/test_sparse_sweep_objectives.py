@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FloatArray, IntArray, Problem
+from cfbench import FeatureSpace, Problem
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 
 MakeProblem = Callable[..., Problem]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem, TrainingFold
+from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates, ScoredRow
 from cfbench_searchers.sparse_sweep.robust import MeanValues, chosen, moves, retreats
 from cfbench_searchers.sparse_sweep.smooth import exchange, explore, smooth

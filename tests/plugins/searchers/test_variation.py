@@ -8,7 +8,8 @@ import numba  # noqa: F401 - the compiled form serves where numba is loaded
 import numpy as np
 import pytest
 
-from cfbench import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind, Problem
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind, Problem
+from cfbench.space import FloatArray
 from cfbench_searchers import cogs as variation
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.feasible_box import FeasibleBox

@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench import (
-    CategoricalPerturbation,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    IntArray,
-    Kind,
-    NumericalPerturbation,
-)
+from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.explaining.hazards import Hazards, hazards_of
 from cfbench.robustness.random_perturbations import PerturbedPart
+from cfbench.space import FloatArray, IntArray
 
 HOMES = ("rents", "owns", "neither")
 ANY_HOME = CategoricalPerturbation((0, 1, 2))

@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cfbench import CellFinished, ReferenceComparison
+from cfbench import ReferenceComparison
 from cfbench.analysis.references import compare_with_reference
 from cfbench.errors import StudyError
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished
 from cfbench.registry.entries import DatasetEntry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
 from cfbench.registry.registry import Registered, Registry, RegistryOptions
 from cfbench.study.variants import Variant

@@ -30,7 +30,7 @@ def test_the_text_is_the_terminals_and_the_markdown_is_the_commands(shown: Leade
 
 
 def test_an_unknown_format_names_those_that_are_there(shown: Leaderboard) -> None:
-    with pytest.raises(cfbench.UnknownNameError, match=r"unknown format 'markdwn'\. Did you mean 'markdown'"):
+    with pytest.raises(cfbench.errors.UnknownNameError, match=r"unknown format 'markdwn'\. Did you mean 'markdown'"):
         shown.render("markdwn")
 
 
@@ -66,7 +66,7 @@ def test_a_record_is_opened_by_its_path(
     frame = shown.to_frame()[["searcher", "points_found", "points"]]
     assert frame.to_numpy().tolist() == [["toy", 2, 2], ["cogs", 1, 2]]
     assert str(tmp_path / "r") in str(shown)
-    with pytest.raises(cfbench.UnknownNameError, match="unknown data set of this record 'wine'"):
+    with pytest.raises(cfbench.errors.UnknownNameError, match="unknown data set of this record 'wine'"):
         cfbench.leaderboard(tmp_path / "r", datasets=["wine"])
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import CellFinished, RunStarted
 from cfbench.cli import main
 from cfbench.cli.sync import record_from_tracking
 from cfbench.errors import RecordError, TrackingError
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished, RunStarted
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench_reporters.tracking import TrackingReporter
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from cfbench import CellFinished, RunReport
 from cfbench.cli import main
 from cfbench.cli.run import _epilogue
 from cfbench.record.store import Record, pack_record
+from cfbench.registry import CellFinished
+from cfbench.running.progress import RunReport
 from cfbench.tracking.addresses import Remembered, remember_tracking, remembered_tracking
 
 FinishedCell = Callable[..., CellFinished]

@@ -14,9 +14,17 @@ from cfbench.errors import CfbenchError, UnavailableError, UnknownNameError
 PLUGIN = """
 import numpy as np
 from cfbench import (
-    Dataset, DatasetEntry, FeatureSpace, FeatureSpec, Kind, ModelEntry, ModelFamily, SearcherEntry, UnavailableError,
+    Dataset,
+    DatasetEntry,
+    FeatureSpace,
+    FeatureSpec,
+    Kind,
+    ModelEntry,
+    ModelFamily,
+    SearcherEntry,
     hookimpl,
 )
+from cfbench.errors import UnavailableError
 
 class Step:
     def __init__(self, threshold):

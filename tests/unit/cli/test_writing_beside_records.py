@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cfbench import CellFinished
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError
 from cfbench.record.store import Record, pack_record
+from cfbench.registry import CellFinished
 
 
 @pytest.fixture

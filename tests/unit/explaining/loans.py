@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 
 import cfbench
-from cfbench import (
-    Constraint,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    Handles,
-    Kind,
-    Problem,
-    SearcherEntry,
-)
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Handles, Kind, Problem, SearcherEntry
+from cfbench.space import FloatArray
 
 SPACE = FeatureSpace(
     (

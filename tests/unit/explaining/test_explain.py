@@ -11,15 +11,8 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench import (
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    Kind,
-    Need,
-    NumericalPerturbation,
-    Problem,
-)
+from cfbench import FeatureSpace, FeatureSpec, Kind, Need, NumericalPerturbation, Problem
+from cfbench.space import FloatArray
 from tests.unit.explaining.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
 
 
@@ -178,7 +171,7 @@ def test_a_model_that_was_fitted_on_a_frame_gets_frames() -> None:
     class Other(Granting):
         feature_names_in_ = np.array(["income", "age", "house"])
 
-    with pytest.raises(cfbench.ModelError, match="'home', 'house' are in one of them only"):
+    with pytest.raises(cfbench.errors.ModelError, match="'home', 'house' are in one of them only"):
         explained(entry(buy), model=Other())
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import cfbench
-from cfbench import FeatureSpace, FeatureSpec, FloatArray, Kind, Problem, SearcherEntry
+from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, SearcherEntry
 from cfbench.explaining.explanation import bounds
 from cfbench.problem.outcome import Status
+from cfbench.space import FloatArray
 
 SPACE = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100), FeatureSpec("age", Kind.NUMERICAL, 0, 100)))
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import cfbench
-from cfbench import FloatArray, Handles, Problem, SearcherEntry, hookimpl
+from cfbench import Handles, Problem, SearcherEntry, hookimpl
 from cfbench.api import StudyResult
 from cfbench.cli import cli
 from cfbench.record.store import Record
 from cfbench.running.progress import RunReport
+from cfbench.space import FloatArray
 from tests.databases import record_digest
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"

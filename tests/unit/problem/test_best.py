@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import cfbench.problem.best
-from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, Problem
+from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import SearchBudget
 from cfbench.problem.trace import Shortlist
+from cfbench.space import FloatArray, IntArray
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
 X = np.array([0.0])

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import sklearn
 
-from cfbench import Dataset, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, ModelEntry, ModelFamily, Oracle
+from cfbench import Dataset, FeatureSpace, FeatureSpec, Kind, ModelEntry, ModelFamily
 from cfbench.caches import store_object
 from cfbench.errors import ModelError
+from cfbench.problem import Oracle
 from cfbench.running.fitted import (
     MODELS_KEPT,
     FittedModels,
@@ -25,6 +26,7 @@ from cfbench.running.fitted import (
     tuning_key,
     write_table,
 )
+from cfbench.space import FloatArray, IntArray
 from cfbench.space.dataset import Fold, split
 
 SPACE = FeatureSpace((FeatureSpec("a", Kind.NUMERICAL, 0.0, 100.0),))

@@ -13,7 +13,7 @@ from cfbench import compilation as kernels
 from cfbench.compilation import Kernels
 
 MODULE = """
-from cfbench import compiled
+from cfbench.compilation import compiled
 
 @compiled
 def doubled(number):

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cfbench import MEASURE_SCHEMA, SEARCH_SCHEMA, CellFinished
+from cfbench.record import MEASURE_SCHEMA, SEARCH_SCHEMA
+from cfbench.registry import CellFinished
 from cfbench.tracking import mirror as mirrored_cell
 from cfbench.tracking.mirror import UnfitCellError, fetched_cell
 from cfbench_reporters.cell_files import CellTables

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import CellFinished, MirroredCell, MirrorListing, TrackingError
-from cfbench.errors import RecordError
+from cfbench.errors import RecordError, TrackingError
 from cfbench.record.store import Record
+from cfbench.registry import CellFinished
+from cfbench.tracking import MirroredCell, MirrorListing
 from cfbench.tracking.mirror import MOST_TROUBLES, rebuild_record
 from cfbench_reporters.cell_files import CellTables
 

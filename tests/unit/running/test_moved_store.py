@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cfbench import CellFinished, TrackingError
+from cfbench.errors import TrackingError
+from cfbench.registry import CellFinished
 from cfbench_reporters.mirror import Mirror
 
 FinishedCell = Callable[..., CellFinished]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, FloatArray, IntArray, ModelFamily, Problem, Searcher, digest_of
+from cfbench import FeatureSpace, ModelFamily, Problem, Searcher
+from cfbench.digests import digest_of
+from cfbench.space import FloatArray, IntArray
 
 
 def never(problem: Problem, rng: np.random.Generator) -> None:

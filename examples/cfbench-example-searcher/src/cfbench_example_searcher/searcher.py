@@ -10,17 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
-from cfbench import (
-    Best,
-    BudgetExhausted,
-    FloatArray,
-    Handles,
-    Kind,
-    Problem,
-    Searcher,
-    SearcherEntry,
-    hookimpl,
-)
+from cfbench import Best, BudgetExhausted, Handles, Kind, Problem, Searcher, SearcherEntry, hookimpl
+from cfbench.space import FloatArray
 from pydantic import Field
 
 

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import (
-    FloatArray,
-    ObjectiveContext,
-    Problem,
-    SeparableTerm,
-    forest_of,
-)
+from cfbench import ObjectiveContext, Problem
+from cfbench.forests import forest_of
+from cfbench.problem import SeparableTerm
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
+from cfbench.space import FloatArray
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_searchers.exact_forest import pairs
 from cfbench_searchers.exact_forest.branching import BranchAndBound

@@ -8,21 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import (
-    CfbenchError,
-    Constraint,
-    FeatureSpace,
-    FeatureSpec,
-    FloatArray,
-    ForestStructure,
-    IntArray,
-    Kind,
-    ModelError,
-    Problem,
-    UnavailableError,
-)
+from cfbench import CfbenchError, Constraint, FeatureSpace, FeatureSpec, Kind, Problem
+from cfbench.errors import ModelError, UnavailableError
+from cfbench.forests import ForestStructure
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import RandomForest
 from cfbench_searchers.exact_forest.searcher import ExactForest
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FloatArray, ForestStructure, IntArray, Settled, k_certificate, k_probability
+from cfbench.forests import ForestStructure, Settled, k_certificate, k_probability
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import Problem, trace_of
+from cfbench.space import FloatArray, IntArray
 from cfbench.space.feature import FeatureSpec, Kind, NumericalPerturbation
 from cfbench.space.space import FeatureSpace
 from cfbench_searchers.exact_forest.searcher import ExactForest

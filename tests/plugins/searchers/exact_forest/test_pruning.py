@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import ForestStructure, IntArray, forest_of, leads_of
+from cfbench.forests import ForestStructure, forest_of, leads_of
+from cfbench.space import IntArray
 from cfbench_searchers.exact_forest import bound as pruning
 from cfbench_searchers.exact_forest.bound import kept_nodes, pruned
 

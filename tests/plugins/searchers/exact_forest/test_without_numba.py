@@ -10,7 +10,8 @@ import pytest
 
 SCRIPT = """
 import numpy as np
-from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem, forest_of, k_probability
+from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem
+from cfbench.forests import forest_of, k_probability
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench_models.forest.family import RandomForest
