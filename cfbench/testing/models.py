@@ -235,7 +235,7 @@ def oracle_equals_predict_for_neighbours(bench: ModelBench) -> None:
     """The classes of K-neighbours are those of the rows that `KNeighbours.draw` returns.
 
     To fix: an oracle without `predict_neighbours` is queried row by row. One that draws itself must key its draws as
-    cfbench.KNeighbours does, with cfbench.descended_key and cfbench.uniform_share, and use the distribution.
+    cfbench.robustness.KNeighbours does, with its functions descended_key and uniform_share, and use the distribution.
     """
     _compare(bench, oracle_check.neighbours_differ)
 
@@ -248,7 +248,7 @@ def oracle_equals_predict_proba(bench: ModelBench) -> None:
     _compare(bench, oracle_check.probabilities_differ)
 
 
-def queries_not_mutated(bench: ModelBench) -> None:
+def questions_not_mutated(bench: ModelBench) -> None:
     """A query does not change its rows, and read-only or strided rows give the same classes.
 
     To fix: copy before you change rows, as `np.require(Z, np.float64, ["C", "W"])` does if necessary.
@@ -289,7 +289,7 @@ MODEL_CHECKS: tuple[Check[ModelEntry, ModelBench], ...] = (
     Check(oracle_equals_predict_for_single_rows, always),
     Check(oracle_equals_predict_for_neighbours, always),
     Check(oracle_equals_predict_proba, always),
-    Check(queries_not_mutated, always),
+    Check(questions_not_mutated, always),
 )
 """Each guards one thing, so that a model with one fault fails one check."""
 

@@ -206,7 +206,7 @@ def same_stream_same_values(bench: ObjectiveBench) -> None:
 def own_stream_alone(bench: ObjectiveBench) -> None:
     """The objective neither uses nor changes the global random generators of Python and numpy.
 
-    To fix: derive all random draws from `context.stream`, with cfbench.KNeighbours or a generator of its own.
+    To fix: derive all random draws from `context.stream`, with cfbench.robustness.KNeighbours or a generator.
     """
     Z = candidates(MIXED)
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -80,6 +81,12 @@ def test_an_unknown_attribute_is_an_attribute_error(namespace: ModuleType) -> No
 
 def test_the_top_level_stays_small() -> None:
     assert len(cfbench.__all__) <= MOST_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(set(cfbench.__all__) - {"__version__"}))
+def test_the_documentation_names_every_name_of_the_top_level(name: str) -> None:
+    pages = [page for page in (Path(__file__).parents[2] / "docs").rglob("*.md") if "adr" not in page.parts]
+    assert any(re.search(rf"\b{name}\b", page.read_text(encoding="utf-8")) for page in pages)
 
 
 def test_the_version_is_the_distributions() -> None:
