@@ -38,6 +38,17 @@ class StudyResult:
         The record's directory.
     tracking : str
         The address of the MLflow store that mirrors the record; empty where there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+    ...     searches = result.searches()
+    >>> searches["status"].value_counts().to_dict()
+    {'found': 3}
     """
 
     report: RunReport
@@ -118,6 +129,16 @@ def run(
         If the study cannot be run as written. A searcher that fails is a result, no error.
     KeyboardInterrupt
         If the run was interrupted; every finished search is in the record.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+    >>> result.report.cells_done, result.report.searches_run
+    (1, 3)
     """
     _refuse_a_worker()
     check_statuses(retry)

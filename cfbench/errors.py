@@ -16,7 +16,17 @@ ALIKE = 0.6
 
 
 class CfbenchError(Exception):
-    """Root of every error that cfbench raises on purpose; the command line prints its message without a traceback."""
+    """Root of every error that cfbench raises on purpose; the command line prints its message without a traceback.
+
+    Examples
+    --------
+    >>> from cfbench import CfbenchError, FeatureSpec, Kind
+    >>> try:
+    ...     FeatureSpec("income", Kind.NUMERICAL, 100, 0)
+    ... except CfbenchError as error:
+    ...     print(error)
+    feature 'income': its interval [100, 0] needs a minimum below its maximum
+    """
 
 
 class StudyError(CfbenchError):
@@ -52,6 +62,28 @@ class BudgetExhausted(CfbenchError):
 
     A searcher may catch it and return what it has. If it does not, the best feasible row of the target class that it
     has asked is judged, with status ``budget_exhausted``.
+
+    Examples
+    --------
+    >>> from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, Kind, SearcherEntry, explain
+    >>> def search(problem, rng):
+    ...     best = Best(problem)
+    ...     lower, upper = problem.bounds()
+    ...     try:
+    ...         while True:
+    ...             best.evaluate(rng.uniform(lower, upper, size=(50, problem.space.d)))
+    ...     except BudgetExhausted:
+    ...         return best.choose()
+    >>> explanation = explain(
+    ...     [20],
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     target=1,
+    ...     searcher=SearcherEntry(name="mine", searcher=search),
+    ...     query_budget=200,
+    ... )
+    >>> explanation.found, explanation.queries
+    (True, 200)
     """
 
 

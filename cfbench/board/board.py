@@ -104,6 +104,17 @@ class Leaderboard:
         What names metrics and data sets; by default, what is installed.
     reading : RecordReading or None
         The open record, if the page need not open it a second time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+    ...     board = result.leaderboard()
+    >>> board.overall()[["searcher", "searches_found", "searches"]].values.tolist()
+    [['nearest-unlike', 3, 3]]
     """
 
     board: Board
@@ -252,6 +263,17 @@ def leaderboard(
         If something asked for is not in the record.
     StudyError
         If `tie` is not a number from 0 to below 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+    ...     board = cfbench.leaderboard(folder, columns=["success", "loss"])
+    >>> board.to_frame()[["dataset", "searcher", "points_found"]].values.tolist()
+    [['wine', 'nearest-unlike', 3]]
     """
     shown = leaderboard_of(
         opened_record(Path(results), with_published=with_published),

@@ -266,6 +266,24 @@ def explain(
         If the searcher does not support what is asked for.
     UnknownNameError
         If there is no such searcher, objective, setting, feature or class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cfbench
+    >>> X, y = np.array([[20.0, 1.0], [60.0, 1.0], [90.0, 3.0]]), np.array([0, 1, 1])
+    >>> income = cfbench.FeatureSpec("income", cfbench.Kind.NUMERICAL, 0, 100)
+    >>> children = cfbench.FeatureSpec("children", cfbench.Kind.NUMERICAL, 0, 10, step=1)
+    >>> explanation = cfbench.explain(
+    ...     {"income": 20, "children": 1},
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=cfbench.FeatureSpace((income, children)),
+    ...     target=1,
+    ...     searcher="nearest-unlike",
+    ...     training=(X, y),
+    ... )
+    >>> explanation.found, explanation.z.tolist()
+    (True, [60.0, 1.0])
     """
     if not isinstance(draws, int) or draws < 0:
         raise CfbenchError(f"draws is {draws!r}; it must be a whole number of at least 0")

@@ -306,6 +306,23 @@ class Explanation:
         Where the case comes from, for programs; empty for a user's own.
     heading : tuple of str
         The same for readers, a line each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, explain
+    >>> explanation = explain(
+    ...     [20],
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     target=1,
+    ...     searcher="nearest-unlike",
+    ...     training=(np.array([[20.0], [60.0], [90.0]]), np.array([0, 1, 1])),
+    ... )
+    >>> explanation.changes[["feature", "before", "after"]].values.tolist()
+    [['income', 20.0, 60.0]]
+    >>> explanation.class_before, explanation.class_after
+    (0, 1)
     """
 
     x: FloatArray

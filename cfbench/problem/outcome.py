@@ -39,6 +39,22 @@ class CounterfactualSet:
     ----------
     Z : ndarray of float64, shape (k, d)
         May have no rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import CounterfactualSet, FeatureSpace, FeatureSpec, Kind, SearcherEntry, explain
+    >>> def three_rows(problem, rng):
+    ...     return CounterfactualSet(np.array([[40.0], [60.0], [80.0]]))
+    >>> explanation = explain(
+    ...     [20],
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     target=1,
+    ...     searcher=SearcherEntry(name="three-rows", searcher=three_rows, returns_sets=True),
+    ... )
+    >>> explanation.z.tolist(), len(explanation.candidates)
+    ([60.0], 3)
     """
 
     Z: FloatArray

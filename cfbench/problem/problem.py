@@ -73,6 +73,14 @@ class TrainingFold:
     X : ndarray of float64, shape (n, d)
     y : ndarray of int64, shape (n,)
         The labels in the data, not the model's answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import TrainingFold
+    >>> training = TrainingFold(X=np.array([[20.0], [60.0], [90.0]]), y=np.array([0, 1, 1]))
+    >>> training.X[training.y == 1].mean(axis=0).tolist()  # a searcher reads `problem.training`
+    [75.0]
     """
 
     X: FloatArray
@@ -158,6 +166,23 @@ class Problem:
         The fitted model, for searchers that declared themselves white boxes.
     measure : type of CandidateMeasure
         What measures candidates.
+
+    Examples
+    --------
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, SearcherEntry, explain
+    >>> def middle(problem, rng):
+    ...     _, upper = problem.bounds()
+    ...     z = (problem.x + upper) / 2
+    ...     return z if problem.predict(z.reshape(1, -1))[0] == problem.target else None
+    >>> explanation = explain(
+    ...     [20],
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     target=1,
+    ...     searcher=SearcherEntry(name="middle", searcher=middle),
+    ... )
+    >>> explanation.z.tolist(), explanation.queries
+    ([60.0], 1)
     """
 
     def __init__(

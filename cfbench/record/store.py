@@ -313,6 +313,17 @@ def load_record(path: Path | str) -> pd.DataFrame:
     DataFrame
         The cell's key and coordinates (`dataset`, `model`, `searcher`, `objective`, `constraints`, `fold`), then the
         other columns of the record's schema, in the order of the cells' coordinates.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+    ...     searches = cfbench.load_record(folder)
+    >>> searches[["searcher", "status"]].drop_duplicates().values.tolist()
+    [['nearest-unlike', 'found']]
     """
     with Record.open(path) as record:
         frame = record.all_searches()

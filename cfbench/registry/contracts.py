@@ -35,7 +35,24 @@ class Settings(BaseModel):
 
 
 class Searcher(Settings):
-    """A searcher with settings: subclass it, declare the settings as fields, implement `search`."""
+    """A searcher with settings: subclass it, declare the settings as fields, implement `search`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import Searcher
+    >>> class RandomRows(Searcher):
+    ...     rows: int = 100  # a setting: "random-rows[rows=500]" in a study
+    ...
+    ...     def search(self, problem, rng):
+    ...         lower, upper = problem.bounds()
+    ...         Z = rng.uniform(lower, upper, size=(self.rows, problem.space.d))
+    ...         values, classes = problem.evaluate(Z)
+    ...         best = np.argmin(values)
+    ...         return Z[best] if classes[best] == problem.target else None
+    >>> RandomRows(rows=500)
+    RandomRows(rows=500)
+    """
 
     def search(self, problem: Problem, rng: np.random.Generator) -> SearchResult:
         """Look for a counterfactual of ``problem.x``.
@@ -60,6 +77,17 @@ class DataSource:
         The user's cache, for tables that are downloaded once.
     download : bool
         Whether the entry may use the network.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cfbench import DataSource
+    >>> def place_of(source):
+    ...     given = [folder / "loans.csv" for folder in source.data_dirs if (folder / "loans.csv").is_file()]
+    ...     return given[0] if given else source.cache_dir / "loans.csv"
+    >>> source = DataSource(data_dirs=(Path("no-such-folder"),), cache_dir=Path("cache"), download=False)
+    >>> place_of(source).as_posix()
+    'cache/loans.csv'
     """
 
     data_dirs: tuple[Path, ...]
@@ -69,7 +97,27 @@ class DataSource:
 
 @runtime_checkable
 class FittedModel(Protocol):
-    """A fitted classifier f. It must be picklable, since fitted models are cached."""
+    """A fitted classifier f. It must be picklable, since fitted models are cached.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FittedModel
+    >>> class Above50:
+    ...     def predict(self, Z):
+    ...         return (Z[:, 0] > 50).astype(np.int64)
+    ...
+    ...     def predict_proba(self, Z):
+    ...         return np.eye(2)[self.predict(Z)]
+    ...
+    ...     def fingerprint(self):
+    ...         return "above 50"
+    ...
+    ...     def oracle(self):
+    ...         return self
+    >>> isinstance(Above50(), FittedModel)
+    True
+    """
 
     def predict(self, Z: FloatArray) -> IntArray:
         """The reference answer: class codes, int64, shape (n,), as the underlying library's own predict gives them."""
@@ -97,7 +145,45 @@ class FittedModel(Protocol):
 
 
 class ModelFamily(Settings):
-    """A model with settings: a setting that is None is tuned, any other value is used as it is."""
+    """A model with settings: a setting that is None is tuned, any other value is used as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, ModelFamily
+    >>> class Threshold:
+    ...     def __init__(self, value):
+    ...         self.value = value
+    ...
+    ...     def predict(self, Z):
+    ...         return (Z[:, 0] > self.value).astype(np.int64)
+    ...
+    ...     def predict_proba(self, Z):
+    ...         return np.eye(2)[self.predict(Z)]
+    ...
+    ...     def fingerprint(self):
+    ...         return f"above {self.value}"
+    ...
+    ...     def oracle(self):
+    ...         return self
+    >>> class Quantile(ModelFamily):
+    ...     share: float | None = None  # None: tuned
+    ...
+    ...     def grid(self):
+    ...         return {"share": [0.25, 0.5, 0.75] if self.share is None else [self.share]}
+    ...
+    ...     def tune(self, X, y, space):
+    ...         def accuracy(share):
+    ...             return np.mean(self.fit(X, y, space, {"share": share}).predict(X) == y)
+    ...
+    ...         return {"share": max(self.grid()["share"], key=accuracy)}
+    ...
+    ...     def fit(self, X, y, space, hyperparameters):
+    ...         return Threshold(np.quantile(X[:, 0], hyperparameters["share"]))
+    >>> space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    >>> Quantile().tune(np.array([[10.0], [20.0], [30.0], [80.0]]), np.array([0, 0, 0, 1]), space)
+    {'share': 0.75}
+    """
 
     def grid(self) -> dict[str, list[Any]]:
         """The hyper-parameters to choose from, given these settings; a list of one where nothing is to choose."""
@@ -132,6 +218,22 @@ class ObjectiveContext:
         The model's own method for the classes of many K-neighbours, also counted; None: they are queried row by row.
     model : object or None
         The fitted model, for objectives that say so (`Objective.looks_into_model`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, ObjectiveContext
+    >>> context = ObjectiveContext(
+    ...     x=np.array([20.0]),
+    ...     target=1,
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     predict=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     stream=0,
+    ... )
+    >>> def term(Z, classes):  # 0.5 if the candidate loses the target class when its values fall by 2
+    ...     return 0.5 * (context.predict(Z - 2) != context.target)
+    >>> term(np.array([[51.0], [53.0]]), np.array([1, 1])).tolist()
+    [0.5, 0.0]
     """
 
     x: FloatArray
@@ -161,7 +263,26 @@ class ObjectiveContext:
 
 
 class Objective(Settings):
-    """What a search minimises in addition to the base loss."""
+    """What a search minimises in addition to the base loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, Objective, ObjectiveContext
+    >>> class PricePerChange(Objective):
+    ...     price: float = 0.1
+    ...
+    ...     def bind(self, context):
+    ...         return lambda Z, classes: self.price * (Z != context.x).sum(axis=1)
+    ...
+    ...     def draws_per_candidate(self):
+    ...         return 0
+    >>> space = FeatureSpace(tuple(FeatureSpec(name, Kind.NUMERICAL, 0, 100) for name in ("income", "debt")))
+    >>> context = ObjectiveContext(np.array([20.0, 50.0]), 1, space, predict=lambda Z: np.ones(len(Z), int), stream=0)
+    >>> term = PricePerChange(price=0.25).bind(context)
+    >>> term(np.array([[60.0, 50.0], [40.0, 30.0]]), np.array([1, 1])).tolist()
+    [0.25, 0.5]
+    """
 
     looks_into_model: ClassVar[bool] = False
     """Whether it needs the model's structure; cells of models that do not show theirs are skipped."""
@@ -223,6 +344,19 @@ class CellContext:
         Whether values off a feature's steps are infeasible.
     make_oracle : callable or None
         Returns the model's oracle, checked already; None: it is made from `model` and checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import CellContext, Dataset, FeatureSpace, FeatureSpec, Kind
+    >>> space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    >>> X = np.array([[20.0], [60.0], [90.0]])
+    >>> loans = Dataset("loans", X, np.array([0, 1, 1]), space, target=1, class_labels=("refused", "granted"))
+    >>> context = CellContext(
+    ...     loans, train=np.array([1, 2]), test=np.array([0]), constraints=False, model=lambda: ..., seed=42
+    ... )
+    >>> context.dataset.X[context.train].mean(axis=0).tolist()  # for example, in a metric
+    [75.0]
     """
 
     dataset: Dataset
@@ -247,7 +381,22 @@ class CellContext:
 
 
 class CounterfactualMetric(Settings):
-    """A number about each search of a cell."""
+    """A number about each search of a cell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cfbench import CounterfactualMetric
+    >>> class SecondsPerQuery(CounterfactualMetric):
+    ...     def measure(self, searches, context):
+    ...         seconds = searches["wall_seconds"] / searches["search_queries"]
+    ...         return seconds.where(searches["status"] == "found")
+    >>> searches = pd.DataFrame(
+    ...     {"status": ["found", "not_found"], "wall_seconds": [2.0, 1.0], "search_queries": [100, 100]}
+    ... )
+    >>> SecondsPerQuery().measure(searches, context=None).tolist()
+    [0.02, nan]
+    """
 
     looks_into_model: ClassVar[bool] = False
     """Whether it needs the model's structure; it has no values for models that do not show theirs, and that is told."""
@@ -261,7 +410,20 @@ class CounterfactualMetric(Settings):
 
 
 class ComparisonMetric(Settings):
-    """A number about each point of a searcher, compared with another searcher's result for the same point."""
+    """A number about each point of a searcher, compared with another searcher's result for the same point.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cfbench import ComparisonMetric
+    >>> class QueryRatio(ComparisonMetric):
+    ...     def compare(self, points, reference):
+    ...         return (points["queries"] / reference["queries"]).where(points["found"] & reference["found"])
+    >>> points = pd.DataFrame({"found": [True, True], "queries": [300, 300]})
+    >>> reference = pd.DataFrame({"found": [True, False], "queries": [100, 100]})
+    >>> QueryRatio().compare(points, reference).tolist()
+    [3.0, nan]
+    """
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
         """Return a value a row of `points`, with its index; NaN where either side has no result.
@@ -279,6 +441,18 @@ class ObjectiveComparison(Settings):
     """A number about each point, compared with the same searcher's result under objective ``none``.
 
     Both results are of the same data set, model, fold, constraints, budget and seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, ObjectiveComparison
+    >>> class AddedLoss(ObjectiveComparison):
+    ...     def compare(self, points, reference, space):
+    ...         return points["loss"] - reference["loss"]
+    >>> points, reference = pd.DataFrame({"loss": [0.75, 0.5]}), pd.DataFrame({"loss": [0.5, np.nan]})
+    >>> AddedLoss().compare(points, reference, FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))).tolist()
+    [0.25, nan]
     """
 
     def measures(self) -> tuple[str, ...]:
@@ -308,6 +482,22 @@ class ReferenceComparison(Settings):
     ----------
     reference : str
         The registered name of that searcher; each subclass names its own.
+
+    Examples
+    --------
+    >>> from typing import ClassVar
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from cfbench import ReferenceComparison
+    >>> class AboveBound(ReferenceComparison):
+    ...     reference: ClassVar[str] = "exact-forest"
+    ...
+    ...     def compare(self, points, reference):
+    ...         bounds = [figures.get("lower_bound", np.nan) for figures in reference["figures"]]
+    ...         return points["objective_value"] - pd.Series(bounds, index=points.index)
+    >>> points = pd.DataFrame({"objective_value": [0.75, 0.5]})
+    >>> AboveBound().compare(points, pd.DataFrame({"figures": [{"lower_bound": 0.5}, {}]})).tolist()
+    [0.25, nan]
     """
 
     reference: ClassVar[str]

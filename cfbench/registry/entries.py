@@ -37,7 +37,17 @@ _ADDRESS = re.compile(r"https://[^\s<>\"]+")
 
 
 class Handles(StrEnum):
-    """What a searcher can work with; a cell that asks for more is skipped with the reason shown."""
+    """What a searcher can work with; a cell that asks for more is skipped with the reason shown.
+
+    Examples
+    --------
+    >>> from cfbench import Handles, SearcherEntry
+    >>> def keep(problem, rng):
+    ...     return None
+    >>> entry = SearcherEntry(name="keep", searcher=keep, handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS])
+    >>> Handles.CONSTRAINTS in entry.handles, Handles.OBJECTIVES in entry.handles
+    (True, False)
+    """
 
     CATEGORICAL = "categorical features"
     CONSTRAINTS = "constraints"
@@ -47,7 +57,17 @@ class Handles(StrEnum):
 
 
 class Need(StrEnum):
-    """What a searcher needs in addition to the model's classes."""
+    """What a searcher needs in addition to the model's classes.
+
+    Examples
+    --------
+    >>> from cfbench import Need, SearcherEntry
+    >>> def first_granted(problem, rng):
+    ...     return problem.training.X[problem.training.y == problem.target][0]
+    >>> entry = SearcherEntry(name="first-granted", searcher=first_granted, needs=[Need.TRAINING_DATA])
+    >>> entry.is_white_box  # true with Need.MODEL_STRUCTURE
+    False
+    """
 
     PROBABILITIES = "probabilities"
     TRAINING_DATA = "training data"
@@ -55,7 +75,18 @@ class Need(StrEnum):
 
 
 class Cost(StrEnum):
-    """How long a search usually takes; suites that are a first look give slow searchers fewer cells."""
+    """How long a search usually takes; suites that are a first look give slow searchers fewer cells.
+
+    Examples
+    --------
+    >>> from cfbench import Cost, SearcherEntry
+    >>> def keep(problem, rng):
+    ...     return None
+    >>> SearcherEntry(name="keep", searcher=keep).cost is Cost.USUAL
+    True
+    >>> SearcherEntry(name="keep", searcher=keep, cost=Cost.SLOW).cost.value
+    'slow'
+    """
 
     USUAL = "usual"
     SLOW = "slow"
@@ -72,7 +103,17 @@ class Stage(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which values of a metric are better."""
+    """Which values of a metric are better.
+
+    Examples
+    --------
+    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry
+    >>> class Seconds(CounterfactualMetric):
+    ...     def measure(self, searches, context):
+    ...         return searches["wall_seconds"]
+    >>> MetricEntry(name="seconds", metric=Seconds, direction=Direction.LOWER, unit="s").direction.value
+    'lower'
+    """
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -134,6 +175,20 @@ class DatasetEntry(Entry):
         Returns the CARD.md's text.
     shareable : bool
         Whether its rows may be passed on. Where not, a packed record keeps its results without them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from cfbench import Dataset, DatasetEntry, DataSource, FeatureSpace, FeatureSpec, Kind
+    >>> def load(source):
+    ...     space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    ...     X = np.arange(0.0, 100.0, 5.0)[:, np.newaxis]
+    ...     y = (X[:, 0] > 50).astype(np.int64)
+    ...     return Dataset("loans", X, y, space, target=1, class_labels=("refused", "granted"))
+    >>> entry = DatasetEntry(name="loans", load=load, summary="20 loans, 1 feature")
+    >>> entry.load(DataSource(data_dirs=(), cache_dir=Path("cache"))).class_counts
+    (11, 9)
     """
 
     load: Callable[[DataSource], Dataset]
@@ -158,6 +213,15 @@ class ModelEntry(Entry):
         A shipped table of tuned hyper-parameters, so that users need not tune them again.
     shows_structure : bool
         Whether white boxes find in its fitted models what they need; where not, their cells are skipped.
+
+    Examples
+    --------
+    >>> from cfbench import ModelEntry, ModelFamily
+    >>> class NearestCentroid(ModelFamily):
+    ...     shrink: float | None = None  # None: tuned; `fit`, `grid` and `tune` as in `ModelFamily`
+    >>> entry = ModelEntry(name="nearest-centroid", family=NearestCentroid, summary="the class of the nearest centroid")
+    >>> entry.family(shrink=0.5)
+    NearestCentroid(shrink=0.5)
     """
 
     family: type[ModelFamily]
@@ -196,6 +260,21 @@ class SearcherEntry(Entry):
         Address (``https://...``) of the paper or page that describes the algorithm; the leaderboard's page links to it.
     cost : Cost
         How long a search usually takes.
+
+    Examples
+    --------
+    >>> from cfbench import Handles, Need, SearcherEntry
+    >>> def mean_of_target(problem, rng):
+    ...     z = problem.training.X[problem.training.y == problem.target].mean(axis=0)
+    ...     return z if problem.predict(z.reshape(1, -1))[0] == problem.target else None
+    >>> entry = SearcherEntry(
+    ...     name="mean-of-target",
+    ...     searcher=mean_of_target,
+    ...     needs=[Need.TRAINING_DATA],
+    ...     summary="the mean of the training rows of the target class",
+    ... )
+    >>> [need.value for need in entry.needs]
+    ['training data']
     """
 
     searcher: type[Searcher] | SearchFunction
@@ -248,7 +327,18 @@ class SearcherEntry(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveEntry(Entry):
-    """An objective."""
+    """An objective.
+
+    Examples
+    --------
+    >>> from cfbench import Objective, ObjectiveEntry
+    >>> class LossAlone(Objective):
+    ...     def bind(self, context):
+    ...         return None
+    >>> entry = ObjectiveEntry(name="loss-alone", objective=LossAlone, summary="the loss, without another term")
+    >>> entry.version
+    '1'
+    """
 
     objective: type[Objective]
 
@@ -289,6 +379,16 @@ class MetricEntry(Entry):
         Whether a study measures it that lists no metrics.
     former_names : iterable of str
         Names that it had. A user who gives one of them is told the present name.
+
+    Examples
+    --------
+    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry
+    >>> class SearchQueries(CounterfactualMetric):
+    ...     def measure(self, searches, context):
+    ...         return searches["search_queries"].astype(float)
+    >>> entry = MetricEntry(name="search-queries", metric=SearchQueries, direction=Direction.LOWER, unit="queries")
+    >>> entry.stage.value
+    'counterfactual'
     """
 
     metric: MetricClass
@@ -348,6 +448,14 @@ class PresetEntry(Entry):
         The searcher that a leaderboard compares the others with; empty: nothing is compared unless the user names one.
     is_starting_point : bool
         Whether `cfbench run` takes it where neither a study nor a preset is named. The first such preset is taken.
+
+    Examples
+    --------
+    >>> from cfbench import PresetEntry, Study
+    >>> keys = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["cogs", "lore"], "points": 3}
+    >>> entry = PresetEntry(name="small", study=keys, reference="cogs", summary="two searchers on wine")
+    >>> Study(**entry.study).searchers
+    ('cogs', 'lore')
     """
 
     study: StudyKeys | Path | Callable[[Mapping[str, SearcherEntry]], StudyKeys]
@@ -381,6 +489,17 @@ class ReportEntry(Entry):
     first_steps : callable or None
         Receives the record's directory (Path) and what the user types for ``cfbench``; returns a text with the commands
         that make a record for this report. It is shown where there is no record yet.
+
+    Examples
+    --------
+    >>> from cfbench import ReportEntry
+    >>> from cfbench.analysis import RenderedReport
+    >>> def render(context):
+    ...     cells = len(context.record.summaries())
+    ...     return RenderedReport({"cells.txt": f"{cells} cells".encode()}, said=f"counted {cells} cells")
+    >>> entry = ReportEntry(name="cells", render=render, summary="the number of cells")
+    >>> entry.name  # `cfbench report cells` renders it
+    'cells'
     """
 
     render: Callable[[Any], Any]

@@ -27,7 +27,19 @@ PROJECT = "cfbench"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
-"""Marks a plugin's implementation of a hook."""
+"""Marks a plugin's implementation of a hook.
+
+Examples
+--------
+>>> from cfbench import SearcherEntry, hookimpl
+>>> def keep(problem, rng):
+...     return None
+>>> @hookimpl
+... def cfbench_register_searchers():
+...     yield SearcherEntry(name="keep", searcher=keep)
+>>> [entry.name for entry in cfbench_register_searchers()]
+['keep']
+"""
 
 
 @hookspec

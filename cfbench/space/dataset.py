@@ -35,6 +35,16 @@ class Dataset:
     ------
     DataError
         If the table does not fit the annotation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import Dataset, FeatureSpace, FeatureSpec, Kind
+    >>> space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    >>> X, y = np.array([[20.0], [60.0], [90.0]]), np.array([0, 1, 1])
+    >>> loans = Dataset("loans", X, y, space, target=1, class_labels=("refused", "granted"))
+    >>> loans.n, loans.class_counts
+    (3, (1, 2))
     """
 
     name: str

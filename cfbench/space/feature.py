@@ -11,14 +11,32 @@ from cfbench.errors import DataError
 
 
 class Kind(StrEnum):
-    """Whether a feature's values are numbers or categories."""
+    """Whether a feature's values are numbers or categories.
+
+    Examples
+    --------
+    >>> from cfbench import FeatureSpec, Kind
+    >>> colour = FeatureSpec("colour", Kind.CATEGORICAL, 0, 2, categories=("red", "green", "blue"))
+    >>> colour.kind is Kind.CATEGORICAL, colour.n_categories
+    (True, 3)
+    """
 
     NUMERICAL = "numerical"
     CATEGORICAL = "categorical"
 
 
 class Constraint(StrEnum):
-    """What an intervention may do to a feature, relative to the factual value (the paper's P, Eq. 1)."""
+    """What an intervention may do to a feature, relative to the factual value (the paper's P, Eq. 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind
+    >>> age = FeatureSpec("age", Kind.NUMERICAL, 18, 98, constraint=Constraint.ONLY_UP)
+    >>> lower, upper = FeatureSpace((age,)).feasible_bounds(np.array([40.0]))
+    >>> lower.tolist(), upper.tolist()
+    ([40.0], [98.0])
+    """
 
     FREE = "none"
     FIXED = "="
@@ -40,6 +58,14 @@ class NumericalPerturbation:
         Magnitudes >= 0, in the feature's unit; with `relative`, as a share of the magnitude of the value to achieve.
     relative : bool
         Whether the magnitudes scale with ``|z_i|``.
+
+    Examples
+    --------
+    >>> from cfbench import FeatureSpec, Kind, NumericalPerturbation
+    >>> at_most_5_less = NumericalPerturbation(decrease=5, increase=0)
+    >>> income = FeatureSpec("income", Kind.NUMERICAL, 0, 100, perturbation=at_most_5_less)
+    >>> income.perturbation
+    NumericalPerturbation(decrease=5, increase=0, relative=False)
     """
 
     decrease: float
@@ -49,7 +75,17 @@ class NumericalPerturbation:
 
 @dataclass(frozen=True)
 class CategoricalPerturbation:
-    """The categories that a perturbation may lead to, as codes, whatever the present one."""
+    """The categories that a perturbation may lead to, as codes, whatever the present one.
+
+    Examples
+    --------
+    >>> from cfbench import CategoricalPerturbation, FeatureSpec, Kind
+    >>> to_red_or_blue = CategoricalPerturbation(codes=(0, 2))
+    >>> colours = ("red", "green", "blue")
+    >>> colour = FeatureSpec("colour", Kind.CATEGORICAL, 0, 2, categories=colours, perturbation=to_red_or_blue)
+    >>> [colour.categories[code] for code in colour.perturbation.codes]
+    ['red', 'blue']
+    """
 
     codes: tuple[int, ...]
 
@@ -82,6 +118,14 @@ class FeatureSpec:
     ------
     DataError
         If the annotation contradicts itself.
+
+    Examples
+    --------
+    >>> from cfbench import Constraint, FeatureSpec, Kind
+    >>> age = FeatureSpec("age", Kind.NUMERICAL, 18, 98, constraint=Constraint.ONLY_UP, step=1, unit="years")
+    >>> job = FeatureSpec("job", Kind.CATEGORICAL, 0, 1, categories=("employed", "self-employed"))
+    >>> age.upper, job.n_categories
+    (98, 2)
     """
 
     name: str

@@ -46,6 +46,17 @@ class FeatureSpace:
     ------
     DataError
         If there is no feature or a name occurs twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind
+    >>> income = FeatureSpec("income", Kind.NUMERICAL, 0, 100)
+    >>> colour = FeatureSpec("colour", Kind.CATEGORICAL, 0, 2, categories=("red", "green", "blue"))
+    >>> space = FeatureSpace((income, colour))
+    >>> x, Z = np.array([20.0, 0.0]), np.array([[70.0, 0.0], [70.0, 2.0]])
+    >>> space.gower(Z, x).tolist(), space.l0(Z, x).tolist()
+    ([0.25, 0.75], [1, 2])
     """
 
     features: tuple[FeatureSpec, ...]

@@ -157,6 +157,16 @@ class Study(_StudyTable):
         Data sets that are skipped with a note if they are unavailable. A missing table of any other is an error.
     notes : tuple of str
         What readers should know before the run.
+
+    Examples
+    --------
+    >>> from cfbench import Study
+    >>> searchers = ["cogs[population_size=500]", "lore"]
+    >>> study = Study(datasets=["wine"], models=["random-forest"], searchers=searchers, points=20)
+    >>> study.searchers
+    ('cogs[population_size=500]', 'lore')
+    >>> study.repetitions, study.folds
+    (5, (0, 1, 2, 3, 4))
     """
 
     name: Word = "study"

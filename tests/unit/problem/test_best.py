@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
-import cfbench.problem.best
 from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import SearchBudget
@@ -337,12 +335,6 @@ def test_without_draws_an_answer_that_differs_is_queried_once_more(budget: int, 
     z = best.choose(lambda Z: np.round(Z, 1))
     assert (None if z is None else z.tolist()) == found
     assert len(model.asked) == budget
-
-
-@pytest.mark.slow
-def test_the_example_runs() -> None:
-    result = doctest.testmod(cfbench.problem.best, raise_on_error=True)
-    assert result.attempted > 3
 
 
 # ------------------------------------------------------------------ the shortlist
