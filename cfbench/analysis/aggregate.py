@@ -44,9 +44,9 @@ class Median:
     Parameters
     ----------
     value : float or None
-        None where there are no values.
+        None if there are no values.
     k, n : int
-        How many values there are, and of how many points.
+        The number of values, and the number of points that they are counted over.
     """
 
     value: float | None
@@ -63,7 +63,7 @@ class Spending:
     searches : int
         The denominator.
     seconds, search_queries, robustness_queries : float or None
-        Means a search; None without any search. Queries are means over the searches that were not killed.
+        Means per search; None without any search. Queries are means over the searches that were not killed.
     """
 
     searches: int
@@ -80,7 +80,7 @@ class Spending:
 
 
 def rate(counts: Sequence[tuple[int, int]]) -> Rate:
-    """Return the rate of (k, n) pairs, one a fold; folds with nothing to count are left out.
+    """Return the rate of (k, n) pairs, one pair per fold; folds with nothing to count are left out.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Board:
     group_by : GroupBy
         By what it is divided.
     matrix : ResultMatrix
-        The cells behind them: every task with everybody who was asked, in the order of `standings.tasks`.
+        The cells behind them: every task with all searchers that ran on it, in the order of `standings.tasks`.
     relatives : Relatives
         Comparisons with the reference searcher.
     white_boxes : frozenset of str
@@ -157,7 +157,7 @@ def make_board(
     unfinished : int
         Cells of the record with searches that are not in their summaries yet.
     measurements : Measurements, optional
-        Metrics to show beside what the summaries hold.
+        Metrics to show in addition to what the summaries hold.
     remarks : iterable of str
         What else is known of the searches behind it, a sentence each.
     basis : Basis

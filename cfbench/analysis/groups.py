@@ -177,7 +177,7 @@ def bare_name(label: str) -> str:
 
 
 def differences(contents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say of each content what tells it from the others, the fold aside; empty strings where there is one alone.
+    """Describe what distinguishes each content from the others, except the fold; an empty string if there is only one.
 
     Examples
     --------
@@ -245,7 +245,8 @@ class Selection:
     constraints : bool or None
         None: both.
     protocol : str
-        A version of the benchmark's protocol, to tell apart what must not be mixed; empty: the record has one alone.
+        The only version of the benchmark's protocol to show, since versions must not be mixed. Empty: the record has
+        one version.
     """
 
     datasets: Collection[str] = ()

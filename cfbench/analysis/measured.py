@@ -58,9 +58,9 @@ class Measurements:
     ----------
     columns : tuple of MetricColumn
     values : mapping of MetricId to mapping of str to ndarray of float64
-        By cell key: one a point of the cell's summary, of the point's result; NaN outside the denominator.
+        By cell key: one value per point of the cell's summary, of the point's result; NaN outside the denominator.
     complaints : tuple of str
-        What could not be had, a sentence each.
+        What is unavailable, one sentence for each.
     """
 
     columns: tuple[MetricColumn, ...] = ()
@@ -228,7 +228,7 @@ def _metric_of(column: MetricColumn, registry: Registry) -> MetricClass | None:
 def _compared(
     columns: Sequence[MetricColumn], record: RecordReading, registry: Registry, summaries: Mapping[str, CellSummary]
 ) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
-    """Compute metrics that hold a result against others: the same searcher's under ``none``, or a reference's."""
+    """Compute metrics that compare a result with another: the same searcher's under ``none``, or a reference's."""
     results = PointResults(record, registry)
     compared: list[Comparisons] = []
     complaints: list[str] = []

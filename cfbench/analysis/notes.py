@@ -262,7 +262,7 @@ def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
 
 
 def _view(views: Mapping[str, str]) -> tuple[str, ...]:
-    """Say who has what; what most of many have is said once, and first."""
+    """Return what each searcher has; what at least three have in common is named once, and first."""
     usual, count = Counter(views.values()).most_common(1)[0]
     named = [f"{label} {view}" for label, view in views.items() if count < 3 or view != usual]
     return (*([f"{count} have {usual}"] if count >= 3 else []), *named)
@@ -285,7 +285,7 @@ def _abnormal(groups: Iterable[Group]) -> list[Note]:
 def why_unfound(record: RecordReading, cells: Iterable[CellSummary]) -> list[str]:
     """Count the reasons that white boxes gave where they found nothing, a sentence each, the most frequent first.
 
-    They are what others are held against, so that it matters which it was; a black box can only give up. Only cells
+    Other searchers are compared with white boxes, so their reasons matter; a black box can only give up. Only cells
     in which something was not found are opened.
 
     Parameters

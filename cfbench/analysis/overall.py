@@ -201,7 +201,7 @@ class _RankedTable:
         return [Note(NoteKind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
 
     def repetitions(self) -> tuple[int, ...]:
-        """Return the numbers of searches that points have, of those who are compared; of all where nobody is."""
+        """Return the numbers of searches that points have, of the ranked searchers; of all if no searcher is ranked."""
         compared = self.ranked or self.matrix.searchers
         groups = [task.groups[one] for task in self.matrix.tasks for one in compared if one in task.groups]
         return tuple(sorted({tries for group in groups for cell in group.ran for tries in cell.tries}))

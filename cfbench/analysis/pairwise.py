@@ -150,14 +150,14 @@ def meet(
 ) -> list[PairedTask]:
     """Pair the groups of two sides that were given the same: data, model, objective, constraints.
 
-    Of several (seeds or budgets, say), those that are most alike meet. A group without its like, or without a point
-    that both were asked, meets nobody.
+    If there are several (with different seeds or budgets, for example), the most similar ones are paired. A group is
+    left out if no group of the other side matches it, or if the two have no point in common.
 
     Parameters
     ----------
     first, second : sequence of Group
     opponent : str
-        Label of the searcher that the first side meets; empty: everybody meets the searcher of the same label.
+        Label of the searcher that the first side is compared with; empty: searchers of the same label are compared.
     tolerance : Tolerance, optional
         For ties; the default one where it is left out.
     """

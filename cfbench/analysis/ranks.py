@@ -207,9 +207,9 @@ def rank_intervals(ranks: FloatArray, units: Sequence[int] | IntArray) -> FloatA
     Parameters
     ----------
     ranks : ndarray of float64, shape (searchers, tasks)
-    units : sequence of int, one a task
-        Which unit, from 0, a task belongs to. Tasks that share data set and model are no independent samples: as one
-        unit they are drawn together.
+    units : sequence of int, one per task
+        The unit, from 0, that a task belongs to. Tasks that share data set and model are not independent samples: they
+        form one unit and are drawn together.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def task_wins(ranks: FloatArray, separating: BoolArray) -> IntArray:
     ----------
     ranks : ndarray of float64, shape (searchers, tasks)
     separating : ndarray of bool, shape (tasks,)
-        In which tasks anybody found something; nobody wins the others.
+        Whether any searcher found something in the task; other tasks have no winner.
     """
     wins: IntArray = (separating & (ranks <= ranks.min(axis=0) + EQUAL)).sum(axis=1)
     return wins

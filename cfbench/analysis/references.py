@@ -48,7 +48,7 @@ CELLS_AT_ONCE = 100
 
 
 class PointResults:
-    """Reads each cell of a record once, however often it is asked about.
+    """Reads each cell of a record once, even if its results are needed several times.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class Comparisons:
     ----------
     table : DataFrame
         A row for each cell, point and metric: `cell_key`, the cell's coordinates (labels), `row_id`, `metric` (label),
-        `value`, NaN outside the metric's denominator. Cells under ``none`` are beside themselves.
+        `value`, NaN outside the metric's denominator. Cells under ``none`` are compared with themselves.
     complaints : Counter of str
         What could not be compared and why, with the number of cells.
     remarks : Counter of str
@@ -228,9 +228,9 @@ def compare_with_none(
     cells: Iterable[CellSummary] | None = None,
     results: PointResults | None = None,
 ) -> Comparisons:
-    """Compare cells of a record with their like under objective ``none``.
+    """Compare cells of a record with the matching cells under objective ``none``.
 
-    Two cells are alike where everything that their keys are made of is equal, the objective aside.
+    Two cells match if everything that their keys are made of is equal, except the objective.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _table(parts: Sequence[_Part]) -> pd.DataFrame:
 
 
 class _CellComparer:
-    """Lays two cells beside each other."""
+    """Compares two cells."""
 
     def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
         self.complaints: Counter[str] = Counter()
@@ -432,7 +432,7 @@ def beside(cell: CellSummary, other: CellSummary, results: PointResults) -> tupl
     Raises
     ------
     CfbenchError
-        If they asked different fitted models: an optimum of one is none of the other.
+        If they queried different fitted models: an optimum for one model is not an optimum for the other.
     """
     mine, theirs = results.best(cell.info.key), results.best(other.info.key)
     shared = mine.index.intersection(theirs.index, sort=False)

@@ -154,7 +154,7 @@ class ComparedTask:
         return losses is not None and not bool(np.isnan(losses[self.counted]).any())
 
     def spread(self, searcher: ComparedSearcher, by_cell: Mapping[str, FloatArray]) -> FloatArray:
-        """Lay values of a searcher's cells, one a point of the cell, over the places; NaN where there are none."""
+        """Return the values of a searcher's cells, one per point, in the order of the places; NaN if missing."""
         values = np.full(len(self.places), np.nan)
         start = 0
         for cell in self.groups[searcher].ran:

@@ -127,7 +127,7 @@ def metric_scores(
 ) -> dict[ComparedSearcher, OverallValue]:
     """Return a metric's score for every searcher with values: the mean over tasks of its mean over the task's points.
 
-    On the basis of what all solved, only points with a value of everybody compared who has any count for all.
+    On the basis of what all solved, a point counts only if every compared searcher that has any value has one there.
 
     Parameters
     ----------

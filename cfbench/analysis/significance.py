@@ -90,7 +90,7 @@ def holm(p: ArrayLike) -> FloatArray:
     order = np.argsort(raw, kind="stable")
     stepped = raw[order] * np.arange(raw.size, 0, -1)
     adjusted = np.empty_like(raw)
-    # A larger p is never told apart before a smaller one.
+    # A larger p is never significant before a smaller one.
     adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
     return adjusted
 

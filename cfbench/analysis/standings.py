@@ -32,9 +32,9 @@ class RankState(StrEnum):
 
     RANKED = "ranked"
     NOT_RANKED = "not ranked"
-    """It lacks points that count, or there is nobody to rank it against."""
+    """Points that count are missing, or there is no searcher to rank it against."""
     WHITE_BOX = "white box"
-    """It looks into the model: a line of reference beside the others."""
+    """It looks into the model: its row is a reference for the others."""
     FAILED = "failed"
     SKIPPED = "skipped"
 
@@ -85,7 +85,7 @@ class TaskResult:
     found : Count
         Searches.
     loss : float or None
-        Mean loss over the points that everybody compared solved, or over its own successes (see the board's basis).
+        Mean loss over the points that all compared searchers solved, or over its own successes (see the board's basis).
     against_best : float or None
         That loss divided by the mean best-known loss on the same points, minus 1.
     objective : float or None
@@ -126,7 +126,7 @@ class StandingsRow:
     interval : (float, float) or None
         Of `rank`; None under six independent tasks.
     wins : int or None
-        Tasks in which no other ranked searcher has a smaller rank, and somebody found something.
+        Tasks in which a searcher found something and no other ranked searcher has a smaller rank.
     found : Count
         Searches of the points that count; of a row that is not ranked, all its searches.
     loss : OverallValue
@@ -150,7 +150,8 @@ class StandingsRow:
     complete : int
         Tasks in which it was asked every point that counts.
     cells, failed, skipped, missing : int
-        Its cells; those whose last run failed or that were skipped; folds with points that count where it has none.
+        All its cells; those whose last run failed; those that were skipped; folds with points that count of which it
+        has no cell.
     results : tuple of TaskResult or None
         One for each of the board's tasks, in order; None where it was not run.
     """
@@ -202,7 +203,7 @@ class TaskView:
     points : int
         Its points that count; 0: it is in no rank.
     shared : int
-        Those that everybody compared solved.
+        Those that all compared searchers solved.
     searches : int or None
         How many searches every ranked searcher made of these points; None where they made different numbers.
     by_loss : bool
@@ -314,5 +315,5 @@ class Standings:
 
     @property
     def shared(self) -> Count:
-        """Points that everybody compared solved, of those that count."""
+        """Points that all compared searchers solved, of those that count."""
         return Count(sum(task.shared for task in self.tasks), sum(task.points for task in self.tasks))
