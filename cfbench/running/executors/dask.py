@@ -116,7 +116,7 @@ class Host:
                 self._idle.append(slot)
 
     def _start(self, slot: int) -> None:
-        """Start a slot's process if it has none, and hold what it has against what it should have."""
+        """Start a slot's process if it has none, and compare what is installed there with what should be."""
         if self._loaded[slot] is not None:
             return
         found = self._executor.submit(slot, Job("inventory", (self._run_setup.entries,))).result()
@@ -293,7 +293,7 @@ def inspect_workers(client: Any, run_setup: RunSetup) -> None:
 
 
 LOOK_AGAIN = 1.0
-"""Seconds after which the cluster is asked again how many workers it has."""
+"""Seconds between two looks at how many workers the cluster has."""
 
 MODELS_KEPT = 16
 """Models that stay in the cluster's memory."""
@@ -389,7 +389,7 @@ class DaskExecutor:
     # ---------------------------------------------------------------- models
 
     def _prepare(self, cell: Cell, outer: Future[Any]) -> None:
-        """Have a model fitted or loaded beside this process, and send it to the cluster."""
+        """Have a model fitted or loaded in a local worker, and send it to the cluster."""
         with self._lock:
             sent = self._pickled_models.get(model_key(cell))
         if sent is not None:
@@ -403,7 +403,7 @@ class DaskExecutor:
             except BaseException as error:
                 outer.set_exception(self._translated(error))
 
-        self._local.submit(0, Job("parcel", (cell,))).add_done_callback(arrived)
+        self._local.submit(0, Job("pickled_model", (cell,))).add_done_callback(arrived)
 
     def _put(self, cell: Cell, prepared: Prepared, payload: bytes) -> _Sent:
         digest = digest_of([self._run_setup.run, *map(str, model_key(cell)), prepared.fingerprint])
