@@ -46,7 +46,7 @@ def render(shown: Leaderboard, form: str) -> str:
     Raises
     ------
     UnknownNameError
-        If `form` is none of `FORMATS`.
+        If `form` is not in `FORMATS`.
     """
     match form:
         case "table":
@@ -95,7 +95,7 @@ class Leaderboard:
     problems : tuple of str
         What of the record could not be read.
     with_published : bool
-        Whether the record stands beside the published one.
+        Whether the record is shown next to the published one.
     all_notes : bool
         Whether text shows every note in full; otherwise the first few, a line each.
     command : str
@@ -247,7 +247,7 @@ def leaderboard(
         Values of one point within this share of the better one, or within a tenth of `tie`, are ties; 0.001 where it is
         left out, 0 for equal values alone.
     with_published : bool
-        Show the record beside the published one; what cannot be compared is left out with a warning.
+        Show the record next to the published one; what cannot be compared is left out with a warning.
     plugins : collection of str
         Modules and paths of .py files to register, for their metrics.
 

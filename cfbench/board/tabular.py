@@ -228,7 +228,7 @@ def flat_row(row: Row, board: Board) -> dict[str, Any]:
 
 
 def render_csv(shown: Leaderboard) -> str:
-    """Return what is shown as CSV, a header and a line a row; an absent number is an empty cell."""
+    """Return what is shown as CSV: a header, then one line for each row; an absent number is an empty cell."""
     board = shown.board
     rows = (
         [flat_row(row, board) for row in board.rows]

@@ -66,7 +66,7 @@ def render_page(
     spaces : mapping of str to FeatureSpace
         By the name of the data set, for the names of features; features of others have numbers.
     data_file : str
-        Name of a CSV file beside the page that holds every number; empty where there is none.
+        Name of a CSV file next to the page that holds every number; empty if there is none.
     """
     board, standings = shown.board, shown.board.standings
     evidence = gather(board.matrix, record)
@@ -102,7 +102,7 @@ def render_page(
         notes=[visible(note) for note in notes_of(shown)],
         tables=tables,
         significance=SIGNIFICANCE,
-        beside=drawing.effort(),
+        effort=drawing.effort(),
         figures=[figure for figure in drawn if figure is not None],
         filters=_filters(standings),
         heat=heat_table(board),

@@ -16,7 +16,7 @@ from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.text import visible
 
 SHADES = ((0.001, 0), (0.05, 1), (0.25, 2), (1.0, 3), (4.0, 4))
-"""Up to which value above the best known one a cell of the heat table has which shade; 5 beyond."""
+"""Upper limits of the value relative to the best known one, each with its shade in the heat table; above: shade 5."""
 
 
 @dataclass(frozen=True)
