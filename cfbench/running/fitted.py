@@ -98,7 +98,7 @@ def read_table(path: Path) -> dict[str, TunedRow]:
 
 
 def write_table(path: Path, rows: Iterable[TunedRow]) -> None:
-    """Write a table atomically, a line a row, sorted by model, data set and fold."""
+    """Write a table atomically, with one line for each row, sorted by model, data set and fold."""
     ordered = sorted(rows, key=lambda row: (row.model, row.dataset, row.fold, row.key))
     lines = ",\n".join(json.dumps(dataclasses.asdict(row)) for row in ordered)
     write_atomically(path, f"[\n{lines}\n]\n".encode())
@@ -308,22 +308,22 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
     classes = model.predict(dataset.X)
     label = dataset.class_labels
     target = f"the target class {label[dataset.target]!r}"
-    mend = "use other settings of the model, another fold, or another target"
+    fix = "use other settings of the model, another fold, or another target"
     predicted = np.unique(classes)
     if len(predicted) == 1:
         raise ModelError(
             f"the model predicts class {label[predicted[0]]!r} for all {dataset.n} rows of {dataset.name!r}: "
-            f"there is no other class to search for; {mend}"
+            f"there is no other class to search for; {fix}"
         )
     if dataset.target not in predicted:
         raise ModelError(
             f"the model never predicts {target} on the {dataset.n} rows of {dataset.name!r}: no search could be "
-            f"expected to find it; {mend}"
+            f"expected to find it; {fix}"
         )
     if np.all(classes[fold.test] == dataset.target):
         raise ModelError(
             f"the model predicts {target} for all {len(fold.test)} test rows of {dataset.name!r}: "
-            f"nobody is left to explain; {mend}"
+            f"there is no row to explain; {fix}"
         )
 
 

@@ -113,7 +113,7 @@ class Interrupt:
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Mark a job in this very process, which nobody else can end: a signal raises KeyboardInterrupt in it."""
+        """Mark a job in this very process, which no other process can end: a signal raises KeyboardInterrupt in it."""
         self.check()
         self._open = True
         try:

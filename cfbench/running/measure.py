@@ -53,7 +53,7 @@ def checked_values(metric: str, returned: object, index: pd.Index) -> FloatArray
         )
     if len(returned) != len(index):
         raise PluginError(
-            f"metric {metric!r} returned {len(returned)} values for {len(index)} rows; it must return one a row, "
+            f"metric {metric!r} returned {len(returned)} values for {len(index)} rows; it must return one per row, "
             "NaN where there is none"
         )
     if not returned.index.equals(index):

@@ -1,4 +1,4 @@
-"""What a run would do, without running anything: the plan held against the record, and how long it may take."""
+"""What a run would do, without running anything: the plan compared with the record, and how long it may take."""
 
 from __future__ import annotations
 

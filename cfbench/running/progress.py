@@ -62,7 +62,7 @@ SearchId = tuple[int, int]
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell of the plan, held against the record.
+    """A cell of the plan, compared with the record.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class CellProgress:
         others = sorted(set(recorded["model_fingerprint"]) - {prepared.fingerprint})
         if others and self.left:
             return (
-                f"its recorded searches asked the model with fingerprint {others[0]}, the model fitted here has "
+                f"its recorded searches queried the model with fingerprint {others[0]}, the model fitted here has "
                 f"{prepared.fingerprint}: other versions of the libraries train another model. Share fitted models, or "
                 "use another results directory"
             )

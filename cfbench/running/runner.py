@@ -96,7 +96,7 @@ class Run:
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
-        self._ended: SimpleQueue[Future[Any] | None] = SimpleQueue()  # with None, somebody only wakes the run
+        self._ended: SimpleQueue[Future[Any] | None] = SimpleQueue()  # None only wakes the run
 
     def go(self) -> RunReport:
         """Run what is missing and return what was done.
@@ -183,7 +183,7 @@ class Run:
                 return  # its result is taken before the next job
 
     def _write(self, ended: Sequence[tuple[int, Assignment, Future[Any]]]) -> None:
-        """Write the rows of all batches that have come: the disk is waited for once a cell, not once a batch."""
+        """Write the rows of all batches that have come: the run waits for the disk per cell, not per batch."""
         batches = [
             future.result()
             for _, assignment, future in ended

@@ -1,6 +1,6 @@
 """The order of jobs: model by model, so that workers keep what they have loaded, and none idles while a job is left.
 
-Cells whose searches are known to take longest come first: what is started last should be short, since everybody waits
+Cells whose searches are known to take longest come first: what is started last should be short, since the run waits
 for it. Cells of which nothing is known come before them.
 """
 
@@ -185,7 +185,7 @@ class Schedule:
         self._loaded[slot].clear()
 
     def drop_model(self, key: ModelKey) -> None:
-        """A model cannot be had: forget the jobs that wait for it."""
+        """Forget the jobs that wait for a model that is unavailable."""
         self._queues.pop(key, None)
         self._first = deque(assignment for assignment in self._first if assignment.model != key)
 

@@ -41,7 +41,7 @@ from cfbench.study.protocol import SearchName, guarded_randomness
 
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
-    """Send a plugin's output beside the standard output, and end every copy of this process that comes out of it.
+    """Send a plugin's output to standard error, and end every copy of this process that the plugin made.
 
     Standard output is for what the user asked for. A copy that went on would run the rest of the study a second time,
     and write into the same record.
@@ -151,7 +151,7 @@ def put_back(before: Mapping[str, Any]) -> tuple[str, ...]:
 
 @contextmanager
 def guarded_signals() -> Iterator[None]:
-    """Put signal handlers back after a plugin; in another thread than the main one nobody can set any."""
+    """Put signal handlers back after a plugin; outside the main thread Python sets none."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -266,7 +266,7 @@ def run_search(
 
 
 def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) -> Judge:
-    """Return the judge of one search, who asks an unmetered oracle and takes draws of his own.
+    """Return the judge of one search, which queries an unmetered oracle and takes draws of its own.
 
     Parameters
     ----------

@@ -158,12 +158,12 @@ class FittedFolds:
         self._datasets: dict[str, Dataset] = {}
 
     def context(self, cell: CellSummary) -> CellContext:
-        """Return what metrics get beside the rows of a cell; its model must be the one that the searches asked.
+        """Return what metrics get in addition to a cell's rows; its model must be the one that the searches queried.
 
         Raises
         ------
         CfbenchError
-            If the data set cannot be had, or is another than the cell's.
+            If the data set is unavailable, or is not the cell's.
         """
         dataset = self.dataset(cell)
         fold = split(dataset, cell.info.fold)
@@ -184,7 +184,7 @@ class FittedFolds:
         Raises
         ------
         CfbenchError
-            If the data set or the model cannot be had, or is another than the cell's.
+            If the data set or the model is unavailable, or is not the cell's.
         """
         dataset = self.dataset(cell)
         fold = split(dataset, cell.info.fold)
@@ -198,7 +198,7 @@ class FittedFolds:
         Raises
         ------
         CfbenchError
-            If it cannot be had, or is another than the cell's.
+            If it is unavailable, or is not the cell's.
         """
         name = cell.info.dataset
         if name not in self._datasets:
@@ -247,7 +247,7 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
     try:
         return minimises_less(searcher, added_by(bound, fitted_folds.dataset(cell)))
     except CfbenchError:
-        return True  # the data set cannot be had: measuring the cell says so
+        return True  # the data set is unavailable: measuring the cell says so
 
 
 def _measured(

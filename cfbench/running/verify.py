@@ -54,7 +54,7 @@ def misnamed(cell: Cell, registry: Registry) -> str:
 def unasked(rows: Sequence[Row]) -> str:
     """Say why the rows cannot be all that a study has asked for; empty where they can.
 
-    Points and repetitions are counted from 0: whoever searches with many seeds and keeps the best leaves gaps.
+    Points and repetitions are counted from 0. If only the best of many searches were kept, there are gaps.
     """
     repetitions: dict[int, set[int]] = {}
     for row in rows:
@@ -189,7 +189,7 @@ ROWS = ("x", "z", "candidates")
 
 _OTHER_MODEL = (
     "training can differ between machines in the last bits, and then only the machine that made the record, or its "
-    "fitted models (CFBENCH_CACHE_DIR, if you trust whoever made them), can tell"
+    "fitted models (CFBENCH_CACHE_DIR, if you trust their source), can tell"
 )
 
 
@@ -213,7 +213,7 @@ class Verification:
     faults : list of str
         What is not as the record says, a sentence each.
     withheld : Counter of str
-        Why searches on data that are not passed on could not be looked at, with their number: that is nobody's fault.
+        Why searches on data that are not passed on could not be checked, with their number; these are not faults.
     unverified : Counter of str
         Why other searches could not be looked at, or not wholly, with their number.
     """

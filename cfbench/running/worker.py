@@ -51,7 +51,8 @@ class Inventory:
     packages : dict of str to str
         By name, Python's own among them; "absent" where there is none.
     entries : dict of (str, str) to str
-        By kind and name: the entry's version and who brought it; entries that are not registered are left out.
+        By kind and name: the entry's version and the plugin that brings it; entries that are not registered are left
+        out.
     problems : tuple of str
         Why plugins are not registered.
     """
@@ -178,7 +179,7 @@ class Worker:
         Raises
         ------
         CfbenchError
-            If the data set or the model cannot be had, or the model makes every search pointless.
+            If the data set or the model is unavailable, or the model makes every search pointless.
         """
         fitted_fold = self.fitted_fold(cell)
         reject_pointless(fitted_fold.model, fitted_fold.dataset, fitted_fold.fold)
@@ -199,7 +200,7 @@ class Worker:
         return [self.search(task) for task in tasks]
 
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
-        """Ask the model's own predict, not its oracle, for the classes of a cell's results, in one batch."""
+        """Return the classes that the model's own predict, not its oracle, gives a cell's results, in one batch."""
         return self.fitted_fold(cell).model.predict(Z)
 
     def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
@@ -246,7 +247,7 @@ class Worker:
 
     def unpack(self, cell: Cell, payload: bytes) -> None:
         """Load what `pickled_model` has packed elsewhere; from then on this worker fits no model itself."""
-        # From the main process: whoever can put anything else here already runs code in this one.
+        # From the main process: a program that can put anything else here already runs code in this one.
         dataset, model = pickle.loads(payload)  # noqa: S301
         fold = split(dataset, cell.fold)
         oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
@@ -302,7 +303,7 @@ def _load_compiled(dataset: Dataset) -> None:
 
 
 def _read_only(array: A) -> A:
-    """Return a view that nobody can make writeable again: the array that owns the values is locked first."""
+    """Return a view that cannot be made writeable again: the array that owns the values is locked first."""
     array.setflags(write=False)
     return array.view()
 
