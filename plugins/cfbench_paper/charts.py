@@ -35,7 +35,7 @@ INK = "#1c2430"
 """Text and lines; a page gives them its own colour."""
 
 BLUE, ORANGE, GREEN = "#3b7dd8", "#c26a14", "#2b8a5a"
-"""Told apart by colour-blind readers as well, and visible on white and on black."""
+"""Colours that colour-blind readers can distinguish, visible on white and on black."""
 
 WIDTH = 3.9
 """Inches of one column: at its natural size a figure fits a phone, with text of 12 pixels."""

@@ -125,7 +125,7 @@ def _coverage(selection: PaperCells) -> Iterator[str]:
         taken = f"; comparisons of results take the first {fewest}" if str(fewest) != repetitions else ""
         yield (
             f"On {what}: {len(cells)} cells; fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))} of 0 to "
-            f"{N_FOLDS - 1}; {points} points a cell, of {eligible} eligible ones; {repetitions} of the "
+            f"{N_FOLDS - 1}; {points} points per cell, of {eligible} eligible ones; {repetitions} of the "
             f"paper's 5 repetitions per point{taken}."
         )
     if selection.other_setups:
@@ -135,7 +135,7 @@ def _coverage(selection: PaperCells) -> Iterator[str]:
         )
     if selection.passed_over:
         yield (
-            f"{selection.passed_over} cells are none of the paper's (other data sets, models, searchers or settings): "
+            f"{selection.passed_over} cells are not the paper's (other data sets, models, searchers or settings): "
             "`cfbench leaderboard` shows them."
         )
 

@@ -68,7 +68,7 @@ GRIDS: Mapping[str, Mapping[str, str]] = {
 
 
 def searcher_settings(context: ReportContext) -> ReportTable:
-    """Return the searchers' default settings, which the preset `paper` uses, beside the paper's."""
+    """Return the searchers' default settings, which the preset `paper` uses, next to the paper's."""
     rows = [
         TableRow((short, setting), (TableCell(ours, paper=value),))
         for name, short in SEARCHERS.items()
@@ -89,7 +89,7 @@ def searcher_settings(context: ReportContext) -> ReportTable:
 
 
 def grids(context: ReportContext) -> ReportTable:
-    """Return the grids that models are tuned on beside the paper's."""
+    """Return the grids that models are tuned on, next to the paper's."""
     rows = []
     for model, text in MODELS.items():
         models = context.registry.models
@@ -128,7 +128,7 @@ class Accuracies:
     """Test accuracies by data set, model and fold.
 
     Decision: they are read where tuned settings are kept (the model's own table, the user's cache). Nothing is tuned or
-    fitted for a report, so a fold that nobody tuned has none.
+    fitted for a report, so a fold without tuned settings has no accuracy.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def datasets_table(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> R
 
 
 def perturbations_table(datasets: Mapping[str, Dataset]) -> ReportTable:
-    """Return the paper's examples of maximal perturbations beside our annotation."""
+    """Return the paper's examples of maximal perturbations next to our annotation."""
     rows = []
     for example in published()["perturbations"]:
         name = example["dataset"]

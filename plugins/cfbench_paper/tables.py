@@ -132,7 +132,7 @@ class ReportTable:
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def csv(self) -> str:
-        """Return a line a cell: what it is about, as it reads, and its numbers unrounded."""
+        """Return the table as CSV, with one line for each cell: its row and column, its text, its unrounded numbers."""
         numbers = list(dict.fromkeys(name for row in self.rows for entry in row.entries for name in entry.numbers))
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")

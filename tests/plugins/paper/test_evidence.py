@@ -199,7 +199,7 @@ def test_what_is_missing_and_the_commands_that_add_it(
         "CoGS, objective k, constraints on: Cre (neural network, fold 2); "
         "Inc, Hou, Pro, Rec (random forest and neural network, fold 2)"
     )
-    assert found.coverage[0].startswith("On robustness: 21 cells; fold 2 of 0 to 4; 2 points a cell, of 40 eligible")
+    assert found.coverage[0].startswith("On robustness: 21 cells; fold 2 of 0 to 4; 2 points per cell, of 40 eligible")
     assert found.coverage[1] == "Nothing on the searchers: no cell with constraints off."
     needed = Counter(variant.name for variant in context(record).measured_for(NEEDED))
     assert len(found.unmeasured) == len(needed)
