@@ -102,7 +102,7 @@ class Kernels:
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until this process ends, however it does
             if not (folder / _COMPLETE).exists():
-                self.load()  # so that whoever imports the modules, they are kept in this folder
+                self.load()  # whatever imports the modules, they are kept in this folder
                 importlib.import_module(self.warmup).warm_up()
                 (folder / _COMPLETE).touch()
 

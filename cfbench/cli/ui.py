@@ -32,7 +32,7 @@ START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
 _OPTIONS = ("--workers", "1", "--uvicorn-opts", "--no-access-log")  # the log is read only when something goes wrong
 _SETTINGS = {
-    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # eight further processes and 1.9 GB, for jobs that nobody sends
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # eight further processes and 1.9 GB, for jobs that are never sent
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
 }

@@ -75,7 +75,7 @@ class FastCandidateMeasure(CandidateMeasure):
 
 def warm_up() -> None:
     """Call every kernel."""
-    import numba  # noqa: F401 - what is loaded beside others needs another
+    import numba  # noqa: F401 - what is loaded together with others needs another
 
     space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
     measure = FastCandidateMeasure(space, np.zeros(1), constraints=False, respect_steps=True)

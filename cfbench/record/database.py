@@ -249,7 +249,7 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
             f"protocol version {PROTOCOL_VERSION}, schema version {SCHEMA_VERSION}. Results of different versions are "
             "never mixed: keep that directory for the cfbench that wrote it, and name another one with --results"
         )
-    # A record may come from anywhere: with triggers and views, reading a table could run what somebody else wrote.
+    # A record may come from anywhere: with triggers and views, reading a table could run foreign code.
     ours = {table.name: table.create for table in TABLES}
     if ours.items() - tables.items() or {kind for kind, _, _ in found} - {"table", "index"}:
         raise RecordError(

@@ -330,7 +330,7 @@ def _fetch(
     for cell in track(cells):
         try:
             found = fetched_cell(cell.key, partial(reader.file, cell.run_id))
-        except (UnfitCellError, ValueError) as error:  # the latter: this run's file cannot be had
+        except (UnfitCellError, ValueError) as error:  # the latter: this run's file is unavailable
             troubles += not isinstance(error, UnfitCellError)
             if troubles == MOST_TROUBLES and not any_fetched:
                 raise RecordError(

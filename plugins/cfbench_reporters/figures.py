@@ -46,7 +46,7 @@ def cell_figures(name: str, searches: pd.DataFrame, curve: AnytimeCurve) -> dict
 def _loss_box(name: str, losses: Any, n: int) -> Figure:
     figure, axes = _empty(name)
     axes.boxplot([losses], orientation="horizontal", widths=0.5, showfliers=False, **_box_colours())
-    # Dots beside each other rather than on one line; a fixed pattern, so that one cell has one picture.
+    # Dots next to each other rather than on one line; a fixed pattern, so that one cell has one picture.
     heights = 1 + 0.16 * np.sin(2.4 * np.arange(len(losses)))
     axes.plot(losses, heights, ".", color=_INK, alpha=0.6, markersize=5)
     axes.set_yticks([])

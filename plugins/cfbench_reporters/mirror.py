@@ -75,7 +75,7 @@ class Mirror:
                 self._client.delete_run(known.info.run_id)
                 known = None
             if known is not None and CONTENT_TAG in known.data.tags:
-                # Whoever reads it meanwhile must not take a mixture for the whole.
+                # Programs that read it meanwhile must not take a mixture for the whole.
                 self._client.delete_tag(known.info.run_id, CONTENT_TAG)
             self._note_change(tables)
             self._write(known or self._create(run), run, tables, content, is_new=known is None)

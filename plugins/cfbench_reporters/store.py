@@ -23,7 +23,7 @@ _WHILE_TALKING = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",  # a server may ask for a day
-    # It prints two lines a run to stdout, where the leaderboard goes.
+    # It prints two lines per run to stdout, where the leaderboard goes.
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",  # a bar a file, on stderr
 }

@@ -172,7 +172,7 @@ def summarise(results: Path, metrics: Collection[str] = ()) -> tuple[list[Summar
         The numbers of the runs, by their names in MLflow.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what cannot be read is reported by whoever reads the record
+        warnings.simplefilter("ignore")  # unreadable cells are reported where the record is read
         try:
             board = leaderboard(results, columns=["all", *metrics])
         except CfbenchError:

@@ -176,7 +176,7 @@ class _Columns:
     def encode(self, Z: FloatArray) -> FloatArray:
         """Return the columns of the rows of `Z`, shape (n, k)."""
         values = Z[:, self._feature]
-        # As shares, since the tree computes in single precision and a range may be small beside its values.
+        # As shares, since the tree computes in single precision and a range may be small compared with its values.
         columns: FloatArray = np.where(self._code < 0, (values - self._start) / self._range, values == self._code)
         return columns
 

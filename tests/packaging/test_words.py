@@ -1,9 +1,11 @@
-"""Messages, documentation and docstrings use plain words: none of those that `WORDS` replaces."""
+"""Messages, documentation, docstrings and comments use plain words: none of those that `WORDS` replaces."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,10 +63,6 @@ PAGES = sorted(
     ]
 )
 
-# Modules whose strings still have such words. The list only shrinks; `python tests/packaging/test_words.py` writes it.
-LIST = Path(__file__).with_name("words_not_yet.txt")
-NOT_YET = LIST.read_text(encoding="utf-8").split()
-
 
 def found(text: str) -> Iterator[tuple[int, str]]:
     """Yield the number of line breaks before every word to replace, and what to write instead."""
@@ -75,13 +73,22 @@ def found(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, match.start()), f"{match[0]!r}: write {plain}"
 
 
+def prose(code: str) -> Iterator[tuple[int, str]]:
+    """Yield a module's strings, except keys of dictionaries, which are names, and its comments, with their lines."""
+    nodes = list(ast.walk(ast.parse(code)))
+    keys = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in keys:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
 def problems(path: Path) -> list[str]:
-    """Return the words to replace in a page, or in a module's strings and docstrings, each with file and line."""
+    """Return the words to replace in a page, or in a module's strings and comments, each with file and line."""
     text = path.read_text(encoding="utf-8")
-    parts = [(1, text)]
-    if path.suffix == ".py":
-        strings = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
-        parts = [(node.lineno, node.value) for node in strings if isinstance(node.value, str)]
+    parts = list(prose(text)) if path.suffix == ".py" else [(1, text)]
     name = path.relative_to(ROOT).as_posix()
     return [f"{name}:{start + line}: {what}" for start, part in parts for line, what in found(part)]
 
@@ -97,17 +104,15 @@ def test_words_are_found_with_their_line_and_the_plainer_word() -> None:
     assert list(found("None of them, if there is none; I recommend [this](docs/beside.md): a question of taste.")) == []
 
 
+def test_strings_and_comments_of_a_module_are_read_and_keys_are_not() -> None:
+    code = 'beside = {"duels": "strays"}  # whoever\n'
+    assert list(prose(code)) == [(1, "strays"), (1, "# whoever")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_pages_use_plain_words(page: Path) -> None:
     assert problems(page) == []
 
 
 def test_modules_use_plain_words() -> None:
-    places = {path.relative_to(ROOT).as_posix(): problems(path) for path in MODULES}
-    assert [line for name, lines in places.items() if name not in NOT_YET for line in lines] == []
-    clean = [name for name in NOT_YET if not places.get(name)]
-    assert clean == [], "these are clean now, or gone: take them out of words_not_yet.txt"
-
-
-if __name__ == "__main__":
-    LIST.write_text("".join(f"{path.relative_to(ROOT).as_posix()}\n" for path in MODULES if problems(path)), "utf-8")
+    assert [line for path in MODULES for line in problems(path)] == []

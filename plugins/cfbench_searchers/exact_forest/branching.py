@@ -133,7 +133,7 @@ class BranchAndBound:
         if not wide.any():
             return []
         undecided = wide & free & (pull > 0)
-        # Where no lead hangs on any feature, the widest one.
+        # If no lead depends on any feature, the widest one.
         score = np.where(undecided if undecided.any() else wide, pull + 1e-9 * (high - low), -1.0)
         f = int(np.argmax(score))
         a, b, at = int(low[f]), int(high[f]), int(rest[f])

@@ -327,7 +327,7 @@ class RobustRanking:
         order = order[means.times[order] >= SURE]
         if len(order) == 0:
             return
-        # What the draws cannot tell apart, the cost can: the same a little nearer to x may be judged as well.
+        # The cost separates candidates that the draws judge equal: the same a little nearer to x may be judged as well.
         nearer = [retreats(self._queried, means.Z[place]) for place in order[:4]]
         finalists = np.concatenate([order[:16], self._entered(np.concatenate(nearer), np.inf)])
         for times, kept in ((SURE, 24), (16, 12), (32, 6), (64, 4)):
