@@ -111,10 +111,10 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
     from cfbench.files import write_atomically
     from cfbench.record.files import refuse_inside_record
 
-    written = []
-    for name, content in report.files.items():
-        path = output / name
+    written = [output / name for name in report.files]
+    for path in written:
         refuse_inside_record(path)
+    for path, content in zip(written, report.files.values(), strict=True):
         try:
             write_atomically(path, content)
         except OSError as error:
@@ -122,7 +122,6 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
                 f"{path} cannot be written: {error.strerror or error}; name a folder that you may write to with "
                 "--output"
             ) from error
-        written.append(path)
     return written
 
 

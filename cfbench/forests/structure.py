@@ -227,6 +227,6 @@ def forest_of(model: object) -> ForestStructure:
     if not isinstance(model, ShowsForest):
         raise UnavailableError(
             f"the model, a {type(model).__name__}, shows no forest; a model does that by a method "
-            "`forest_structure()` that returns a cfbench.ForestStructure"
+            "`forest_structure()` that returns a cfbench.forests.ForestStructure"
         )
     return model.forest_structure()

@@ -53,7 +53,7 @@ class Handles(StrEnum):
     CONSTRAINTS = "constraints"
     OBJECTIVES = "custom objectives"
     SEPARABLE = "objectives that are sums over the features"
-    """Of custom objectives, those whose term is a :class:`cfbench.SeparableTerm`; `OBJECTIVES` says more."""
+    """Of custom objectives, those whose term is a :class:`cfbench.problem.SeparableTerm`; `OBJECTIVES` says more."""
 
 
 class Need(StrEnum):

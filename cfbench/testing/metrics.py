@@ -271,7 +271,7 @@ def every_search_by_itself(bench: MetricBench) -> None:
 def seeded_by_the_study(bench: MetricBench) -> None:
     """Values depend on the searches and on the study's seed, not on global random generators.
 
-    To fix: derive random draws from `context.seed` and the search, with ``cfbench.digest_of``.
+    To fix: derive random draws from `context.seed` and the search, with ``cfbench.digests.digest_of``.
     """
     first = bench.measure(searches(), bench.context(), luck=1)
     if not _same(first, bench.measure(searches(), bench.context(), luck=2)):

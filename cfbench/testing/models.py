@@ -149,7 +149,7 @@ def fingerprint_tells_models_apart(bench: ModelBench) -> None:
     """Models with different predictions have different fingerprints.
 
     To fix: digest everything that was learned (trees, weights, the encoding, the class codes) with
-    cfbench.digest_of_arrays.
+    cfbench.digests.digest_of_arrays.
     """
     X, _ = rows_of(SPACES["mixed"], seed=1)
     one, other = bench.fitted(), bench.fit("mixed", seed=7)
@@ -248,7 +248,7 @@ def oracle_equals_predict_proba(bench: ModelBench) -> None:
     _compare(bench, oracle_check.probabilities_differ)
 
 
-def questions_not_mutated(bench: ModelBench) -> None:
+def queries_not_mutated(bench: ModelBench) -> None:
     """A query does not change its rows, and read-only or strided rows give the same classes.
 
     To fix: copy before you change rows, as `np.require(Z, np.float64, ["C", "W"])` does if necessary.
@@ -289,7 +289,7 @@ MODEL_CHECKS: tuple[Check[ModelEntry, ModelBench], ...] = (
     Check(oracle_equals_predict_for_single_rows, always),
     Check(oracle_equals_predict_for_neighbours, always),
     Check(oracle_equals_predict_proba, always),
-    Check(questions_not_mutated, always),
+    Check(queries_not_mutated, always),
 )
 """Each guards one thing, so that a model with one fault fails one check."""
 

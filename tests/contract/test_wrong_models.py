@@ -178,8 +178,8 @@ class NeedsWriteable(Ask):
         (WrongAlone, "oracle-equals-predict-for-single-rows", "(1 of 1 rows differ)"),
         (OtherDraws, "oracle-equals-predict-for-neighbours", "asked for K-neighbours, for the row ["),
         (Rounds, "oracle-equals-predict-proba", "its probabilities are ["),
-        (Scribbles, "questions-not-mutated", "it changed strided rows"),
-        (NeedsWriteable, "questions-not-mutated", "predict for read-only rows raised ValueError"),
+        (Scribbles, "queries-not-mutated", "it changed strided rows"),
+        (NeedsWriteable, "queries-not-mutated", "predict for read-only rows raised ValueError"),
     ],
 )
 def test_one_fault_fails_one_check(fault: type[Family | Nearest | Ask], check: str, why: str) -> None:

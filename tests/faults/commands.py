@@ -129,6 +129,7 @@ def _command(
 ) -> None:
     """Be the command: as a shell in the foreground would start it, whatever this test suite has inherited."""
     os.setsid()
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # the server may have been started while signals were held back
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for signal_number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, signal.SIG_DFL)
