@@ -295,7 +295,7 @@ def _table(part: Standings) -> dict[str, Any]:
             for metric in part.metrics
         ],
         "rows": [flat_standing(row, part) for row in part.rows],
-        "duels": [
+        "pairs": [
             {
                 "first": part.rows[pair.first].label,
                 "second": part.rows[pair.second].label,
