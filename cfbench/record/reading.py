@@ -211,8 +211,13 @@ class RecordReading:
 
     def machines(self) -> list[dict[str, str]]:
         """Return the machines that the searches ran on, each once."""
-        found = self._select("SELECT description FROM machines ORDER BY rowid")
-        return machines_in([json.loads(text) for (text,) in found])
+        described = []
+        for (text,) in self._select("SELECT description FROM machines ORDER BY rowid"):
+            try:
+                described.append(json.loads(text))
+            except (TypeError, ValueError, RecursionError):
+                self._report("the description of a machine is damaged and is left out")
+        return machines_in(described)
 
     def notes(self) -> dict[str, str]:
         """Return the facts that are noted about the whole record, by name."""

@@ -46,6 +46,7 @@ def test_all_kinds_are_fuzzed(by_name: dict[str, targets.Target]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # a failing file is large to print
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_file_leads_to_a_traceback(by_name: dict[str, targets.Target], kind: str) -> None:
     with contextlib.redirect_stderr(io.StringIO()):

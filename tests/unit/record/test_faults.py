@@ -456,3 +456,16 @@ def test_two_writers_in_one_process_or_two_are_one_too_many(path: Path, start_wr
         Record.open(path, write=True)
     with Record.open(path, write=True):
         assert f"process {os.getpid()} on" in start_writer(path).opening
+
+
+@pytest.mark.parametrize("text", ["", "{", "7"])
+def test_a_damaged_description_of_a_machine_is_left_out_and_named(
+    path: Path, two_cells: tuple[str, str], text: str
+) -> None:
+    machine = {"cores": "2"}
+    with Record.open(path, write=True) as record:
+        record.add_machines([machine])
+    execute(path, "INSERT INTO machines VALUES (?, X'00')", text)
+    with Record.open(path) as record:
+        assert record.machines() == [machine]
+        assert len(record.problems) == (0 if text == "7" else 1)  # a number is sound JSON, and describes no machine
