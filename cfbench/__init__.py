@@ -7,8 +7,9 @@ used, so that ``import cfbench`` costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.api import StudyResult as StudyResult
@@ -104,17 +105,5 @@ _HOME = {
     ],
     "study.study": ["Study"],
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [*sorted(_MODULE_OF), "__version__"]  # noqa: PLE0604 - computed from the table above, which a test checks
+__all__, __getattr__, __dir__ = public_names(__name__, _HOME, also=["__version__"])
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'cfbench' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -141,7 +141,7 @@ def put_cell() -> PutCell:
     """Return what writes a finished cell into a record, as a run would."""
 
     def put(record: Record, event: CellFinished) -> None:
-        from cfbench_reporters.search_table import search_table
+        from cfbench_reporters.cell_files import search_table
 
         assert event.searches is not None
         for row in search_table(event.searches).to_pylist():

@@ -8,8 +8,9 @@ The names below are public: reports of plugins are made of them. They are loaded
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.analysis.aggregate import Rate as Rate
@@ -44,16 +45,4 @@ _HOME = {
     ],
     "text": ["markdown_cell", "spreadsheet_cell", "visible"],
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'cfbench.analysis' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__, __getattr__, __dir__ = public_names(__name__, _HOME)

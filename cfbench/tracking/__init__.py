@@ -7,8 +7,9 @@ The names below are public. They are loaded when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.study.plan import command_again as command_again
@@ -35,16 +36,4 @@ _HOME = {
     ],
     "tracking.mirror": ["MirrorListing", "MirroredCell"],
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - computed from the table above, which a test checks
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'cfbench.tracking' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"cfbench.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__, __getattr__, __dir__ = public_names(__name__, _HOME)

@@ -15,7 +15,7 @@ class LossAlone(Objective):
     """
 
     def bind(self, context: ObjectiveContext) -> Term | None:  # noqa: ARG002 - nothing is added, whatever the search
-        """Return None: no term is added, no further row is asked."""
+        """Return None: no term is added, no further row is queried."""
         return None
 
     def draws_per_candidate(self) -> int:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cfbench.record import MEASURE_SCHEMA
+from cfbench.record import MEASURE_SCHEMA, SEARCH_SCHEMA
 from cfbench.registry import CellFinished
-from cfbench_reporters.search_table import search_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,3 +88,19 @@ def _canonical(event: CellFinished) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def search_table(searches: pd.DataFrame) -> pa.Table:
+    """Return `searches` in the columns and types of ``SEARCH_SCHEMA``, absent numbers as nulls."""
+    columns = []
+    for field in SEARCH_SCHEMA:
+        values: Iterable[Any] = searches[field.name]
+        if field.name == "candidates":
+            values = [list(candidates) for candidates in values]
+        elif field.name == "anytime":
+            values = [[{"queries": queries, "loss": loss} for queries, loss in pairs] for pairs in values]
+        elif field.name == "figures":
+            values = [list(figures.items()) for figures in values]
+        # A NaN is an absent number in a plain column; inside a vector it is what the searcher answered.
+        columns.append(pa.array(values, type=field.type, from_pandas=not pa.types.is_nested(field.type)))
+    return pa.table(columns, schema=SEARCH_SCHEMA)

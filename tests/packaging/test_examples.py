@@ -22,7 +22,8 @@ def docstring(name: str) -> str:
     value: Any = getattr(cfbench, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         return inspect.cleandoc(value.__doc__ or "")
-    source = importlib.import_module(f"cfbench.{cfbench._MODULE_OF[name]}").__file__
+    (module,) = (module for module, names in cfbench._HOME.items() if name in names)
+    source = importlib.import_module(f"cfbench.{module}").__file__
     assert source is not None
     statements = ast.parse(Path(source).read_text(encoding="utf-8")).body
     for statement, following in pairwise(statements):

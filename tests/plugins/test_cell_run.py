@@ -10,8 +10,8 @@ import pytest
 
 from cfbench.record.frames import rows_of, search_frame
 from cfbench.registry import CellInfo
+from cfbench_reporters.cell_files import search_table
 from cfbench_reporters.cell_run import cell_run, mlflow_name
-from cfbench_reporters.search_table import search_table
 from tests.plugins.tracked import FinishedCell
 
 

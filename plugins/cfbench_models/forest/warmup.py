@@ -1,4 +1,4 @@
-"""Every question that a compiled forest is asked, about a tiny one: what compiles them all."""
+"""Every kind of query of a compiled forest, made once on a tiny one, so that each kernel is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPACE = FeatureSpace(
 
 
 def warm_up() -> None:
-    """Grow the forest and ask."""
+    """Fit the forest and query it."""
     rng = np.random.default_rng(0)
     X = np.stack([rng.random(40), rng.integers(0, 3, 40).astype(np.float64)], axis=1)
     y = (X[:, 0] + X[:, 1] > 1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Every question that a compiled network is asked, about a tiny one: what compiles them all."""
+"""Every kind of query of a compiled network, made once on a tiny one, so that each kernel is compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SPACE = FeatureSpace((FeatureSpec("number", Kind.NUMERICAL, 0, 1),))
 
 
 def warm_up() -> None:
-    """Train the network and ask."""
+    """Fit the network and query it."""
     X = np.linspace(0, 1, 20)[:, np.newaxis]
     y = (X[:, 0] > 0.5).astype(np.int64)
     settings = {"learning_rate_init": 0.01, "max_iter": 2, "solver": "adam"}

@@ -49,7 +49,7 @@ TASK: dict[str, Any] = {
 
 
 def put(path: Path, cells: list[tuple[CellFinished, dict[str, Any]]]) -> None:
-    from cfbench_reporters.search_table import search_table
+    from cfbench_reporters.cell_files import search_table
 
     with Record.open(path, write=True) as record:
         for event, content in cells:
