@@ -30,10 +30,7 @@ _log = logging.getLogger(__name__)
 def cache_dir() -> Path:
     """Return the cache directory; made, for this user alone, if it is not there.
 
-    Raises
-    ------
-    UnavailableError
-        If it cannot be made.
+    Raises UnavailableError if it cannot be made.
     """
     named = os.environ.get(CACHE_VARIABLE, "")
     path = Path(named) if named else Path(platformdirs.user_cache_dir("cfbench", appauthor=False))
@@ -43,10 +40,7 @@ def cache_dir() -> Path:
 def cache_folder(name: str) -> Path:
     """Return a folder of the cache, for this user alone to write; made if it is not there.
 
-    Raises
-    ------
-    UnavailableError
-        If it cannot be made, belongs to another user, or others may write to it.
+    Raises UnavailableError if it cannot be made, belongs to another user, or others may write to it.
     """
     return private_folder(cache_dir() / name)
 
@@ -54,10 +48,7 @@ def cache_folder(name: str) -> Path:
 def private_folder(path: Path) -> Path:
     """Return the folder `path`, for this user alone to write; made if it is not there.
 
-    Raises
-    ------
-    UnavailableError
-        If it cannot be made, belongs to another user, or others may write to it.
+    Raises UnavailableError if it cannot be made, belongs to another user, or others may write to it.
     """
     _made(path)
     objection = _objection(path.stat())
@@ -74,10 +65,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Two processes may write the same file at once: the last one to finish wins.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind then.
+    Raises OSError if it cannot be written; nothing is left behind then.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)

@@ -42,29 +42,16 @@ def compiled(function: F) -> F:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Modules of functions that numba compiles, and what they are made of.
+    """Modules of functions that numba compiles, and what they are made of."""
 
-    Parameters
-    ----------
-    modules : tuple of str
-        Their functions are decorated with `compiled`. They need numba, so nothing else imports them.
-    warmup : str
-        A module whose function ``warm_up()`` calls every kernel as it is going to be called.
-    sources : tuple of str
-        Further modules whose code is a part of the kernels.
-    """
-
-    modules: tuple[str, ...]
-    warmup: str
-    sources: tuple[str, ...] = ()
+    modules: tuple[str, ...]  # their functions are decorated with `compiled`; they need numba
+    warmup: str  # a module whose `warm_up()` calls every kernel as it is going to be called
+    sources: tuple[str, ...] = ()  # further modules whose code is part of the kernels
 
     def load(self) -> tuple[ModuleType, ...] | None:
         """Import the modules; None where numba is missing or switched off.
 
-        Raises
-        ------
-        UnavailableError
-            If there is no cache folder for compiled code.
+        Raises UnavailableError if there is no cache folder for compiled code.
         """
         config = _numba_config()
         return None if config is None else _imported(self)

@@ -15,23 +15,9 @@ DIGEST_BYTES = 16
 
 
 def digest_of(content: Any) -> str:
-    """Return the digest of JSON-like content.
+    """Return the digest of JSON-like content, 32 hexadecimal digits. ``1`` and ``1.0`` have one digest.
 
-    Parameters
-    ----------
-    content : JSON-like
-        Mappings with string keys, sequences, strings, numbers, booleans, None. Numbers count by value: ``1`` and
-        ``1.0`` have one digest, since TOML and the command line may spell a setting either way.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-
-    Raises
-    ------
-    TypeError
-        If the content holds anything else, a NaN or an infinity included.
+    Raises TypeError if the content holds anything else, a NaN or an infinity included.
     """
     text = json.dumps(_canonical(content), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return hashlib.blake2b(text.encode("ascii"), digest_size=DIGEST_BYTES).hexdigest()
@@ -40,10 +26,7 @@ def digest_of(content: Any) -> str:
 def digest_of_arrays(*arrays: np.ndarray[Any, np.dtype[Any]]) -> str:
     """Return the digest of arrays: their shapes, their dtypes (without byte order) and their values, bit for bit.
 
-    Raises
-    ------
-    TypeError
-        If an array holds Python objects, whose bytes are addresses.
+    Raises TypeError if an array holds Python objects, whose bytes are addresses.
     """
     state = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for array in arrays:

@@ -88,19 +88,7 @@ class BudgetExhausted(CfbenchError):
 
 
 class UnknownNameError(CfbenchError):
-    """A name that nothing is registered under.
-
-    Parameters
-    ----------
-    kind : str
-        What was looked for, in the singular ("searcher", "setting of cogs").
-    name : str
-        The name received.
-    known : iterable of str
-        The names that exist.
-    hint : str, optional
-        A further sentence: how to get what was asked for.
-    """
+    """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.kind = kind

@@ -21,10 +21,7 @@ def at_home(path: Path) -> Path:
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` by `data`: a reader sees all of the old content or all of the new.
 
-    Raises
-    ------
-    OSError
-        If the disk refuses; the old content stays, and no draft is left behind.
+    Raises OSError if the disk refuses; the old content stays, and no draft is left behind.
     """
     make_directory(path.parent)
     draft = path.with_name(f".{path.name}.draft")

@@ -10,17 +10,7 @@ from typing import Any
 def public_names(
     package: str, home: Mapping[str, Sequence[str]], *, also: Sequence[str] = ()
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's `__all__`, `__getattr__` and `__dir__`.
-
-    Parameters
-    ----------
-    package : str
-        The package's name.
-    home : mapping of str to sequence of str
-        The public names by the module that defines them, below `cfbench`.
-    also : sequence of str
-        Public names that the package defines itself.
-    """
+    """Return a package's `__all__`, `__getattr__` and `__dir__`; `home` lists the names by their module in cfbench."""
     module_of = {name: module for module, names in home.items() for name in names}
     public = [*sorted(module_of), *also]
 

@@ -109,12 +109,8 @@ def run_checks(entry: Entry, registry: Registry, time_limit: float) -> Report:
 def find_entries(target: str, registry: Registry) -> list[Entry]:
     """Return the entries that `target` names.
 
-    Raises
-    ------
-    PluginError
-        If it is ``module:object`` and does not name an entry that can be checked.
-    UnknownNameError
-        If no entry of that name can be checked.
+    Raises PluginError if it is ``module:object`` and does not name an entry that can be checked. Raises
+    UnknownNameError if no entry of that name can be checked.
     """
     if ":" in target:
         return [_imported(target)]

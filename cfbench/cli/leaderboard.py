@@ -179,10 +179,7 @@ def command(
 def files_of(output: Path | None, form: str) -> tuple[Path, ...]:
     """Return the files to write; for a page, also the file of its numbers.
 
-    Raises
-    ------
-    StudyError
-        If both are the same file.
+    Raises StudyError if both are the same file.
     """
     if output is None or form != "html":
         return () if output is None else (output,)
@@ -195,15 +192,12 @@ def files_of(output: Path | None, form: str) -> tuple[Path, ...]:
 def names_in(texts: Sequence[str]) -> list[str]:
     """Split names at the commas outside brackets.
 
+    Raises StudyError if the texts contain no name.
+
     Examples
     --------
     >>> names_in(["rank,loss", "depth[part=c,draws=10]"])
     ['rank', 'loss', 'depth[part=c,draws=10]']
-
-    Raises
-    ------
-    StudyError
-        If the texts contain no name.
     """
     names: list[str] = []
     for text in texts:

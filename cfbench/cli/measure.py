@@ -130,19 +130,8 @@ def wanted_metrics(
 ) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
     """Resolve the requested metrics.
 
-    Returns
-    -------
-    metrics : tuple of Variant
-        Metrics of single cells.
-    left_out : tuple of str
-        Labels of metrics that compare cells and need no measure of single cells.
-
-    Raises
-    ------
-    UnknownNameError
-        If one is not registered or has no such setting.
-    StudyError
-        If a setting is impossible, or a metric compares cells and so has no value per search.
+    Raises UnknownNameError if one is not registered or has no such setting. Raises StudyError if a setting is
+    impossible, or a metric compares cells and so has no value per search.
     """
     from cfbench.running.measure import cell_metrics
     from cfbench.study.resolution import metrics_of
@@ -173,12 +162,8 @@ def named_objectives(study: Study) -> tuple[str, ...]:
 def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | None = None) -> tuple[Variant, ...]:
     """Resolve the requested objectives, including those of a study, except the one that adds no term.
 
-    Raises
-    ------
-    UnknownNameError
-        If one is not registered or has no such setting.
-    StudyError
-        If a setting is impossible.
+    Raises UnknownNameError if one is not registered or has no such setting. Raises StudyError if a setting is
+    impossible.
     """
     from cfbench.study.obstacles import PLAIN
     from cfbench.study.resolution import simplest

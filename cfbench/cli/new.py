@@ -22,20 +22,7 @@ LONGEST_NAME = 40
 
 
 def rendered(template: str, name: str) -> dict[Path, str]:
-    """Render a template's files for an entry of this name.
-
-    Parameters
-    ----------
-    template : str
-        Name of a folder in ``templates``.
-    name : str
-        The entry's name, in kebab-case.
-
-    Returns
-    -------
-    dict of Path to str
-        The files' contents, by their paths in the distribution.
-    """
+    """Render a template's files for an entry of this name."""
     words = {
         "name": name,
         "distribution": f"cfbench-{name}",
@@ -54,10 +41,7 @@ def rendered(template: str, name: str) -> dict[Path, str]:
 def write(folder: Path, contents: Mapping[Path, str]) -> None:
     """Write files into a new folder.
 
-    Raises
-    ------
-    CfbenchError
-        If the name exists already, or the folder cannot be written.
+    Raises CfbenchError if the name exists already, or the folder cannot be written.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -132,12 +116,7 @@ def searcher(name: str, path: Path) -> None:
 
 
 def _check(name: str) -> None:
-    """Raise CfbenchError if a name is invalid, is taken, or its package would hide another.
-
-    Raises
-    ------
-    CfbenchError
-    """
+    """Raise CfbenchError if a name is invalid, is taken, or its package would hide another."""
     from cfbench.registry.entries import Entry
     from cfbench.registry.registry import build_registry
 

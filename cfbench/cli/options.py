@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 
 
 def tell(kind: str, sentence: object) -> None:
-    """Write ``kind: sentence`` to stderr, without control characters that could move a terminal's cursor or hide text.
-
-    Parameters
-    ----------
-    kind : str
-        "Error", "Warning" or "Note".
-    sentence : object
-        A text of one line or several, or an error.
-    """
+    """Write ``kind: sentence`` to stderr without harmful control characters; `kind` is "Error", "Warning" or "Note"."""
     click.echo(f"{kind}: {shown_lines(str(sentence))}", err=True)
 
 
 def shown_lines(text: str) -> str:
-    """Return a text of several lines without control characters that could move a terminal's cursor or hide text."""
+    """Return a text without control characters that could move a terminal's cursor or hide text; lines stay."""
     from cfbench.text import visible
 
     return "\n".join(visible(line) for line in text.split("\n"))
@@ -45,17 +37,7 @@ def count_cells(done: int, cells: int) -> None:
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:
-    """Raise UsageError if an argument of a command is blank; no command accepts one.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command's name and its arguments.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Raise UsageError if an argument of a command is blank; no command accepts one."""
     for before, text in zip(("", *arguments), arguments, strict=False):
         option, equals, value = text.partition("=")
         if text.strip() and not (text.startswith("--") and equals and not value.strip()):

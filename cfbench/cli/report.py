@@ -76,12 +76,8 @@ def command(
 def render(entry: ReportEntry, context: ReportContext) -> RenderedReport:
     """Call a report's function.
 
-    Raises
-    ------
-    CfbenchError
-        As the function raises it.
-    PluginError
-        If the function raises anything else, or returns anything but a RenderedReport.
+    Raises CfbenchError: as the function raises it. Raises PluginError if the function raises anything else, or returns
+    anything but a RenderedReport.
     """
     from cfbench.analysis.reports import RenderedReport
     from cfbench.registry.discovery import failure
@@ -103,10 +99,7 @@ def render(entry: ReportEntry, context: ReportContext) -> RenderedReport:
 def write(report: RenderedReport, output: Path) -> list[Path]:
     """Write a report's files, replacing those of an earlier report; return their paths, the page first.
 
-    Raises
-    ------
-    CfbenchError
-        If the folder cannot be written.
+    Raises CfbenchError if the folder cannot be written.
     """
     from cfbench.files import write_atomically
     from cfbench.record.files import refuse_inside_record
@@ -128,10 +121,7 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
 def check_output(output: Path) -> None:
     """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
 
-    Raises
-    ------
-    CfbenchError
-        If it is a file, lies where it cannot be made, or is or lies in a record.
+    Raises CfbenchError if it is a file, lies where it cannot be made, or is or lies in a record.
     """
     from cfbench.record.files import refuse_inside_record
 

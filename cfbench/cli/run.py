@@ -84,19 +84,7 @@ def study_from_options(
 ) -> tuple[Registry, Study]:
     """Return the study that a command's options describe, and the registry with its data-set folders.
 
-    Parameters
-    ----------
-    options : mapping
-        The options that `study_options` added, by parameter name.
-    plugins : sequence of str
-        Modules and files to register.
-    strict : bool
-        Whether a failure to load a plugin is an error.
-
-    Raises
-    ------
-    StudyError, UnknownNameError
-        If the file, the preset or an option cannot be used.
+    Raises StudyError or UnknownNameError if the file, the preset or an option cannot be used.
     """
     from cfbench.study.presets import preset
     from cfbench.study.study import override, read_study
@@ -211,10 +199,7 @@ def run_options(command: G) -> G:
 def session_from_options(options: Mapping[str, Any]) -> Session:
     """Return the session that the options describe.
 
-    Raises
-    ------
-    CfbenchError
-        If the study, an option or a plugin cannot be used.
+    Raises CfbenchError if the study, an option or a plugin cannot be used.
     """
     from cfbench.running.session import Session, check_statuses
     from cfbench.study.shard import Shard

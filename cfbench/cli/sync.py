@@ -36,10 +36,7 @@ def tracking_reporter(registry: Registry) -> str:
 def found_reporter(registry: Registry) -> tuple[str, MirrorReporter]:
     """Return the tracking reporter with its name.
 
-    Raises
-    ------
-    TrackingError
-        If none is registered.
+    Raises TrackingError if none is registered.
     """
     name = tracking_reporter(registry)
     if not name:
@@ -145,16 +142,7 @@ def from_tracking_options(command: F) -> F:
 
 
 def results_to_read(results: Path, from_tracking: str | None, study: str, registry: Registry) -> Path:
-    """Return the record that a command with `from_tracking_options` reads, rebuilt if requested.
-
-    Parameters
-    ----------
-    results : Path
-        The value of ``--results``; it is used for a rebuilt record only if it was given.
-    from_tracking : str or None
-    study : str
-    registry : Registry
-    """
+    """Return the record that a command with `from_tracking_options` reads, rebuilt if requested."""
     if from_tracking is None:
         if study:
             raise click.UsageError("--study chooses among the studies of a server: give --from-tracking ADDRESS, too")
@@ -168,27 +156,8 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
 
     What was fetched before is not fetched again.
 
-    Parameters
-    ----------
-    address : str
-    study : str
-        Empty for all studies that the store holds.
-    registry : Registry
-        For the tracking reporter, which reads the store.
-    results : Path, optional
-        Where the record goes; by default a folder of the cache that belongs to the address and the study.
-
-    Returns
-    -------
-    Path
-        The record's directory.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be read, or the tracking reporter did not load.
-    RecordError
-        If `results` holds a record of its own.
+    Raises TrackingError if the store cannot be read, or the tracking reporter did not load. Raises RecordError if
+    `results` holds a record of its own.
     """
     from cfbench.record.files import DATABASE_NAME
     from cfbench.tracking.addresses import shown_address, tracking_address

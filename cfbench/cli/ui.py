@@ -42,21 +42,8 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopba
 class MlflowServer:
     """A running server; use it in a ``with`` block, which stops it.
 
-    Parameters
-    ----------
-    store : str
-        Address of the tracking store that it serves.
-    artifacts : Path
-        Where it keeps the artifacts of experiments that others make through it; by itself it takes the working
-        directory.
-    port : int
-
-    Raises
-    ------
-    UnavailableError
-        If the port is taken.
-    TrackingError
-        If the server ends before it answers, or does not answer.
+    Raises UnavailableError if the port is taken. Raises TrackingError if the server ends before it answers, or does not
+    answer.
     """
 
     def __init__(self, store: str, artifacts: Path, port: int) -> None:
@@ -98,10 +85,7 @@ class MlflowServer:
     def wait_until_it_ends(self) -> None:
         """Return never, as long as the server runs.
 
-        Raises
-        ------
-        TrackingError
-            If it ends by itself.
+        Raises TrackingError if it ends by itself.
         """
         self._process.wait()
         raise TrackingError(f"the MLflow server ended; {self._said()}")
@@ -172,20 +156,7 @@ _SECONDS = 10.0
 
 
 def study_pages(server: str, study: str) -> list[tuple[str, str]]:
-    """Return the pages of a study.
-
-    Parameters
-    ----------
-    server : str
-        Address of an MLflow server that runs.
-    study : str
-
-    Returns
-    -------
-    list of (str, str)
-        What a page shows, and its address: the summary's table and charts, where there is a summary, and the study's
-        runs. Empty where the server does not know the study.
-    """
+    """Return the pages of a study."""
     server = server.rstrip("/")
     experiment = _experiment(server, "get-by-name", experiment_name=study)
     if experiment is None:

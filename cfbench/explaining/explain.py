@@ -31,18 +31,8 @@ from cfbench.study.variants import Variant, build_settings, make_variant, resolv
 def point_of(x: Any, space: FeatureSpace) -> FloatArray:
     """Return a case as a vector of shape (d,).
 
-    Parameters
-    ----------
-    x : array-like, mapping or Series
-        Values in feature order, or by feature name. Categories as codes or as labels.
-    space : FeatureSpace
-
-    Raises
-    ------
-    DataError
-        If a value is missing, is no number or category, or lies outside its interval.
-    UnknownNameError
-        If there is no feature of a given name.
+    Raises DataError if a value is missing, is no number or category, or lies outside its interval. Raises
+    UnknownNameError if there is no feature of a given name.
     """
     named = _by_name(x)
     if named is not None:
@@ -93,21 +83,8 @@ class UserModel:
     Classes get codes: the positions in ``classes_`` where the model has it; otherwise the target is 0, and every
     other class gets the next code when it first occurs.
 
-    Parameters
-    ----------
-    model : object or callable
-        With ``predict`` (rows in, classes out) and perhaps ``predict_proba``, or a predict function. It gets float64
-        rows of shape (n, d) in the space's feature order; a data frame where it was fitted on one.
-    space : FeatureSpace
-    target : object
-        The class wanted, as the model names it.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be queried, or was fitted on other features.
-    UnknownNameError
-        If it has no such class.
+    Raises ModelError if it cannot be queried, or was fitted on other features. Raises UnknownNameError if it has no
+    such class.
     """
 
     def __init__(self, model: object, space: FeatureSpace, target: object) -> None:
@@ -354,10 +331,7 @@ def _searcher(searcher: str | SearcherEntry | None, registry: Registry) -> tuple
 def default_searcher(registry: Registry) -> str:
     """Return the searcher that explains where none is named: the reference of the starting preset.
 
-    Raises
-    ------
-    StudyError
-        If no plugin registers such a preset.
+    Raises StudyError if no plugin registers such a preset.
     """
     if not registry.reference:
         raise StudyError("no plugin registers a preset with a reference searcher; name the searcher that is to explain")
@@ -374,12 +348,7 @@ def _fitting(
     constraints: bool,
     training: bool,
 ) -> SearcherEntry:
-    """Return the entry without optional needs that are unavailable; raise StudyError if a required one is.
-
-    Raises
-    ------
-    StudyError
-    """
+    """Return the entry without optional needs that are unavailable; raise StudyError if a required one is."""
     refusal = obstacle(
         entry,
         ModelEntry(name=_MODEL.name, family=ModelFamily),

@@ -34,16 +34,7 @@ from cfbench.study.variants import Variant
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A search that a record holds.
-
-    Parameters
-    ----------
-    row : mapping
-        Columns of ``SEARCH_SCHEMA``, of the best repetition.
-    cell_key : str
-    repetition, repetitions : int
-        The repetition that is shown, and how many the record has of this point.
-    """
+    """A search that a record holds."""
 
     row: Mapping[str, Any]
     cell_key: str
@@ -53,16 +44,7 @@ class Recorded:
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """The content of a record about one search.
-
-    Parameters
-    ----------
-    found : Recorded or None
-    other_model : bool
-        Whether it holds the search, but with a differently fitted model.
-    problems : tuple of str
-        The parts of the record that could not be read.
-    """
+    """The content of a record about one search."""
 
     found: Recorded | None
     other_model: bool
@@ -82,21 +64,7 @@ def look_up(
     ended by the clock is the same with and without one. A point's result is its repetition with the smallest
     objective value.
 
-    Parameters
-    ----------
-    path : Path
-    cell : Cell
-    row_id : int
-        The point's row of the data set.
-    fingerprint : str
-        Of the fitted model here: a record that was made elsewhere may have met another one.
-    judged : callable
-        From searches to the same with the objective value that is asked for, where that is another than the search's.
-
-    Raises
-    ------
-    RecordError
-        If there is no record of this version.
+    Raises RecordError if there is no record of this version.
     """
     other_model = False
     with Record.open(path) as record:
@@ -122,15 +90,7 @@ def _without_limit(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """The case to explain.
-
-    Parameters
-    ----------
-    point : int or None
-        Its position among the eligible points of the fold, from 0.
-    row : int or None
-        Its row of the data set, from 0, if no point is given.
-    """
+    """The case to explain."""
 
     point: int | None = None
     row: int | None = None
@@ -148,25 +108,8 @@ def explain_point(
 ) -> Explanation:
     """Explain one point like a study: same seed, same search, same judge.
 
-    Parameters
-    ----------
-    place : Place
-    study : mapping
-        The keys of a study of one cell: one data set, model, searcher, objective, fold, constraints on or off.
-    registry : Registry
-    source : DataSource
-    results : Path, optional
-        A record: where it holds the search, that is shown and nothing is searched.
-    draws : int
-        Random perturbations that a share is counted over.
-    remark : callable
-        Told what a reader should know, a sentence at a time.
-
-    Raises
-    ------
-    CfbenchError
-        If a name is unknown, the searcher does not support what is asked for, there is no such point, or the model
-        puts the case into the target class already.
+    Raises CfbenchError if a name is unknown, the searcher does not support what is asked for, there is no such point,
+    or the model puts the case into the target class already.
     """
     plan = make_plan(make_study({"repetitions": 1, "metrics": [], **study}, "explain"), registry, source)
     judged = judged_notes(plan.cells)  # the explanation says so itself, and adds no cell

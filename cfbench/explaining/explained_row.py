@@ -30,19 +30,7 @@ def proven_of_kept(
     target: int,
     predict: Callable[[FloatArray], IntArray],
 ) -> tuple[str, ...]:
-    """Return a sentence: can any perturbation of kept features undo the counterfactual, or why is that unknown?
-
-    Parameters
-    ----------
-    model : object
-        The fitted model.
-    space : FeatureSpace
-    x, z : ndarray of float64, shape (d,)
-        The factual point and its counterfactual.
-    target : int
-    predict : callable
-        From rows, shape (n, d), to their classes; a refuting point is checked with it.
-    """
+    """Return a sentence: can any perturbation of kept features undo the counterfactual, or why is that unknown?"""
     try:
         structure = forest_of(model)
     except UnavailableError:
@@ -79,28 +67,7 @@ def explanation_of(
     heading: Sequence[str] = (),
     model: object | None = None,
 ) -> Explanation:
-    """Return the content of a search's row, and what perturbations can do to its result.
-
-    Parameters
-    ----------
-    row : mapping
-        Columns of ``SEARCH_SCHEMA``.
-    cell : Cell
-        The search's.
-    space : FeatureSpace
-    target : int
-    labels : sequence of object
-        The classes by code, as readers know them.
-    predict : callable
-        From rows, shape (n, d), to their classes, shape (n,).
-    draws : int
-        Random perturbations that a share is counted over; 0: nothing is perturbed.
-    about : mapping, optional
-    heading : sequence of str
-        Where the case comes from, for programs and for readers.
-    model : object or None
-        The fitted model, of which more can be proven where it shows a forest; None: nothing is said of that.
-    """
+    """Return the content of a search's row, and what perturbations can do to its result."""
     x = np.asarray(row["x"], dtype=np.float64)
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
     before = labels[int(predict(x[np.newaxis])[0])]

@@ -28,37 +28,18 @@ MOST_WAYS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Setback:
-    """The maximal C-setback: every changed feature moves back towards `x` as far as its perturbation allows.
+    """The maximal C-setback: every changed feature moves back towards `x` as far as its perturbation allows."""
 
-    Parameters
-    ----------
-    moved : ndarray of float64, shape (d,)
-        The change of the changed numerical features; 0 elsewhere.
-    turned : tuple of int
-        The changed categorical features that it turns into another category.
-    price : float
-        What walking the way again adds to the cost: ``(1/2) (1/d) sum_C |w_i| / range_i``, a mismatch for categories.
-    undone, ways : int
-        In how many of the ways in which the categories may turn (one where none does) the class is lost. 0 of 0 where
-        there are too many to look at.
-    """
-
-    moved: FloatArray
-    turned: tuple[int, ...]
-    price: float
-    undone: int
-    ways: int
+    moved: FloatArray  # change of the changed numerical features, shape (d,); 0 elsewhere
+    turned: tuple[int, ...]  # changed categorical features that turn into another category
+    price: float  # added cost of repeating the change: (1/2) (1/d) sum_C |w_i| / range_i, a mismatch for categories
+    undone: int  # of the `ways` in which categories may turn, how many lose the class
+    ways: int  # 0 if there are too many to examine
 
 
 @dataclass(frozen=True)
 class Survival:
-    """How often the counterfactual keeps its class when a part of its features is perturbed at random.
-
-    Parameters
-    ----------
-    part : PerturbedPart
-    survived, n : int
-    """
+    """How often the counterfactual keeps its class when a part of its features is perturbed at random."""
 
     part: PerturbedPart
     survived: int
@@ -67,13 +48,7 @@ class Survival:
 
 @dataclass(frozen=True)
 class Threat:
-    """How often the class changes when one kept feature alone is perturbed at random.
-
-    Parameters
-    ----------
-    feature : int
-    lost, n : int
-    """
+    """How often the class changes when one kept feature alone is perturbed at random."""
 
     feature: int
     lost: int
@@ -82,25 +57,12 @@ class Threat:
 
 @dataclass(frozen=True, eq=False)
 class Hazards:
-    """What perturbations can do to a counterfactual.
+    """What perturbations can do to a counterfactual."""
 
-    Parameters
-    ----------
-    setback : Setback or None
-        None if no changed feature can be set back.
-    survivals : tuple of Survival
-        For the parts that can be perturbed, with uniform draws.
-    threats : tuple of Threat
-        For every kept feature that can be perturbed, the greatest first.
-    certain : tuple of str
-        What holds for every perturbation that the annotation allows, not for the drawn ones alone; a sentence each. A
-        model that can prove more adds its sentences here.
-    """
-
-    setback: Setback | None
-    survivals: tuple[Survival, ...]
-    threats: tuple[Threat, ...]
-    certain: tuple[str, ...]
+    setback: Setback | None  # None if no changed feature can be set back
+    survivals: tuple[Survival, ...]  # uniform draws, for the parts that can be perturbed
+    threats: tuple[Threat, ...]  # every kept feature that can be perturbed, the most class changes first
+    certain: tuple[str, ...]  # sentences that hold for every annotated perturbation
 
 
 def hazards_of(
@@ -112,22 +74,7 @@ def hazards_of(
     stream: int,
     draws: int = DRAWS,
 ) -> Hazards:
-    """Return what the annotated perturbations can do to a counterfactual.
-
-    Parameters
-    ----------
-    x, z : ndarray of float64, shape (d,)
-        The factual point and its counterfactual.
-    space : FeatureSpace
-    target : int
-        The class that `z` has.
-    predict : callable
-        From rows, shape (n, d), to their classes, shape (n,); asked some `draws` times the number of kept features.
-    stream : int
-        Of the draws; any 64 bits.
-    draws : int
-        Random perturbations that each share is counted over.
-    """
+    """Return what the annotated perturbations can do to a counterfactual."""
     changed = z != x
     movable = _movable(x, z, space)
     parts = {

@@ -28,20 +28,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PluginProblem:
-    """Why a plugin, or something in it, is not registered.
+    """Why a plugin, or something in it, is not registered."""
 
-    Parameters
-    ----------
-    plugin : str
-        Its entry point's name, or the module or file that the user named.
-    distribution, version : str
-        The distribution; empty for plugins that are not installed.
-    reason : str
-        What is wrong, and how to fix it.
-    """
-
-    plugin: str
-    distribution: str
+    plugin: str  # the entry point's name, or the module or file that the user named
+    distribution: str  # like `version` empty for plugins that are not installed
     version: str
     reason: str
 
@@ -52,20 +42,12 @@ class PluginProblem:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plugin that was found and not yet loaded.
-
-    Parameters
-    ----------
-    plugin, distribution, version : str
-        As in PluginProblem.
-    load : callable
-        Imports the plugin and returns it; may raise anything at all.
-    """
+    """A plugin that was found and not yet loaded."""
 
     plugin: str
     distribution: str
     version: str
-    load: Callable[[], object]
+    load: Callable[[], object]  # imports the plugin; may raise anything
 
     def problem(self, reason: str) -> PluginProblem:
         """Report `reason` as this plugin's problem."""
@@ -75,10 +57,7 @@ class Candidate:
 def load(candidate: Candidate) -> object:
     """Load a plugin; where the plugin is a class, make its one instance.
 
-    Raises
-    ------
-    PluginError
-        Whatever goes wrong.
+    Raises PluginError: whatever goes wrong.
     """
 
     def instance() -> object:
@@ -91,10 +70,7 @@ def load(candidate: Candidate) -> object:
 def guarded(call: Callable[[], T]) -> T:
     """Call into a plugin.
 
-    Raises
-    ------
-    PluginError
-        Whatever the plugin raises, an exit included. Only Ctrl-C passes.
+    Raises PluginError: whatever the plugin raises, an exit included. Only Ctrl-C passes.
     """
     try:
         return call()
@@ -161,17 +137,7 @@ _REFERENCE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?\s*(\[.*\])?")
 
 
 def installed() -> tuple[list[Candidate], list[PluginProblem]]:
-    """Find the plugins of all installed distributions.
-
-    Returns
-    -------
-    candidates : list of Candidate
-        Ours first, then by the distributions' names and the entry points' names: where two bring the same name, the
-        first keeps it.
-    problems : list of PluginProblem
-        Distributions whose entry points cannot be read or are in a group that no program reads, and entry-point names
-        that an earlier distribution has.
-    """
+    """Find the plugins of all installed distributions, ours first, then by name; return them and the problems found."""
     candidates: dict[str, Candidate] = {}
     problems: list[PluginProblem] = []
     for found in _distributions():
@@ -199,10 +165,7 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
 def named(plugins: Sequence[str]) -> list[Candidate]:
     """Find plugins that the user names: modules (``package.module``) and files (a path that ends in ``.py``).
 
-    Raises
-    ------
-    PluginError
-        If there is no such module or file. What exists and fails to load is a plugin's problem instead.
+    Raises PluginError if there is no such module or file. What exists and fails to load is a plugin's problem instead.
     """
     return [_from_file(Path(name)) if is_file_name(name) else _from_module(name) for name in plugins]
 

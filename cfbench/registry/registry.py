@@ -65,24 +65,12 @@ class LoadedPlugin:
 
     pluggy calls all plugins of a manager in one go, stops at the first that raises, and drops answers of None; one
     manager a plugin keeps a failure, and an empty answer, with the plugin it belongs to.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        What it was found as.
-    plugin : object
-        A module or an instance whose attributes implement hooks.
-
-    Attributes
-    ----------
-    objections : list of str
-        What is wrong with its hooks; those are not called.
     """
 
     def __init__(self, candidate: Candidate, plugin: object) -> None:
         self.candidate = candidate
         self.plugin = plugin
-        self.objections: list[str] = []
+        self.objections: list[str] = []  # what is wrong with its hooks; those are not called
         self.reads_folders = False
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
@@ -102,15 +90,7 @@ class LoadedPlugin:
         return answers
 
     def entries(self, hook: str, folders: Sequence[Path]) -> tuple[list[Entry], list[str]]:
-        """Ask a registering hook for its entries.
-
-        Returns
-        -------
-        entries : list of Entry
-            The good ones, also where others are bad or the hook fails half-way.
-        reasons : list of str
-            What is wrong with the others.
-        """
+        """Return the valid entries of a registering hook, and what is wrong with the others."""
         if not self.implements(hook):
             return [], []
         arguments = {"folders": folders} if "folders" in _parameters(getattr(hookspecs, hook)) else {}
@@ -219,19 +199,10 @@ _OF_YOUR_OWN = "To use your own plugin, pass --plugin FILE.py."
 
 @dataclass(frozen=True)
 class Registered(Generic[E]):
-    """An entry with its origin.
-
-    Parameters
-    ----------
-    entry : Entry
-    distribution, distribution_version : str
-        The distribution; empty for plugins that are not installed.
-    plugin : str
-        Its entry point's name, or the module or file that the user named.
-    """
+    """An entry with its origin."""
 
     entry: E
-    distribution: str
+    distribution: str  # like its version empty for plugins that are not installed
     distribution_version: str
     plugin: str
 
@@ -240,20 +211,11 @@ class Registered(Generic[E]):
 class RegistryOptions:
     """Everything that a registry is built from in addition to the installed distributions. A worker builds it again
     from these.
-
-    Parameters
-    ----------
-    plugins : tuple of str
-        Modules (``package.module``) and paths of .py files to register as well.
-    folders : tuple of Path
-        Data-set folders that the user named.
-    strict : bool
-        Whether a plugin's problem is an error.
     """
 
-    plugins: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    strict: bool = False
+    plugins: tuple[str, ...] = ()  # modules and paths of .py files
+    folders: tuple[Path, ...] = ()  # of data sets
+    strict: bool = False  # a plugin's problem is an error
 
 
 @dataclass(frozen=True)
@@ -265,21 +227,7 @@ class Complaint:
 
 
 class Registry:
-    """What is registered, by kind and name.
-
-    Parameters
-    ----------
-    options : RegistryOptions
-        What it was built from, with absolute paths, so that a process with another working directory builds the same.
-    plugins : sequence of LoadedPlugin
-        In the order in which they may take names.
-    entries : mapping of type of Entry to (mapping of str to Registered)
-        Every kind's entries by name; a kind that is absent has none.
-    problems : sequence of PluginProblem
-        What is not registered, and why.
-    in_process : sequence of str
-        Plugins with entries that were given as objects: a process that builds a registry from `options` lacks them.
-    """
+    """What is registered, by kind and name."""
 
     def __init__(
         self,
@@ -301,15 +249,12 @@ class Registry:
         self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
         self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
         self.problems = tuple(problems)
-        self.in_process = tuple(in_process)
+        self.in_process = tuple(in_process)  # plugins given as objects, which other processes lack
 
     def dataset(self, name: str) -> Registered[DatasetEntry]:
         """Return the data set of that name, or the one in the user's folder of that path.
 
-        Raises
-        ------
-        UnknownNameError
-            As all look-ups do, naming the known ones, the nearest first.
+        Raises UnknownNameError: as all look-ups do, naming the known ones, the nearest first.
         """
         if name not in self.datasets:
             path = at_home(Path(name)).resolve()
@@ -363,19 +308,7 @@ class Registry:
         return "" if self.starting_point is None else self.starting_point.reference
 
     def notify(self, event: object, only: str | None = None) -> list[Complaint]:
-        """Tell the reporters of an event, one at a time; what one raises reaches neither the others nor the run.
-
-        Parameters
-        ----------
-        event : RunStarted, CellStarted, SearchFinished, CellFinished or RunFinished
-        only : str, optional
-            The one reporter to tell.
-
-        Returns
-        -------
-        list of Complaint
-            One a reporter that raised.
-        """
+        """Tell the reporters of an event, one at a time; what one raises reaches neither the others nor the run."""
         hook = REPORTING[type(event)]
         if only is not None and only not in self.reporter_plugins:
             raise UnknownNameError("reporter", only, self.reporter_plugins, self._hint())
@@ -405,16 +338,8 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
     Names are taken in order: ours, other distributions' by their names, then `options.plugins`, then `objects`; the
     first keeps a name and the later one is reported.
 
-    Parameters
-    ----------
-    options : RegistryOptions
-    objects : sequence of object
-        Plugin modules, objects or classes given from Python.
-
-    Raises
-    ------
-    PluginError
-        If a module or file in `options.plugins` does not exist; with `options.strict`, if there is any problem.
+    Raises PluginError if a module or file in `options.plugins` does not exist; with `options.strict`, if there is any
+    problem.
     """
     options = replace(
         options,
@@ -471,19 +396,7 @@ def _collect(
 def registry_with(plugins: object, folders: Iterable[Path] = (), *, strict: bool = False) -> Registry:
     """Build the registry with plugins that the caller gives.
 
-    Parameters
-    ----------
-    plugins : object or iterable of object
-        Names of modules, paths of .py files, modules, entries, and objects with hooks.
-    folders : iterable of Path
-        Data-set folders.
-    strict : bool
-        Whether a plugin's problem is an error.
-
-    Raises
-    ------
-    PluginError
-        If a plugin cannot be one, or a name or path leads nowhere.
+    Raises PluginError if a plugin cannot be one, or a name or path leads nowhere.
     """
     names: list[str] = []
     objects: list[object] = []

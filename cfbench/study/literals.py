@@ -30,10 +30,7 @@ _LONGEST_EXACT = 2**53
 def parse_assignments(text: str) -> dict[str, Any]:
     """Read ``name=value,name=value``.
 
-    Raises
-    ------
-    StudyError
-        If it is written otherwise, or a name occurs twice.
+    Raises StudyError if it is written otherwise, or a name occurs twice.
     """
     reader = _Reader(text)
     assignments = reader.assignments("")
@@ -44,10 +41,7 @@ def parse_assignments(text: str) -> dict[str, Any]:
 def parse_value(text: str) -> Any:
     """Read one value.
 
-    Raises
-    ------
-    StudyError
-        If it is no value, or more than one.
+    Raises StudyError if it is no value, or more than one.
     """
     reader = _Reader(text)
     value = reader.value(0)

@@ -24,24 +24,7 @@ def obstacle(
     separable: bool = False,
     looks_into_model: bool = False,
 ) -> str:
-    """Say in one sentence why `searcher` is not run on a cell; empty: it is.
-
-    Parameters
-    ----------
-    searcher : SearcherEntry
-    model : ModelEntry
-    dataset : Dataset
-    objective : str
-        The objective's label.
-    has_term : bool
-        Whether the objective adds anything to the loss.
-    constraints : bool
-        Whether the constraints hold.
-    separable : bool
-        Whether what it adds is a sum over the features.
-    looks_into_model : bool
-        Whether the objective needs the model's structure.
-    """
+    """Say in one sentence why `searcher` is not run on a cell; empty: it is."""
     name = searcher.name
     if searcher.unavailable:
         return f"{name} cannot run here: {searcher.unavailable}"
@@ -57,26 +40,12 @@ def obstacle(
 
 
 def minimises_less(searcher: SearcherEntry, added: Added) -> bool:
-    """Whether a searcher cannot minimise what an objective adds to the loss.
-
-    Parameters
-    ----------
-    searcher : SearcherEntry
-    added : Added
-        What the objective adds on the data set.
-    """
+    """Whether a searcher cannot minimise what an objective adds to the loss."""
     return added.has_term and bool(_beyond_objective(searcher, "", separable=added.separable))
 
 
 def beyond_metric(metric: str, model: str, registry: Registry) -> str:
-    """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way.
-
-    Parameters
-    ----------
-    metric, model : str
-        Names; of those that are not registered here nothing is known.
-    registry : Registry
-    """
+    """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way."""
     if metric not in registry.metrics or model not in registry.models:
         return ""
     looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
@@ -100,20 +69,10 @@ PLAIN = "none"
 
 
 class Added(NamedTuple):
-    """What an objective adds to the loss on a data set, as far as it decides which searchers support it.
-
-    Parameters
-    ----------
-    has_term : bool
-        Whether it adds anything.
-    separable : bool
-        Whether that is a sum over the features.
-    looks_into_model : bool
-        Whether it needs the model's structure.
-    """
+    """What an objective adds to the loss on a data set, as far as it decides which searchers support it."""
 
     has_term: bool
-    separable: bool
+    separable: bool  # the term is a sum over the features
     looks_into_model: bool
 
 

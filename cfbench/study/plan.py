@@ -92,37 +92,7 @@ class SharedTables:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One (data set, model, searcher, objective, constraints on or off, fold), and what its searches may spend.
-
-    Parameters
-    ----------
-    info : CellInfo
-        The coordinates with their labels, and the key.
-    dataset : str
-        The registered name.
-    model, searcher, objective : Variant
-    constraints : bool
-    fold : int
-    query_budget : int or None
-        The study's, or the searcher's default.
-    time_limit : float or None
-    respect_steps : bool
-    seed : int
-    content : dict
-        All that can change a result; the key is its digest. Cells of a plan share what is in it.
-    points : int or None
-        Eligible points asked for; None: all. Not in the key.
-    repetitions : int
-        Searches per point. Not in the key.
-    searches : int
-        At most so many searches; the eligible points are known when the model is fitted. 0 for a skipped cell.
-    skipped : str
-        Why it is not run; empty where it is.
-    judged : tuple of Variant
-        Further objectives under which its results are judged, without a search of their own. Not in the key.
-    asked : bool
-        Whether the study names the cell; False: it is run because its results are judged under other objectives.
-    """
+    """One (data set, model, searcher, objective, constraints on or off, fold), and what its searches may spend."""
 
     info: CellInfo
     dataset: str
@@ -131,38 +101,27 @@ class Cell:
     objective: Variant
     constraints: bool
     fold: int
-    query_budget: int | None
+    query_budget: int | None  # the study's, or the searcher's default
     time_limit: float | None
     respect_steps: bool
     seed: int
-    content: dict[str, Any] = field(hash=False)
-    points: int | None
-    repetitions: int
-    searches: int
-    skipped: str = ""
-    judged: tuple[Variant, ...] = field(default=(), hash=False)
-    asked: bool = True
+    content: dict[str, Any] = field(hash=False)  # all that can change a result; the key is its digest
+    points: int | None  # eligible points to search from; None: all. Not in the key
+    repetitions: int  # searches per point. Not in the key
+    searches: int  # an upper bound, since eligible points are known after fitting; 0 for a skipped cell
+    skipped: str = ""  # why it is not run; empty if it is
+    judged: tuple[Variant, ...] = field(
+        default=(), hash=False
+    )  # objectives that only judge its results. Not in the key
+    asked: bool = True  # False: the study does not name it; it runs because its results are judged under `judged`
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study comes to with what is registered here.
-
-    Parameters
-    ----------
-    study : Study
-    cells : tuple of Cell
-        Data set, fold and model change slowest, so that a worker keeps its model.
-    notes : tuple of str
-        What readers should know before the run: what is left out and why.
-    datasets : dict of str to Dataset
-        By registered name.
-    metrics : tuple of Variant
-        What is measured.
-    """
+    """What a study comes to with what is registered here."""
 
     study: Study
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # data set, fold and model change slowest, so that a worker keeps its model
     notes: tuple[str, ...]
     datasets: dict[str, Dataset]
     metrics: tuple[Variant, ...]
@@ -190,22 +149,8 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     Decision: a searcher that cannot minimise an objective searches for the loss alone, and its results are judged under
     the objective. Its place in the matrix is then a cell of objective ``none`` with the objective in `Cell.judged`.
 
-    Parameters
-    ----------
-    study : Study
-    registry : Registry
-        It resolves every name.
-    source : DataSource
-        Where tables may be found.
-
-    Raises
-    ------
-    UnknownNameError
-        If an entry or a setting is unknown.
-    StudyError
-        If a setting is impossible, or no cell can run.
-    UnavailableError, DataError
-        If a data set is unavailable (unless it is optional) or invalid.
+    Raises UnknownNameError if an entry or a setting is unknown. Raises StudyError if a setting is impossible, or no
+    cell can run. Raises UnavailableError or DataError if a data set is unavailable (unless it is optional) or invalid.
     """
     parts = [_lists(study, part) for part in study.parts or (StudyPart(),)]
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}

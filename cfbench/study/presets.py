@@ -19,17 +19,7 @@ def preset(name: str, registry: Registry) -> Study:
 
     Its data sets are optional: if a table is unavailable, the plan leaves it out with a note.
 
-    Parameters
-    ----------
-    name : str
-    registry : Registry
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such preset.
-    StudyError, PluginError
-        As `study_of`.
+    Raises UnknownNameError if there is no such preset. Raises StudyError or PluginError: as `study_of`.
     """
     return study_of(registry.preset(name).entry, registry)
 
@@ -37,12 +27,8 @@ def preset(name: str, registry: Registry) -> Study:
 def study_of(entry: PresetEntry, registry: Registry) -> Study:
     """Return the study of a preset's entry, as `preset` does.
 
-    Raises
-    ------
-    StudyError
-        If nothing of one of its lists is registered, or its keys are not those of a study.
-    PluginError
-        If the plugin's function fails.
+    Raises StudyError if nothing of one of its lists is registered, or its keys are not those of a study. Raises
+    PluginError if the plugin's function fails.
     """
     name = entry.name
     keys = {"reference": entry.reference, **_keys_of(entry, registry), "name": name}

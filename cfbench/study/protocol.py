@@ -22,19 +22,10 @@ PROTOCOL_VERSION = 1
 
 @dataclass(frozen=True)
 class SearchName:
-    """The name of a search's random streams.
-
-    Parameters
-    ----------
-    seed : int
-        The study's seed.
-    dataset, model, searcher, objective : str
-        Registered names, without variant labels: two variants of a searcher have the same random numbers.
-    fold, row_id, repetition : int
-    """
+    """The name of a search's random streams."""
 
     seed: int
-    dataset: str
+    dataset: str  # here and below registered names: two variants of a searcher have the same random numbers
     model: str
     searcher: str
     objective: str
@@ -74,19 +65,6 @@ def point_order(seed: int, dataset: str, fold: int, rows: IntArray) -> IntArray:
     Decision: the order is that of a digest of each row's name. So the points are a random sample of the fold, the same
     one for every searcher; the first 5 of 20 points are the 5 points of a smaller study; and a model that decides
     otherwise on one row shifts no other row.
-
-    Parameters
-    ----------
-    seed : int
-        The study's seed.
-    dataset : str
-        The registered name.
-    fold : int
-    rows : ndarray of int64, shape (n,)
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
     """
     places = [digest_of(["point", seed, dataset, fold, int(row)]) for row in rows]
     return rows[np.argsort(places, kind="stable")]

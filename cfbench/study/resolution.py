@@ -21,24 +21,11 @@ _KINDS = {"models": "model", "searchers": "searcher", "objectives": "objective"}
 
 @dataclass(frozen=True)
 class Resolution:
-    """What the names of a study refer to.
+    """What the names of a study refer to."""
 
-    Parameters
-    ----------
-    names : dict of str to str
-        Registered names of the data sets, by their names in the study; without those that are left out.
-    datasets : dict of str to Dataset
-        By registered name.
-    variants : dict of (str, str) to Variant
-        By axis ("models", "searchers", "objectives") and by what the study calls them.
-    metrics : tuple of Variant
-    notes : tuple of str
-        What is left out, and what is planned as something else.
-    """
-
-    names: dict[str, str]
-    datasets: dict[str, Dataset]
-    variants: dict[tuple[str, str], Variant]
+    names: dict[str, str]  # registered names of data sets by their names in the study; without those left out
+    datasets: dict[str, Dataset]  # by registered name
+    variants: dict[tuple[str, str], Variant]  # by axis ("models", ...) and name in the study
     metrics: tuple[Variant, ...]
     notes: tuple[str, ...]
 
@@ -46,18 +33,7 @@ class Resolution:
 def resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry, source: DataSource) -> Resolution:
     """Look up everything that a study names. Tables are loaded last, so that a misspelt name is reported at once.
 
-    Parameters
-    ----------
-    study : Study
-    axes : mapping
-        All names in the study's parts, by axis.
-    registry : Registry
-    source : DataSource
-
-    Raises
-    ------
-    UnknownNameError, StudyError, UnavailableError, DataError
-        As `make_plan`.
+    Raises UnknownNameError or StudyError or UnavailableError or DataError: as `make_plan`.
     """
     notes: list[str] = []
     variants = {
@@ -122,10 +98,7 @@ def simplest(objective: Variant, registry: Registry) -> Variant:
 def metrics_of(study: Study, registry: Registry) -> tuple[Variant, ...]:
     """Return a study's metrics; those that are registered as defaults if it lists none.
 
-    Raises
-    ------
-    UnknownNameError, StudyError
-        If one is unknown, or has no such setting.
+    Raises UnknownNameError or StudyError if one is unknown, or has no such setting.
     """
     found = [resolve_variant(registry, "metric", text, study.settings) for text in _metrics(study, registry)]
     return tuple({metric.label: metric for metric in found}.values())

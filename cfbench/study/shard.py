@@ -29,10 +29,7 @@ class Shard:
     def parse(cls, text: str) -> Shard:
         """Read ``3/16``.
 
-        Raises
-        ------
-        StudyError
-            If the text is anything else, or the number is larger than the number of parts.
+        Raises StudyError if the text is anything else, or the number is larger than the number of parts.
         """
         match = _WRITTEN.fullmatch(text)
         if match is None:

@@ -23,10 +23,8 @@ DATA_VARIABLE = "CFBENCH_DATA_DIR"
 def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
     """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache.
 
-    Raises
-    ------
-    UnavailableError
-        If one of `data_dirs` is not a folder. Folders in the variable may be missing, because it is set for all calls.
+    Raises UnavailableError if one of `data_dirs` is not a folder. Folders in the variable may be missing, because it is
+    set for all calls.
     """
     from cfbench.caches import cache_dir
     from cfbench.errors import UnavailableError
@@ -45,12 +43,8 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
 def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
     """Return an entry's data set; turn any fault of the plugin into an error of cfbench.
 
-    Raises
-    ------
-    UnavailableError, DataError
-        If the table is unavailable or invalid.
-    PluginError
-        If the entry's `load` raises anything else, or returns anything else.
+    Raises UnavailableError or DataError if the table is unavailable or invalid. Raises PluginError if the entry's
+    `load` raises anything else, or returns anything else.
     """
     from cfbench.errors import CfbenchError, PluginError
     from cfbench.registry.discovery import failure

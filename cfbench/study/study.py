@@ -197,17 +197,7 @@ class Study(_StudyTable):
 def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
     """Check a study's keys.
 
-    Parameters
-    ----------
-    keys : mapping
-        The keys, as read from TOML.
-    where : str
-        The beginning of messages, such as the file's name.
-
-    Raises
-    ------
-    StudyError
-        If a key is unknown, missing, of the wrong type or out of range. The message names all such keys.
+    Raises StudyError if a key is unknown, missing, of the wrong type or out of range. The message names all such keys.
     """
     try:
         return Study.model_validate(dict(keys))
@@ -219,10 +209,7 @@ def make_study(keys: Mapping[str, Any], where: str = "study") -> Study:
 def read_study(path: Path) -> Study:
     """Read a study from a TOML file. Without a `name`, the study has the file's name.
 
-    Raises
-    ------
-    StudyError
-        If the file cannot be read, is not TOML, or is not a study.
+    Raises StudyError if the file cannot be read, is not TOML, or is not a study.
     """
     return make_study({"name": path.stem, **read_keys(path)}, str(path))
 
@@ -230,10 +217,7 @@ def read_study(path: Path) -> Study:
 def read_keys(path: Path) -> dict[str, Any]:
     """Read a study's keys from a TOML file; they are not checked yet.
 
-    Raises
-    ------
-    StudyError
-        If the file cannot be read or is not TOML.
+    Raises StudyError if the file cannot be read or is not TOML.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         raise StudyError(f"{path} is a pipe or a device; a study is read again when its run goes on: save it as a file")
@@ -260,18 +244,7 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
     `points` and `repetitions` replace those of parts and lift the caps of `at_most`; `settings` are added to the
     study's, entry by entry; named data sets are no longer optional.
 
-    Parameters
-    ----------
-    study : Study
-    where : str
-        What messages begin with.
-    **changes
-        Keys of a study with their new values.
-
-    Raises
-    ------
-    StudyError
-        As `make_study`.
+    Raises StudyError: as `make_study`.
     """
     keys: dict[str, Any] = study.model_dump(exclude_unset=True)
     given = {axis: list(changes[axis]) for axis in AXES if isinstance(changes.get(axis), (list, tuple))}

@@ -62,24 +62,12 @@ _WHOLE_SENTENCES = {
 
 @dataclass(frozen=True)
 class SettingsFault:
-    """One fault of one key.
+    """One fault of one key."""
 
-    Parameters
-    ----------
-    path : tuple of str or int
-        Its place: keys and positions in lists; empty for the whole table.
-    kind : str
-        "missing", "unknown", "value", or "further" for what is counted and not told.
-    sentence : str
-        What is allowed, after "PATH = VALUE: ".
-    value : object
-        What was received; how many there are of what is not told.
-    """
-
-    path: tuple[str | int, ...]
-    kind: str
-    sentence: str
-    value: object = None
+    path: tuple[str | int, ...]  # keys and positions in lists; empty for the whole table
+    kind: str  # "missing", "unknown", "value", or "further" for faults that are only counted
+    sentence: str  # what is allowed
+    value: object = None  # what was received; for "further" the count
 
     def text(self) -> str:
         """The fault in one line."""
@@ -93,21 +81,7 @@ class SettingsFault:
 def faults_of(
     error: ValidationError, given: Mapping[str, Any], unknown: Callable[[tuple[str | int, ...]], str]
 ) -> list[SettingsFault]:
-    """Return the faults in `error`; of very many, the first ones.
-
-    Parameters
-    ----------
-    error : ValidationError
-    given : mapping
-        What was validated.
-    unknown : callable
-        Returns a sentence that names the known keys for a path.
-
-    Returns
-    -------
-    list of Fault
-        One a key, in pydantic's order. Where a value may be of several kinds, one fault names them all.
-    """
+    """Return the faults in `error`; of very many, the first ones."""
     merged: dict[tuple[str | int, ...], SettingsFault] = {}
     every = error.errors(include_url=False)
     for number, details in enumerate(every):
@@ -209,31 +183,17 @@ S = TypeVar("S", bound=Settings)
 
 @dataclass(frozen=True)
 class Variant:
-    """An entry with its settings.
-
-    Parameters
-    ----------
-    name : str
-        As it is registered.
-    settings : dict
-        Every setting in JSON-like form, defaults filled in.
-    label : str
-        The bare name where every setting has its default; otherwise with those that differ in brackets, in the order
-        of the entry's fields. `parse_variant` reads it back.
-    """
+    """An entry with its settings."""
 
     name: str
-    settings: dict[str, Any] = field(hash=False)
-    label: str
+    settings: dict[str, Any] = field(hash=False)  # JSON-like, defaults filled in
+    label: str  # the name, with the settings that differ from their defaults in brackets
 
 
 def parse_variant(text: str) -> tuple[str, dict[str, Any]]:
     """Split ``cogs[population_size=500]`` into the name and the settings in brackets.
 
-    Raises
-    ------
-    StudyError
-        If the name is missing, a bracket stays open, or the settings are not written as ``name=value``.
+    Raises StudyError if the name is missing, a bracket stays open, or the settings are not written as ``name=value``.
     """
     name, bracket, rest = text.strip().partition("[")
     name = name.strip()
@@ -263,18 +223,8 @@ def settings_class(entry: Entry) -> type[Settings] | None:
 def make_variant(entry: Entry, given: Mapping[str, Any]) -> Variant:
     """Check the settings of an entry and fill in its defaults.
 
-    Parameters
-    ----------
-    entry : ModelEntry, SearcherEntry, ObjectiveEntry or MetricEntry
-    given : mapping
-        Settings in JSON-like form; ``1`` and ``1.0`` are one value.
-
-    Raises
-    ------
-    UnknownNameError
-        If the entry has no setting of a given name.
-    StudyError
-        If a value has the wrong type or is impossible.
+    Raises UnknownNameError if the entry has no setting of a given name. Raises StudyError if a value has the wrong type
+    or is impossible.
     """
     owner = settings_class(entry)
     if owner is None:
@@ -297,21 +247,8 @@ def resolve_variant(
 ) -> Variant:
     """Look up ``NAME[setting=value,...]``.
 
-    Parameters
-    ----------
-    registry : Registry
-    kind : str
-        "model", "searcher", "objective" or "metric".
-    text : str
-    tables : mapping, optional
-        Settings by entry name; those in brackets override them.
-
-    Raises
-    ------
-    UnknownNameError
-        If nothing of that kind has the name, or it has no such setting.
-    StudyError
-        If `text` cannot be read or a value is impossible.
+    Raises UnknownNameError if nothing of that kind has the name, or it has no such setting. Raises StudyError if `text`
+    cannot be read or a value is impossible.
     """
     name, given = parse_variant(text)
     entry = _entry(registry, kind, name)
@@ -334,20 +271,8 @@ def _entry(registry: Registry, kind: str, name: str) -> Entry:
 def build_settings(owner: type[S], settings: Mapping[str, Any], name: str = "") -> S:
     """Return an instance of a plugin's class with these settings.
 
-    Parameters
-    ----------
-    owner : type of Settings
-    settings : mapping
-        JSON-like; missing settings have their defaults. Types are strict: no ``"5"`` for 5, no ``true`` for 1.
-    name : str, optional
-        The entry's name, for messages; if empty, the name of the class.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no setting of a given name.
-    StudyError
-        If a value has the wrong type or is impossible.
+    Raises UnknownNameError if there is no setting of a given name. Raises StudyError if a value has the wrong type or
+    is impossible.
     """
     name = name or owner.__name__
     for key in settings:
