@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import cma
 import numpy as np
 import pytest
 
@@ -105,3 +106,26 @@ def test_a_budget_ends_the_search_with_the_best_so_far(
     hits = rows[rows[:, 0] > 0.1]
     best = hits[problem.distance(hits).argmin()].tolist() if len(hits) else None
     assert (None if z is None else z.tolist()) == best
+
+
+def test_generations_are_mapped_as_the_library_maps_points(
+    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
+) -> None:
+    """The library's own option `bounds` maps each point on its own: the same rows, more slowly."""
+    problem = make_problem(numbers((0, 1), (0, 1), (0, 1)), [0.1, 0.9, 0.5], lambda Z: Z[:, 0] + Z[:, 2] > 1.9)
+    SMALL.search(problem, rng())
+    rows = np.concatenate(asked)
+
+    draws = rng()
+    options = {"bounds": [0, 1], "popsize": 20, "seed": np.nan, "verbose": -9, "verb_log": 0, "maxfevals": 4000}
+    strategy = cma.CMAEvolutionStrategy(
+        [0.1, 0.9, 0.5], 0.25, options | {"randn": lambda *shape: draws.standard_normal(shape)}
+    )
+    coordinates = Coordinates(problem, SMALL.snap)
+    reference = []
+    while not strategy.stop():
+        points = strategy.ask()
+        Z = coordinates.decode(np.array(points))
+        reference.extend(Z.tolist())
+        strategy.tell(points, problem.evaluate(Z)[0].tolist())
+    assert rows.tolist() == reference
