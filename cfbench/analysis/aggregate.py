@@ -39,34 +39,21 @@ class Rate:
 
 @dataclass(frozen=True)
 class Median:
-    """A median of values.
+    """A median of values."""
 
-    Parameters
-    ----------
-    value : float or None
-        None if there are no values.
-    k, n : int
-        The number of values, and the number of points that they are counted over.
-    """
-
-    value: float | None
-    k: int
-    n: int
+    value: float | None  # None if there are no values
+    k: int  # the number of values
+    n: int  # the number of points that they are counted over
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What a search spent on average, over all searches, successful or not.
+    """What a search spent on average, over all searches, successful or not; None without any.
 
-    Parameters
-    ----------
-    searches : int
-        The denominator.
-    seconds, search_queries, robustness_queries : float or None
-        Means per search; None without any search. Queries are means over the searches that were not killed.
+    Queries are means over the searches that were not killed.
     """
 
-    searches: int
+    searches: int  # the denominator
     seconds: float | None
     search_queries: float | None
     robustness_queries: float | None

@@ -25,56 +25,28 @@ from cfbench.registry.registry import Registry
 
 @dataclass(frozen=True, repr=False)
 class Board:
-    """All that a rendering shows.
+    """All that a rendering shows."""
 
-    Parameters
-    ----------
-    standings : Standings
-        Over all tasks.
-    parts : tuple of Standings
-        The tables that are shown: one, or one for each part that the board is divided into. Where white boxes are
-        ranked among themselves, their table follows that of the black boxes (`Standings.white` tells which it is).
-    group_by : GroupBy
-        By what it is divided.
-    matrix : ResultMatrix
-        The cells behind them: every task with all searchers that ran on it, in the order of `standings.tasks`.
-    relatives : Relatives
-        Comparisons with the reference searcher.
-    white_boxes : frozenset of str
-        Names of the searchers that use the model's structure.
-    reference : str
-        Label of the reference searcher; empty where there is none.
-    cells, failed, skipped : int
-        All cells, and those among them whose last run failed or that were skipped.
-    unfinished : int
-        Cells with searches that are in no number yet.
-    seeds : tuple of int
-        The seeds of the studies.
-    mark : str
-        Digest of the cells' keys: equal for boards of the same cells.
-    said : tuple of Note
-        What a reader should know before comparing rows, except the complaints of comparison metrics.
-    measurements : Measurements
-        The metrics that are shown.
-    yours : frozenset of str
-        Keys of the cells that are the user's own, where these are shown next to published ones.
-    """
-
-    standings: Standings
+    standings: Standings  # over all tasks
+    # The tables that are shown: one, or one for each part that the board is divided into. Where white boxes are
+    # ranked among themselves, their table follows that of the black boxes (`Standings.white` tells which it is).
     parts: tuple[Standings, ...]
-    group_by: GroupBy
+    group_by: GroupBy  # by what it is divided
+    # The cells behind them: every task with all searchers that ran on it, in the order of `standings.tasks`
     matrix: ResultMatrix
-    relatives: Relatives
-    white_boxes: frozenset[str]
-    reference: str
+    relatives: Relatives  # comparisons with the reference searcher
+    white_boxes: frozenset[str]  # names of the searchers that use the model's structure
+    reference: str  # label of the reference searcher; empty where there is none
     cells: int
-    failed: int
+    failed: int  # cells whose last run failed
     skipped: int
-    unfinished: int
-    seeds: tuple[int, ...]
-    mark: str
+    unfinished: int  # cells with searches that are in no number yet
+    seeds: tuple[int, ...]  # the seeds of the studies
+    mark: str  # digest of the cells' keys: equal for boards of the same cells
+    # What a reader should know before comparing rows, except the complaints of comparison metrics
     said: tuple[Note, ...]
-    measurements: Measurements = field(default_factory=Measurements)
+    measurements: Measurements = field(default_factory=Measurements)  # the metrics that are shown
+    # Keys of the cells that are the user's own, where these are shown next to published ones
     yours: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -141,39 +113,8 @@ def make_board(
 ) -> Board:
     """Compute the board of a record.
 
-    Parameters
-    ----------
-    summaries : iterable of CellSummary
-    registry : Registry
-        For comparison metrics, and for which searchers are white boxes.
-    reference : str
-        The searcher that others are compared with: a label, or a name with one variant in the record. None: the
-        registry's.
-    need_reference : bool
-        Whether its absence is an error. Otherwise nothing is compared; a caution says so where the record has
-        several variants of it, among which nothing decides.
-    selection : Selection, optional
-        Everything by default.
-    unfinished : int
-        Cells of the record with searches that are not in their summaries yet.
-    measurements : Measurements, optional
-        Metrics to show in addition to what the summaries hold.
-    remarks : iterable of str
-        What else is known of the searches behind it, a sentence each.
-    basis : Basis
-        What losses and metrics are averaged over.
-    group_by : GroupBy
-    yours : collection of str
-        Keys of the cells that are the user's own, where these are shown next to published ones.
-    tolerance : Tolerance, optional
-        For ties; the default one where it is left out.
-
-    Raises
-    ------
-    UnknownNameError
-        If something asked for is not in the record.
-    RecordError
-        If the cells are of several versions of the protocol.
+    Raises UnknownNameError if something asked for is not in the record. Raises RecordError if the cells are of several
+    versions of the protocol.
     """
     measurements = measurements or Measurements()
     reference = registry.reference if reference is None else reference

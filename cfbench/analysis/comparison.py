@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 class Relatives:
     """Groups compared with those of the reference searcher, each when it is first needed: that takes milliseconds.
 
-    Parameters
-    ----------
-    reference : str
-        The reference searcher's label; empty if there is none.
-    metrics : iterable of MetricEntry
-        The comparison metrics.
-    groups : iterable of Group
-        All groups of a board.
+    `reference` is the reference searcher's label; empty if there is none.
     """
 
     def __init__(self, reference: str, metrics: Iterable[MetricEntry], groups: Iterable[Group]) -> None:
@@ -74,10 +67,7 @@ class Relatives:
 def resolve_reference(wanted: str, groups: Iterable[Group]) -> str:
     """Return the label that `wanted` means in a record: itself, or its only variant.
 
-    Raises
-    ------
-    UnknownNameError
-        If the record has no such searcher, or several variants of it and none by the bare name.
+    Raises UnknownNameError if the record has no such searcher, or several variants of it and none by the bare name.
     """
     labels = {group.searcher for group in groups}
     if wanted in labels:
@@ -112,10 +102,7 @@ def reference_of(group: Group, label: str, groups: Sequence[Group]) -> Group | N
 def compare(entry: MetricEntry, group: Group, reference: Group) -> Median:
     """Return the median of a comparison metric over the points that both searchers were asked.
 
-    Raises
-    ------
-    PluginError
-        If the metric raises or returns what it must not.
+    Raises PluginError if the metric raises or returns what it must not.
     """
     if not issubclass(entry.metric, ComparisonMetric):
         raise PluginError(f"metric {entry.name!r} is about one searcher alone; a comparison metric is needed here")

@@ -26,13 +26,7 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True, order=True)
 class Task:
-    """A data set, a model and what is asked of the searchers; labels include variants.
-
-    Parameters
-    ----------
-    dataset, model, objective : str
-    constraints : bool
-    """
+    """A data set, a model and what is asked of the searchers; labels include variants."""
 
     dataset: str
     model: str
@@ -47,45 +41,24 @@ class Task:
 
 
 class PointResult(NamedTuple):
-    """What the index holds about one point; a tuple, since boards make a hundred thousand of them.
+    """What the index holds about one point; a tuple, since boards make a hundred thousand of them."""
 
-    Parameters
-    ----------
-    tries, successes : int
-        Searches, and those that found a counterfactual.
-    loss, objective_value, seconds : float or None
-        Of the best repetition; None where none succeeded.
-    queries : int or None
-        Likewise.
-    """
-
-    tries: int
-    successes: int
-    loss: float | None
+    tries: int  # searches
+    successes: int  # searches that found a counterfactual
+    loss: float | None  # as the following, of the best repetition; None where none succeeded
     objective_value: float | None
     seconds: float | None
-    queries: int | None
+    queries: int | None  # likewise
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One row of the board: a searcher's cells on a task, a fold each.
-
-    Parameters
-    ----------
-    task : Task
-    searcher : str
-        Its label.
-    setup : str
-        What else tells this group from others of the same label and task; empty where nothing does.
-    cells : tuple of CellSummary
-        In the order of their folds.
-    """
+    """One row of the board: a searcher's cells on a task, a fold each."""
 
     task: Task
-    searcher: str
-    setup: str
-    cells: tuple[CellSummary, ...]
+    searcher: str  # its label
+    setup: str  # what else tells this group from others of the same label and task; empty where nothing does
+    cells: tuple[CellSummary, ...]  # in the order of their folds
 
     @property
     def label(self) -> str:
@@ -131,13 +104,7 @@ class Group:
 
 
 def group_cells(summaries: Iterable[CellSummary]) -> list[Group]:
-    """Group the cells of a record.
-
-    Returns
-    -------
-    list of Group
-        In the order of tasks, labels and setups.
-    """
+    """Group the cells of a record, in the order of tasks, labels and setups."""
     by_label: dict[tuple[Task, str], dict[str, list[CellSummary]]] = defaultdict(lambda: defaultdict(list))
     for summary in summaries:
         info = summary.info
@@ -237,35 +204,22 @@ class GroupBy(StrEnum):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cells of a record are shown: labels or names to keep, everything where empty.
-
-    Parameters
-    ----------
-    datasets, models, objectives, searchers : collection of str
-    constraints : bool or None
-        None: both.
-    protocol : str
-        The only version of the benchmark's protocol to show, since versions must not be mixed. Empty: the record has
-        one version.
-    """
+    """Which cells of a record are shown: labels or names to keep, everything where empty."""
 
     datasets: Collection[str] = ()
     models: Collection[str] = ()
     objectives: Collection[str] = ()
-    constraints: bool | None = None
+    constraints: bool | None = None  # None: both
+    # The only version of the benchmark's protocol to show, since versions must not be mixed. Empty: the record has
+    # one version.
     protocol: str = ""
     searchers: Collection[str] = ()
 
     def of(self, summaries: Iterable[CellSummary]) -> list[CellSummary]:
         """Return the cells that are shown.
 
-        Raises
-        ------
-        UnknownNameError
-            If something to keep is not in the record.
-        RecordError
-            If it is there, but not together with the rest of the selection; if the cells that are left are of several
-            versions of the protocol.
+        Raises UnknownNameError if something to keep is not in the record. Raises RecordError if it is there, but not
+        together with the rest of the selection; if the cells that are left are of several versions of the protocol.
         """
         every = kept = list(summaries)
         kept = _only(kept, every, "data set", self.datasets, lambda info: info.dataset)

@@ -37,17 +37,10 @@ class JudgedCell(CellSummary):
     A point's result is its successful repetition with the smallest value under the task's objective. Seconds, queries
     and metrics are those of the cell of objective ``none``. A cell whose values the record lacks is skipped, with the
     command that adds them.
-
-    Parameters
-    ----------
-    judged_from : str
-        Key of the cell of objective ``none``.
-    measure : (str, str, str)
-        The measure that holds the values.
     """
 
-    judged_from: str = ""
-    measure: MetricId = ("", "", "")
+    judged_from: str = ""  # key of the cell of objective ``none``
+    measure: MetricId = ("", "", "")  # the measure that holds the values
 
 
 def board_cells(
@@ -61,16 +54,6 @@ def board_cells(
     Cells of objective ``none`` whose results were judged under another objective are there under both. They are left
     out under ``none`` where that is no task of the study: where no searcher that can take objectives has a cell of
     objective ``none`` for the same data set, model and constraints, and one has a cell of another objective.
-
-    Parameters
-    ----------
-    record : RecordReading
-    registry : Registry
-        It knows which searchers minimise the loss alone.
-    values : PointValues, optional
-        The record's, where they were read already.
-    summaries : mapping of str to CellSummary, optional
-        The record's, where they were read already.
     """
     summaries = record.summaries() if summaries is None else summaries
     values = record.point_values() if values is None else values

@@ -28,20 +28,11 @@ from cfbench.text import plural
 
 @dataclass(frozen=True)
 class MetricColumn:
-    """A metric on the board.
+    """A metric on the board."""
 
-    Parameters
-    ----------
-    label : str
-        Its name with its variant label, such as ``depth[part=c]``.
-    identity : (str, str, str)
-        Which of the record's values are meant.
-    entry : MetricEntry or None
-        What is registered under its name; None if no plugin here registers it.
-    """
-
-    label: str
-    identity: MetricId
+    label: str  # its name with its variant label, such as ``depth[part=c]``
+    identity: MetricId  # which of the record's values are meant
+    # What is registered under its name; None if no plugin here registers it
     entry: MetricEntry | None = field(default=None, compare=False)
 
     @property
@@ -52,20 +43,12 @@ class MetricColumn:
 
 @dataclass(frozen=True)
 class Measurements:
-    """Metrics with their values.
-
-    Parameters
-    ----------
-    columns : tuple of MetricColumn
-    values : mapping of MetricId to mapping of str to ndarray of float64
-        By cell key: one value per point of the cell's summary, of the point's result; NaN outside the denominator.
-    complaints : tuple of str
-        What is unavailable, one sentence for each.
-    """
+    """Metrics with their values."""
 
     columns: tuple[MetricColumn, ...] = ()
+    # By cell key: one value per point of the cell's summary, of the point's result; NaN outside the denominator
     values: Mapping[MetricId, Mapping[str, FloatArray]] = field(default_factory=dict)
-    complaints: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # what is unavailable, one sentence for each
 
     def of(self, column: MetricColumn) -> Mapping[str, FloatArray]:
         """Return the values of a column by cell key; empty where nothing was measured."""
@@ -77,20 +60,7 @@ def metric_column(
 ) -> MetricColumn:
     """Resolve the name of a metric, as written for ``--columns``.
 
-    Parameters
-    ----------
-    text : str
-        ``NAME`` or ``NAME[setting=value]``.
-    registry : Registry
-    measured : collection of MetricId
-        What the record holds. A metric whose plugin is not installed here is known by it.
-    others : collection of str
-        Columns that are no metrics, for the error's list.
-
-    Raises
-    ------
-    UnknownNameError
-        If it is neither registered nor in the record.
+    Raises UnknownNameError if it is neither registered nor in the record.
     """
     from cfbench.running.measure import identity  # loads pandas
 
@@ -130,34 +100,8 @@ def measurements_for(
 ) -> tuple[Measurements, list[str]]:
     """Find the values of the metrics among the names of columns.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What is asked for; empty: the default metrics, as far as the record has them.
-    others : sequence of str
-        Columns that are no metrics.
-    record : RecordReading
-    registry : Registry
-    summaries : mapping of str to CellSummary
-        The record's.
-    shown : iterable of CellSummary
-        Cells of a board; judged ones among them get the values of the cells of objective ``none``, except in
-        comparisons with a reference, which are about another objective.
-    values : PointValues, optional
-        The record's, where they were read already.
-
-    Returns
-    -------
-    measurements : Measurements
-    labels : list of str
-        The names, metrics by their canonical labels.
-
-    Raises
-    ------
-    UnknownNameError
-        If a name is neither a column nor a metric.
-    StudyError
-        If a metric that compares searchers is named with settings.
+    Raises UnknownNameError if a name is neither a column nor a metric. Raises StudyError if a metric that compares
+    searchers is named with settings.
     """
     values = record.point_values() if values is None else values
     if not names:

@@ -60,12 +60,6 @@ class NoteKind(IntEnum):
 class Note(str):
     """A note: its text, with the kind that decides its place.
 
-    Parameters
-    ----------
-    kind : NoteKind
-    text : str
-        One sentence; line breaks become spaces.
-
     Examples
     --------
     >>> note = Note(NoteKind.SKIPPED, "2 cells were skipped")
@@ -287,12 +281,6 @@ def why_unfound(record: RecordReading, cells: Iterable[CellSummary]) -> list[str
 
     Other searchers are compared with white boxes, so their reasons matter; a black box can only give up. Only cells
     in which something was not found are opened.
-
-    Parameters
-    ----------
-    record : RecordReading
-    cells : iterable of CellSummary
-        Those shown.
     """
     ends: Counter[tuple[str, str]] = Counter()
     for cell in cells:
@@ -307,12 +295,7 @@ def why_unfound(record: RecordReading, cells: Iterable[CellSummary]) -> list[str
 
 
 def seconds_of_machines(record: RecordReading) -> list[Note]:
-    """Say which machines the seconds are of, where these are of several kinds; the user's own and the published apart.
-
-    Parameters
-    ----------
-    record : RecordReading
-    """
+    """Say which machines the seconds are of if there are several kinds; the user's own and the published apart."""
     if not isinstance(record, CombinedRecord):
         kinds = kinds_of(record.machines())
         start = "seconds are of several machines and not comparable: "

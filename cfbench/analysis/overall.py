@@ -55,21 +55,7 @@ def make_standings(
     title: str = "",
     apart: bool = False,
 ) -> Standings:
-    """Compute an overall table.
-
-    Parameters
-    ----------
-    matrix : ResultMatrix
-    relatives : Relatives
-        The comparisons with the reference searcher.
-    measurements : Measurements
-    basis : Basis
-    tolerance : Tolerance, optional
-        For ties; the default one where it is left out.
-    title : str
-    apart : bool
-        Whether only searchers of the kind that is ranked have rows, since the others have a table of their own.
-    """
+    """Compute an overall table."""
     table = _RankedTable(matrix, basis, tolerance or DEFAULT_TOLERANCE)
     metrics = {
         column.label: metric_scores(matrix, table.losses, basis, measurements.of(column))

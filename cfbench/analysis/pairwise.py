@@ -33,27 +33,15 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class PairedPoint:
-    """One point that both sides ran on.
-
-    Parameters
-    ----------
-    fold, row : int
-        Of the data set.
-    first, second : float or None
-        The values that are compared; None where nothing was found.
-    first_loss, second_loss : float or None
-        The losses of the same results.
-    outcome : int
-        1: the first wins, -1: the second, 0: a tie.
-    """
+    """One point that both sides ran on."""
 
     fold: int
     row: int
-    first: float | None
+    first: float | None  # the value that is compared; None where nothing was found
     second: float | None
     first_loss: float | None
     second_loss: float | None
-    outcome: int
+    outcome: int  # 1: the first wins, -1: the second, 0: a tie
 
     @property
     def difference(self) -> float | None:
@@ -63,20 +51,12 @@ class PairedPoint:
 
 @dataclass(frozen=True, eq=False)
 class PairedTask:
-    """All points of one task.
-
-    Parameters
-    ----------
-    key : Task
-    first, second : Group
-    tolerance : Tolerance
-        For ties.
-    """
+    """All points of one task."""
 
     key: Task
     first: Group
     second: Group
-    tolerance: Tolerance = DEFAULT_TOLERANCE
+    tolerance: Tolerance = DEFAULT_TOLERANCE  # for ties
 
     @property
     def by_loss(self) -> bool:
@@ -114,35 +94,19 @@ class PairedTask:
 
 @dataclass(frozen=True)
 class PairwiseResult:
-    """What the comparisons of tasks come to.
+    """What the comparisons of tasks come to."""
 
-    Parameters
-    ----------
-    points, asked : int
-        Points that both were asked, of those that either was.
-    wins, ties, losses : int
-        Of the first.
-    only_first, only_second, neither : int
-        Points that only one side solved (they are among wins and losses), or neither (among the ties).
-    solved : int
-        Points that both solved: what `median` is over.
-    median : float or None
-        Of the first's value less the second's; None without any.
-    interval : (float, float) or None
-        None under six points.
-    """
-
-    points: int
-    asked: int
-    wins: int
+    points: int  # that both were asked
+    asked: int  # that either was
+    wins: int  # of the first
     ties: int
     losses: int
-    only_first: int
+    only_first: int  # points that only the first solved, which are among the wins
     only_second: int
-    neither: int
-    solved: int
-    median: float | None
-    interval: tuple[float, float] | None
+    neither: int  # points that neither solved, which are among the ties
+    solved: int  # points that both solved: what `median` is over
+    median: float | None  # of the first's value less the second's; None without any
+    interval: tuple[float, float] | None  # None under six points
 
 
 def meet(
@@ -152,14 +116,6 @@ def meet(
 
     If there are several (with different seeds or budgets, for example), the most similar ones are paired. A group is
     left out if no group of the other side matches it, or if the two have no point in common.
-
-    Parameters
-    ----------
-    first, second : sequence of Group
-    opponent : str
-        Label of the searcher that the first side is compared with; empty: searchers of the same label are compared.
-    tolerance : Tolerance, optional
-        For ties; the default one where it is left out.
     """
     tasks = []
     for group in first:
@@ -246,10 +202,7 @@ def _unlike(task: PairedTask) -> Iterator[str]:
 def side_of(groups: Iterable[Group], wanted: str) -> list[Group]:
     """Return the groups of one searcher: of the label `wanted`, or of its only variant.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such searcher, or several variants of it and none by the bare name.
+    Raises UnknownNameError if there is no such searcher, or several variants of it and none by the bare name.
     """
     groups = list(groups)
     labels = {group.searcher for group in groups}

@@ -24,10 +24,7 @@ from cfbench.text import plural
 def published_record() -> Path:
     """Return the folder of the packed record behind the published leaderboard.
 
-    Raises
-    ------
-    UnavailableError
-        If this installation came without it.
+    Raises UnavailableError if this installation came without it.
     """
     package = Path(cfbench.__file__).parent
     for folder in (package / "published", package.parent / "leaderboard" / "record"):
@@ -42,12 +39,8 @@ def published_record() -> Path:
 def opened_record(results: Path, *, with_published: bool = False) -> RecordReading:
     """Open a record for reading, alone or next to the published one.
 
-    Raises
-    ------
-    RecordError
-        If there is none, or nothing in it can be compared with the published one.
-    UnavailableError
-        If this installation came without the published one.
+    Raises RecordError if there is none, or nothing in it can be compared with the published one. Raises
+    UnavailableError if this installation came without the published one.
     """
     own = Record.open(results)
     return CombinedRecord(own, Record.open(published_record())) if with_published else own
@@ -74,16 +67,7 @@ class CombinedRecord(RecordReading):
 
     Of a cell that both have, the one with more searches is taken; the published one if they have the same number.
 
-    Parameters
-    ----------
-    own : RecordReading
-        What does not fit is left out.
-    published : RecordReading
-
-    Raises
-    ------
-    RecordError
-        If nothing of `own` fits.
+    Raises RecordError if nothing of `own` fits.
     """
 
     def __init__(self, own: RecordReading, published: RecordReading) -> None:

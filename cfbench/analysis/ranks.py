@@ -23,15 +23,8 @@ DECIMALS = 12
 def signed_rank_p(differences: FloatArray) -> float:
     """Return the two-sided p-value of paired differences; zeros say nothing and are dropped, as Wilcoxon did.
 
-    Parameters
-    ----------
-    differences : ndarray of float64, shape (n,)
-
-    Returns
-    -------
-    float
-        The chance, if every difference's sign were a coin's, of rank sums at least as far apart as these; 1 where all
-        differences are zero.
+    It is the chance, if every difference's sign were a coin's, of rank sums at least as far apart as these; 1 where all
+    differences are zero.
     """
     rounded = np.round(differences, DECIMALS)
     moved = rounded[rounded != 0]
@@ -60,15 +53,7 @@ EQUAL = 1e-9
 class Tolerance:
     """How far apart two values of one point may be and still count as equal.
 
-    Parameters
-    ----------
-    relative : float
-        As a share of the better value, from 0 (only equal values are ties) to below 1.
-
-    Raises
-    ------
-    StudyError
-        If it is negative, 1 or more, infinite, or not a number.
+    Raises StudyError if it is negative, 1 or more, infinite, or not a number.
 
     Examples
     --------
@@ -76,17 +61,11 @@ class Tolerance:
     0.0001
     """
 
-    relative: float = 0.001
+    relative: float = 0.001  # as a share of the better value, from 0 (only equal values are ties) to below 1
 
     @classmethod
     def parse(cls, text: str) -> Tolerance:
-        """Return the tolerance written as text.
-
-        Raises
-        ------
-        StudyError
-            If it is no number that a tolerance can be.
-        """
+        """Return the tolerance written as text. Raises StudyError if it is no number that a tolerance can be."""
         try:
             value = float(text)
         except ValueError:
@@ -127,18 +106,9 @@ DEFAULT_TOLERANCE = Tolerance()
 
 
 def point_ranks(values: FloatArray, tolerance: Tolerance) -> FloatArray:
-    """Rank searchers at each point.
+    """Rank searchers at each point: 1 is the best, and ties share the mean of their ranks.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (searchers, points)
-        The value of each point's result, the smaller the better; infinity where nothing was found.
-    tolerance : Tolerance
-
-    Returns
-    -------
-    ndarray of float64, shape (searchers, points)
-        1 is the best; ties share the mean of their ranks.
+    Values have shape (searchers, points), the smaller the better, infinity where nothing was found; so have ranks.
 
     Examples
     --------
@@ -169,18 +139,10 @@ def task_ranks(values: FloatArray, tolerance: Tolerance) -> FloatArray:
 
 
 def pair_advantages(values: FloatArray, tolerance: Tolerance) -> FloatArray:
-    """Compare every two searchers over the points of one task, by their two values alone.
+    """Compare every two searchers over the points of one task, by their two values alone: shape (searchers, searchers).
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (searchers, points)
-    tolerance : Tolerance
-
-    Returns
-    -------
-    ndarray of float64, shape (searchers, searchers)
-        The share of points at which the row's searcher is better than the column's, less the share at which it is
-        worse; half of it is the difference of their mean ranks among the two.
+    Each number is the share of points at which the row's searcher is better than the column's, less the share at which
+    it is worse; half of it is the difference of their mean ranks among the two.
     """
     limits = tolerance.limit(values)
     better = np.array([(values > own).sum(axis=1) for own in limits])
@@ -202,19 +164,10 @@ def equal_means(means: FloatArray) -> FloatArray:
 
 
 def rank_intervals(ranks: FloatArray, units: Sequence[int] | IntArray) -> FloatArray:
-    """Return an interval of each searcher's mean rank, by resampling units of tasks with replacement.
+    """Return an interval of each searcher's mean rank, shape (searchers, 2), by resampling units of tasks.
 
-    Parameters
-    ----------
-    ranks : ndarray of float64, shape (searchers, tasks)
-    units : sequence of int, one per task
-        The unit, from 0, that a task belongs to. Tasks that share data set and model are not independent samples: they
-        form one unit and are drawn together.
-
-    Returns
-    -------
-    ndarray of float64, shape (searchers, 2)
-        Percentiles of the bootstrapped means.
+    Ranks have shape (searchers, tasks), and `units` says which unit, from 0, a task belongs to. Tasks that share data
+    set and model are not independent samples: they form one unit and are drawn together.
     """
     sizes = np.bincount(units)
     totals = np.array([np.bincount(units, weights=own) for own in ranks])
@@ -234,11 +187,7 @@ def unit_means(ranks: FloatArray, units: Sequence[int] | IntArray) -> FloatArray
 def task_wins(ranks: FloatArray, separating: BoolArray) -> IntArray:
     """Count for each searcher the tasks in which no other has a smaller mean rank; ties count for each of them.
 
-    Parameters
-    ----------
-    ranks : ndarray of float64, shape (searchers, tasks)
-    separating : ndarray of bool, shape (tasks,)
-        Whether any searcher found something in the task; other tasks have no winner.
+    Only tasks that are `separating`, in which a searcher found something, have a winner.
     """
     wins: IntArray = (separating & (ranks <= ranks.min(axis=0) + EQUAL)).sum(axis=1)
     return wins
@@ -251,18 +200,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Position:
-    """Where a row stands by its mean rank.
+    """Where a row stands by its mean rank."""
 
-    Parameters
-    ----------
-    number : int
-        From 1: one more than the number of rows with a smaller mean rank.
-    shared : bool
-        Whether another row has an equal mean rank.
-    """
-
-    number: int
-    shared: bool
+    number: int  # from 1: one more than the number of rows with a smaller mean rank
+    shared: bool  # whether another row has an equal mean rank
 
     def __str__(self) -> str:
         return f"{self.number}=" if self.shared else f"{self.number} "
@@ -270,34 +211,20 @@ class Position:
 
 @dataclass(frozen=True)
 class SearcherPair:
-    """Two ranked searchers, task by task, by their own two values alone.
+    """Two ranked searchers, task by task, by their own two values alone."""
 
-    Parameters
-    ----------
-    first, second : int
-        Rows of the board, the better placed first.
-    wins, losses, ties : int
-        Tasks in which the first is better at more points than it is worse, at fewer, at as many.
-    p : float or None
-        Signed rank test over independent tasks, corrected by Holm over all pairs of the board; None where the tasks
-        are too few.
-    """
-
-    first: int
+    first: int  # its row of the board, which is placed before the second's
     second: int
-    wins: int
+    wins: int  # tasks in which the first is better at more points than it is worse
     losses: int
     ties: int
+    # Signed rank test over independent tasks, corrected by Holm over all pairs of the board; None where the tasks
+    # are too few
     p: float | None
 
 
 def positions(means: FloatArray) -> list[Position]:
-    """Number searchers by their mean ranks; equal means share a number.
-
-    Parameters
-    ----------
-    means : ndarray of float64, shape (searchers,)
-    """
+    """Number searchers by their mean ranks; equal means share a number."""
     equal = equal_means(means)
     return [Position(1 + int((equal < own).sum()), shared=bool((equal == own).sum() > 1)) for own in equal]
 
@@ -307,19 +234,8 @@ def group_letters(ranks: FloatArray, finders: int) -> list[str]:
 
     Each group's first is compared with all that stand behind it (Wilcoxon's signed rank over tasks, Holm's correction
     over these comparisons); the group ends before the first one that differs significantly. A searcher that found
-    nothing at all shares no group with one that found something, whatever the test says.
-
-    Parameters
-    ----------
-    ranks : ndarray of float64, shape (searchers, units)
-        Sorted by their means; a column is an independent task, at least `fewest_units` of them.
-    finders : int
-        How many of them, the first ones, found anything.
-
-    Returns
-    -------
-    list of str
-        A letter for each searcher; equal letters are one group.
+    nothing at all shares no group with one that found something, whatever the test says. `ranks` has shape
+    (searchers, units) and is sorted by its means; the first `finders` searchers found anything.
     """
     letters: list[str] = []
     for group in count():
@@ -361,17 +277,7 @@ def fewest_units(searchers: int) -> int:
 
 
 def searcher_pairs(advantages: FloatArray, units: Sequence[int] | IntArray, *, tested: bool) -> list[SearcherPair]:
-    """Compare every two searchers.
-
-    Parameters
-    ----------
-    advantages : ndarray of float64, shape (tasks, searchers, searchers)
-        Of the row's searcher over the column's in each task, as `pair_advantages` defines them; in the board's order.
-    units : sequence of int, one per task
-        Which independent task, from 0, a task belongs to.
-    tested : bool
-        Whether there are enough independent tasks for p-values.
-    """
+    """Compare every two searchers, by their advantages in each task, shape (tasks, searchers, searchers)."""
     pairs = list(combinations(range(advantages.shape[1]), 2))
     sizes = np.bincount(units)
     corrected: list[float | None] = [None] * len(pairs)

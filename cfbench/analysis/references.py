@@ -150,20 +150,8 @@ def best_results(searches: pd.DataFrame, owners: IntArray) -> tuple[pd.DataFrame
     """Return the best repetition of each point of some cells, in the columns that comparisons are promised.
 
     A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
-    point without one has its first repetition's row, without a result.
-
-    Parameters
-    ----------
-    searches : DataFrame
-    owners : ndarray of int64
-        The number of each search's cell, ascending.
-
-    Returns
-    -------
-    best : DataFrame
-        Indexed by `row_id`, with `row_id`, `repetition` and `point` among its columns; cell by cell.
-    owners : ndarray of int64
-        The number of each row's cell.
+    point without one has its first repetition's row, without a result. `owners` holds the number of each search's
+    cell, ascending. The frame is indexed by `row_id`; with it comes the number of each row's cell.
     """
     import pandas as pd
 
@@ -429,10 +417,8 @@ def compare_with_reference(
 def beside(cell: CellSummary, other: CellSummary, results: PointResults) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the results of two cells for the points that both have, aligned.
 
-    Raises
-    ------
-    CfbenchError
-        If they queried different fitted models: an optimum for one model is not an optimum for the other.
+    Raises CfbenchError if they queried different fitted models: an optimum for one model is not an optimum for the
+    other.
     """
     mine, theirs = results.best(cell.info.key), results.best(other.info.key)
     shared = mine.index.intersection(theirs.index, sort=False)

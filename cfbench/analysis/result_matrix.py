@@ -36,24 +36,12 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, order=True)
 class ComparedSearcher:
-    """A searcher across tasks.
+    """A searcher across tasks."""
 
-    Parameters
-    ----------
-    name : str
-        Its label.
-    setup : str
-        What else (seed, budget, version) tells it from others of that label; mostly empty.
-    white_box : bool
-        Whether it uses the model's structure; such searchers are never ranked among black boxes.
-    yours : bool
-        Whether its results are the user's own, shown next to the published ones.
-    """
-
-    name: str
-    setup: str = ""
-    white_box: bool = False
-    yours: bool = False
+    name: str  # its label
+    setup: str = ""  # what else (seed, budget, version) tells it from others of that label; mostly empty
+    white_box: bool = False  # whether it uses the model's structure; such searchers are never ranked among black boxes
+    yours: bool = False  # whether its results are the user's own, shown next to the published ones
 
     @property
     def label(self) -> str:
@@ -65,19 +53,11 @@ class ComparedSearcher:
 
 @dataclass(eq=False)
 class ComparedTask:
-    """One task with the results of all searchers.
-
-    Parameters
-    ----------
-    key : Task
-    setup : str
-        What else (a version, a table) tells it from other tasks of that name; mostly empty.
-    groups : dict of ComparedSearcher to Group
-        Their cells of this task, failed and skipped ones included.
-    """
+    """One task with the results of all searchers."""
 
     key: Task
-    setup: str = ""
+    setup: str = ""  # what else (a version, a table) tells it from other tasks of that name; mostly empty
+    # Their cells of this task, failed and skipped ones included
     groups: dict[ComparedSearcher, Group] = field(default_factory=dict)
     counted: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """Which of `places` count; set by the matrix."""
@@ -168,24 +148,12 @@ class ComparedTask:
 
 @dataclass(frozen=True, eq=False)
 class ResultMatrix:
-    """All tasks and all searchers that ran on any of them.
+    """All tasks and all searchers that ran on any of them."""
 
-    Parameters
-    ----------
-    tasks : tuple of ComparedTask
-        In the order of their tasks.
-    searchers : tuple of ComparedSearcher
-        Those without any result included.
-    white : bool
-        Whether the white boxes are ranked among themselves here, not the black boxes.
-    own_points : bool
-        Whether only the points of the user's own searchers count.
-    """
-
-    tasks: tuple[ComparedTask, ...]
-    searchers: tuple[ComparedSearcher, ...]
-    white: bool = False
-    own_points: bool = False
+    tasks: tuple[ComparedTask, ...]  # in the order of their tasks
+    searchers: tuple[ComparedSearcher, ...]  # those without any result included
+    white: bool = False  # whether the white boxes are ranked among themselves here, not the black boxes
+    own_points: bool = False  # whether only the points of the user's own searchers count
 
     @cached_property
     def in_play(self) -> tuple[ComparedTask, ...]:
@@ -228,19 +196,7 @@ class ResultMatrix:
 def make_result_matrix(
     groups: Iterable[Group], white_boxes: Collection[str], *, yours: Collection[str] = (), own_points: bool = False
 ) -> ResultMatrix:
-    """Lay out groups by task and searcher, and decide which points count.
-
-    Parameters
-    ----------
-    groups : iterable of Group
-    white_boxes : collection of str
-        Names of the searchers that use the model's structure.
-    yours : collection of str
-        Keys of the cells that are the user's own, where these are shown next to published ones.
-    own_points : bool
-        Whether a point counts only if every searcher with a cell of `yours` has results for it; without `yours`, every
-        black box.
-    """
+    """Lay out groups by task and searcher, and decide which points count."""
     by_task: dict[tuple[Task, str], list[tuple[tuple[str, str], Group]]] = defaultdict(list)
     contents: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     peeking: set[str] = set()

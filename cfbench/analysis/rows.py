@@ -30,66 +30,32 @@ from cfbench.space.space import FloatArray
 
 @dataclass(frozen=True)
 class Row:
-    """A searcher on a task.
-
-    Parameters
-    ----------
-    task : Task
-    searcher, setup : str
-        Its label, and what else tells it from other rows of that label; the latter is mostly empty.
-    white_box : bool
-        Whether the searcher uses the model's structure.
-    folds : tuple of int
-        The folds with results.
-    eligible : int
-        Points of those folds with another class than the target.
-    success : Rate
-        Of points.
-    search_success : Rate
-        Of single searches.
-    loss : Median
-        Over the points that this searcher solved.
-    shared_loss : Median
-        Over the points that all searchers of the task solved.
-    objective, shared_objective : Median
-        The objective value over the same points: what the task asks for. Results of early records have none.
-    relative : mapping of str to Median
-        By the name of a comparison metric: against the reference; empty for the reference and if there is none.
-    is_reference : bool
-    spending : Spending
-    statuses : dict of str to int
-        How many searches ended in which status.
-    cells, failed, skipped : int
-        All cells of the row; those among them whose last run failed, and those that were skipped.
-    metrics : mapping of str to (float or None, int)
-        By the metric's label: mean over the results of the points that have a value, and their number.
-    yours : bool
-        Whether its results are the user's own, shown next to the published ones.
-    loss_alone : bool
-        Whether its results were searched for the loss alone, and judged under the task's objective.
-    """
+    """A searcher on a task."""
 
     task: Task
     searcher: str
-    setup: str
-    white_box: bool
-    folds: tuple[int, ...]
-    eligible: int
-    success: Rate
-    search_success: Rate
-    loss: Median
-    shared_loss: Median
+    setup: str  # what else tells it from other rows of that label; mostly empty
+    white_box: bool  # whether the searcher uses the model's structure
+    folds: tuple[int, ...]  # the folds with results
+    eligible: int  # points of those folds with another class than the target
+    success: Rate  # of points
+    search_success: Rate  # of single searches
+    loss: Median  # over the points that this searcher solved, as `objective`
+    shared_loss: Median  # over the points that all searchers of the task solved
     objective: Median
     shared_objective: Median
+    # By the name of a comparison metric: against the reference; empty for the reference and if there is none
     relative: Mapping[str, Median]
     is_reference: bool
     spending: Spending
-    statuses: dict[str, int]
+    statuses: dict[str, int]  # how many searches ended in which status
     cells: int
-    failed: int
+    failed: int  # cells whose last run failed
     skipped: int
+    # By the metric's label: mean over the results of the points that have a value, and their number
     metrics: Mapping[str, tuple[float | None, int]] = field(default_factory=dict)
-    yours: bool = False
+    yours: bool = False  # whether its results are the user's own, shown next to the published ones
+    # Whether its results were searched for the loss alone, and judged under the task's objective
     loss_alone: bool = False
 
     @property
@@ -107,26 +73,10 @@ def rows_of_task(
     measurements: Measurements | None = None,
     yours: Collection[str] = (),
 ) -> list[Row]:
-    """Compute the rows of one task.
+    """Compute the rows of one task, all groups of which are given.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        All groups of the task.
-    relatives : Relatives
-        Their comparisons with the reference searcher.
-    white_boxes : collection of str
-        Names of the searchers that use the model's structure.
-    measurements : Measurements, optional
-        The metrics that the rows are to have.
-    yours : collection of str
-        Keys of the cells that are the user's own.
-
-    Returns
-    -------
-    list of Row
-        The highest rate of success first, then the smallest objective value on the points that all solved; white boxes
-        last. Where results lack objective values, the loss takes their place for all.
+    The highest rate of success is first, then the smallest objective value on the points that all solved; white boxes
+    are last. Where results lack objective values, the loss takes their place for all.
     """
     ran = [solved(group) for group in groups if group.ran]
     shared = set.intersection(*ran) if ran else set()

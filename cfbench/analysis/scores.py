@@ -20,13 +20,7 @@ LEAST_FOUND = 0.5
 
 
 class Losses:
-    """Losses and objective values, compared with the best known ones.
-
-    Parameters
-    ----------
-    matrix : ResultMatrix
-    basis : Basis
-    """
+    """Losses and objective values, compared with the best known ones."""
 
     def __init__(self, matrix: ResultMatrix, basis: Basis) -> None:
         self._matrix = matrix
@@ -128,15 +122,6 @@ def metric_scores(
     """Return a metric's score for every searcher with values: the mean over tasks of its mean over the task's points.
 
     On the basis of what all solved, a point counts only if every compared searcher that has any value has one there.
-
-    Parameters
-    ----------
-    matrix : ResultMatrix
-    losses : Losses
-        On the same basis.
-    basis : Basis
-    by_cell : mapping of str to ndarray of float64
-        The metric's value of each point's result, by cell key.
     """
     values = {(task, searcher): task.spread(searcher, by_cell) for task in matrix.in_play for searcher in task.losses}
     measured = [

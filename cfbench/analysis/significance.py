@@ -67,15 +67,6 @@ class Differences:
 def holm(p: ArrayLike) -> FloatArray:
     """Correct p-values for having made several tests, by Holm's step-down procedure.
 
-    Parameters
-    ----------
-    p : array-like of float, shape (k,)
-
-    Returns
-    -------
-    array of float64, shape (k,)
-        In the order of `p`. Rejecting those at most alpha errs at all with a probability of at most alpha.
-
     References
     ----------
     .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,

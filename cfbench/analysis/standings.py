@@ -54,131 +54,68 @@ class Count:
 
 @dataclass(frozen=True)
 class OverallValue:
-    """A number over tasks.
+    """A number over tasks."""
 
-    Parameters
-    ----------
-    value : float or None
-        None where there is nothing to compute it from.
-    k, n : int
-        The points that went in, of the points that count.
-    tasks : int
-        The tasks that went in.
-    """
-
-    value: float | None
-    k: int
-    n: int
-    tasks: int
+    value: float | None  # None where there is nothing to compute it from
+    k: int  # the points that went in
+    n: int  # the points that count
+    tasks: int  # the tasks that went in
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """One searcher on one task.
+    """One searcher on one task."""
 
-    Parameters
-    ----------
-    state : str
-        "ran", "failed", "skipped"; "partly" where it was asked a part of the points that count only.
-    rank : float or None
-        Mean rank over the task's points; None without a rank.
-    found : Count
-        Searches.
-    loss : float or None
-        Mean loss over the points that all compared searchers solved, or over its own successes (see the board's basis).
-    against_best : float or None
-        That loss divided by the mean best-known loss on the same points, minus 1.
-    objective : float or None
-        Mean objective value over the same points; the loss under objective ``none``, and where the task is compared by
-        the loss (see `TaskView.by_loss`).
-    objective_against_best : float or None
-        That value divided by the mean best-known objective value on the same points, minus 1.
-    loss_alone : bool
-        Whether its results were searched for the loss alone, and judged under the task's objective.
-    """
-
-    state: str
-    rank: float | None
-    found: Count
+    state: str  # "ran", "failed", "skipped"; "partly" where it was asked a part of the points that count only
+    rank: float | None  # mean rank over the task's points; None without a rank
+    found: Count  # searches
+    # Mean loss over the points that all compared searchers solved, or over its own successes (see the board's
+    # basis)
     loss: float | None
-    against_best: float | None
+    against_best: float | None  # that loss divided by the mean best-known loss on the same points, minus 1
+    # Mean objective value over the same points; the loss under objective ``none``, and where the task is compared
+    # by the loss (see `TaskView.by_loss`)
     objective: float | None
+    # That value divided by the mean best-known objective value on the same points, minus 1
     objective_against_best: float | None
+    # Whether its results were searched for the loss alone, and judged under the task's objective
     loss_alone: bool = False
 
 
 @dataclass(frozen=True)
 class StandingsRow:
-    """A row of the overall table.
-
-    Parameters
-    ----------
-    searcher : ComparedSearcher
-    state : RankState
-    why : str
-        Why it is not ranked, in words; empty where it is.
-    position : Position or None
-    group : str
-        A letter; rows of one letter are not significantly different from the first of them. Empty where there are too
-        few tasks for a test, and without a rank.
-    rank : float or None
-        Mean over the tasks of its mean ranks.
-    interval : (float, float) or None
-        Of `rank`; None under six independent tasks.
-    wins : int or None
-        Tasks in which a searcher found something and no other ranked searcher has a smaller rank.
-    found : Count
-        Searches of the points that count; of a row that is not ranked, all its searches.
-    loss : OverallValue
-        Median over tasks: loss divided by the best-known loss on the same points, minus 1.
-    mean_loss : OverallValue
-        Mean over tasks of the mean loss, on the same basis.
-    objective : OverallValue
-        Median over tasks: objective value divided by the best-known one on the same points, minus 1.
-    mean_objective : OverallValue
-        Mean over tasks of the mean objective value, on the same basis.
-    relative : callable
-        Returns by the name of a comparison metric the median over tasks of its medians against the reference, with `k`
-        of `n` points; None without one. It is computed when it is first needed.
-    spending : Spending
-        Over its searches of the tasks in play, which are the same for all that are ranked; without a rank, over all its
-        searches.
-    statuses : mapping of str to int
-        How all its searches ended.
-    metrics : mapping of str to OverallValue
-        By the metric's label: mean over tasks of its mean over points.
-    complete : int
-        Tasks in which it was asked every point that counts.
-    cells, failed, skipped, missing : int
-        All its cells; those whose last run failed; those that were skipped; folds with points that count of which it
-        has no cell.
-    results : tuple of TaskResult or None
-        One for each of the board's tasks, in order; None where it was not run.
-    """
+    """A row of the overall table."""
 
     searcher: ComparedSearcher
     state: RankState
-    why: str
+    why: str  # why it is not ranked, in words; empty where it is
     position: Position | None
+    # A letter; rows of one letter are not significantly different from the first of them. Empty where there are too
+    # few tasks for a test, and without a rank.
     group: str
-    rank: float | None
-    interval: tuple[float, float] | None
-    wins: int | None
-    found: Count
-    loss: OverallValue
-    mean_loss: OverallValue
+    rank: float | None  # mean over the tasks of its mean ranks
+    interval: tuple[float, float] | None  # of `rank`; None under six independent tasks
+    wins: int | None  # tasks in which a searcher found something and no other ranked searcher has a smaller rank
+    found: Count  # searches of the points that count; of a row that is not ranked, all its searches
+    loss: OverallValue  # median over tasks: loss divided by the best-known loss on the same points, minus 1
+    mean_loss: OverallValue  # mean over tasks of the mean loss, on the same basis
+    # Median over tasks: objective value divided by the best-known one on the same points, minus 1
     objective: OverallValue
-    mean_objective: OverallValue
+    mean_objective: OverallValue  # mean over tasks of the mean objective value, on the same basis
+    # Returns by the name of a comparison metric the median over tasks of its medians against the reference, with
+    # `k` of `n` points; None without one. It is computed when it is first needed.
     relative: Callable[[str], Median | None]
+    # Over its searches of the tasks in play, which are the same for all that are ranked; without a rank, over all
+    # its searches
     spending: Spending
-    statuses: Mapping[str, int]
-    metrics: Mapping[str, OverallValue]
-    complete: int
+    statuses: Mapping[str, int]  # how all its searches ended
+    metrics: Mapping[str, OverallValue]  # by the metric's label: mean over tasks of its mean over points
+    complete: int  # tasks in which it was asked every point that counts
     cells: int
-    failed: int
+    failed: int  # cells whose last run failed
     skipped: int
-    missing: int
-    results: tuple[TaskResult | None, ...]
+    missing: int  # folds with points that count of which it has no cell
+    results: tuple[TaskResult | None, ...]  # one for each of the board's tasks, in order; None where it was not run
 
     @property
     def label(self) -> str:
@@ -193,28 +130,15 @@ class StandingsRow:
 
 @dataclass(frozen=True)
 class TaskView:
-    """A task of the board.
-
-    Parameters
-    ----------
-    task : Task
-    setup : str
-        What else tells it from others of that name; mostly empty.
-    points : int
-        Its points that count; 0: it is in no rank.
-    shared : int
-        Those that all compared searchers solved.
-    searches : int or None
-        How many searches every ranked searcher made of these points; None where they made different numbers.
-    by_loss : bool
-        Whether it is compared by the loss although it has another objective, since results lack objective values.
-    """
+    """A task of the board."""
 
     task: Task
-    setup: str
-    points: int
-    shared: int
+    setup: str  # what else tells it from others of that name; mostly empty
+    points: int  # its points that count; 0: it is in no rank
+    shared: int  # those that all compared searchers solved
+    # How many searches every ranked searcher made of these points; None where they made different numbers
     searches: int | None
+    # Whether it is compared by the loss although it has another objective, since results lack objective values
     by_loss: bool = False
 
     @property
@@ -225,67 +149,34 @@ class TaskView:
 
 @dataclass(frozen=True)
 class Standings:
-    """An overall table.
+    """An overall table."""
 
-    Parameters
-    ----------
-    title : str
-        What it is restricted to, such as "data set credit" or "white boxes"; empty for the whole board.
-    rows : tuple of StandingsRow
-        Ranked ones in order, then white boxes, then the others. Where the white boxes have a table of their own, they
-        are in no other.
-    tasks : tuple of TaskView
-        All tasks, those that are in no rank included.
-    basis : Basis
-    unit : str
-        What is resampled and compared as independent: "task", or "pair" (a data set with a model) where objectives or
-        constraints make several tasks of one pair.
-    units : int
-        How many of them are in play.
-    verdict : str
-        Why no searcher is ranked, or why there is no test; empty where there is nothing to say.
-    pairs : tuple of SearcherPair
-        Every two ranked rows; `first` and `second` are places in `rows`.
-    repetitions : tuple of int
-        The numbers of searches that points have: (1,) is one search a point, (5,) the best of five.
-    metrics : tuple of MetricColumn
-        What the rows' `metrics` are.
-    reference : str
-        The reference searcher's label; empty if there is none.
-    comparisons : tuple of MetricEntry
-        The metrics that compare rows with the reference.
-    cells, ran, failed, skipped : int
-        All cells of the record; those with results; and those without that failed or were skipped.
-    limits : str
-        Query budgets and time limits in words; empty where the record does not say.
-    tolerance : Tolerance
-        How far apart values may be that count as equal in ranks, wins and `pairs`.
-    white : bool
-        Whether this is the table of the white boxes.
-    notes : tuple of Note
-        What was not given alike.
-    """
-
-    title: str
+    title: str  # what it is restricted to, such as "data set credit" or "white boxes"; empty for the whole board
+    # Ranked ones in order, then white boxes, then the others. Where the white boxes have a table of their own, they
+    # are in no other.
     rows: tuple[StandingsRow, ...]
-    tasks: tuple[TaskView, ...]
+    tasks: tuple[TaskView, ...]  # all tasks, those that are in no rank included
     basis: Basis
+    # What is resampled and compared as independent: "task", or "pair" (a data set with a model) where objectives or
+    # constraints make several tasks of one pair
     unit: str
-    units: int
-    verdict: str
-    pairs: tuple[SearcherPair, ...]
+    units: int  # how many of them are in play
+    verdict: str  # why no searcher is ranked, or why there is no test; empty where there is nothing to say
+    pairs: tuple[SearcherPair, ...]  # every two ranked rows; `first` and `second` are places in `rows`
+    # The numbers of searches that points have: (1,) is one search a point, (5,) the best of five
     repetitions: tuple[int, ...]
-    metrics: tuple[MetricColumn, ...] = ()
-    reference: str = ""
-    comparisons: tuple[MetricEntry, ...] = ()
+    metrics: tuple[MetricColumn, ...] = ()  # what the rows' `metrics` are
+    reference: str = ""  # the reference searcher's label; empty if there is none
+    comparisons: tuple[MetricEntry, ...] = ()  # the metrics that compare rows with the reference
     cells: int = 0
-    ran: int = 0
-    failed: int = 0
-    skipped: int = 0
-    limits: str = ""
+    ran: int = 0  # cells with results
+    failed: int = 0  # cells without results that failed
+    skipped: int = 0  # cells without results that were skipped
+    limits: str = ""  # query budgets and time limits in words; empty where the record does not say
+    # How far apart values may be that count as equal in ranks, wins and `pairs`
     tolerance: Tolerance = DEFAULT_TOLERANCE
-    white: bool = False
-    notes: tuple[Note, ...] = ()
+    white: bool = False  # whether this is the table of the white boxes
+    notes: tuple[Note, ...] = ()  # what was not given alike
 
     @property
     def in_play(self) -> tuple[TaskView, ...]:

@@ -41,13 +41,7 @@ FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 
 
 def render(shown: Leaderboard, form: str) -> str:
-    """Return a leaderboard as text.
-
-    Raises
-    ------
-    UnknownNameError
-        If `form` is not in `FORMATS`.
-    """
+    """Return a leaderboard as text. Raises UnknownNameError if `form` is not in `FORMATS`."""
     match form:
         case "table":
             return f"{shown}\n"
@@ -307,14 +301,9 @@ def leaderboard_of(
 ) -> Leaderboard:
     """Make the leaderboard of an open record; `leaderboard` describes the parameters.
 
-    Raises
-    ------
-    RecordError
-        If nothing in the record is finished.
-    UnknownNameError
-        If something to show is not in the record.
-    StudyError
-        If ranks are to be of the points of the user's own searchers, and nothing says which these are.
+    Raises RecordError if nothing in the record is finished. Raises UnknownNameError if something to show is not in the
+    record. Raises StudyError if ranks are to be of the points of the user's own searchers, and nothing says which these
+    are.
     """
     name = shown_as or str(record.origin)
     yours = record.yours if isinstance(record, CombinedRecord) else frozenset()
@@ -373,15 +362,6 @@ def print_leaderboard(
 
     A record without the default reference is shown without comparison; one without any finished cell prints a line
     that says so.
-
-    Parameters
-    ----------
-    record : Record
-    registry : Registry
-    stream : text stream, optional
-        Standard output by default.
-    command : str
-        What the user types for ``cfbench``.
     """
     try:
         shown = replace(leaderboard_of(record, registry), command=command)
@@ -408,10 +388,8 @@ def _nothing(results: Path) -> RecordError:
 def check_output(path: Path) -> None:
     """Refuse a file that could not be written, before the work for it is done.
 
-    Raises
-    ------
-    CfbenchError
-        If its folder is missing or may not be written, the file may not be replaced, or it lies in a record.
+    Raises CfbenchError if its folder is missing or may not be written, the file may not be replaced, or it lies in a
+    record.
     """
     refuse_inside_record(path)
     if not path.parent.is_dir():
@@ -423,13 +401,7 @@ def check_output(path: Path) -> None:
 
 
 def write_output(text: str, path: Path) -> None:
-    """Replace a file by `text`, as a whole or not at all.
-
-    Raises
-    ------
-    CfbenchError
-        If it cannot be written.
-    """
+    """Replace a file by `text`, as a whole or not at all. Raises CfbenchError if it cannot be written."""
     try:
         if path.exists() and not path.is_file():  # a pipe or a device takes what it is given
             path.write_text(text, encoding="utf-8")

@@ -56,68 +56,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Column(Generic[R, T]):
-    """A column of tables with rows of type `R`. What depends on the table is a function of it, of type `T`.
+    """A column of tables with rows of type `R`. What depends on the table is a function of it, of type `T`."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called in ``--columns`` and ``--by``.
-    value : callable
-        Returns a row's number, None if it has none.
-    form : callable
-        Writes the number, or None, for readers.
-    text : callable, optional
-        Writes the cell from row and table, if it shows more than the number.
-    direction : Direction
-        Which values are better.
-    title, unit : str, or a function of the table
-        The two lines of its header.
-    legend : str, or a function of the table
-        What the number is, in one sentence; empty if the header says it.
-    counted : str, or a function of the table
-        What the number is counted over in this table, such as "3 of 50 points"; empty if legend, cell or header say it.
-    numbers : mapping of str to callable, optional
-        The numbers that CSV, JSON, data frames and MLflow hold of it, by their names, the main one first. By default
-        the value, under the column's name.
-    group : str
-        ``--columns GROUP`` shows all columns of a group, and MLflow shows them in one section.
-    default : bool
-        Whether tables show it by default.
-    unranked : bool
-        Whether tables without ranks show it by default.
-    on_page : bool
-        Whether the page shows it, in the row that a reader opens, though it is no default.
-    part_of : str
-        The column in which the page shows it.
-    applies : callable
-        Whether it says something about this table; if not, it is no default.
-    compares : bool
-        Whether only ranked rows and references have it.
-    ranks : bool
-        Whether only ranked rows have it.
-    part : int
-        Columns of one part belong together, such as a number and what it is counted over; in the tables of single tasks
-        narrow outputs leave out the highest parts.
-    """
-
-    name: str
-    value: Callable[[R], float | None]
-    form: Callable[[float | None], str] = decimal
-    text: Callable[[R, T], str] | None = None
-    direction: Direction = Direction.NEUTRAL
-    title: str | Callable[[T], str] = ""
+    name: str  # what it is called in ``--columns`` and ``--by``
+    value: Callable[[R], float | None]  # returns a row's number, None if it has none
+    form: Callable[[float | None], str] = decimal  # writes the number, or None, for readers
+    text: Callable[[R, T], str] | None = None  # writes the cell from row and table, if it shows more than the number
+    direction: Direction = Direction.NEUTRAL  # which values are better
+    title: str | Callable[[T], str] = ""  # with the unit, the two lines of its header
     unit: str | Callable[[T], str] = ""
-    legend: str | Callable[[T], str] = ""
+    legend: str | Callable[[T], str] = ""  # what the number is, in one sentence; empty if the header says it
+    # What the number is counted over in this table, such as "3 of 50 points"; empty if legend, cell or header say
+    # it
     counted: str | Callable[[T], str] = ""
+    # The numbers that CSV, JSON, data frames and MLflow hold of it, by their names, the main one first. By default
+    # the value, under the column's name.
     numbers: Mapping[str, Callable[[R], Any]] | None = None
-    group: str = ""
-    default: bool = False
-    unranked: bool = False
-    on_page: bool = False
-    part_of: str = ""
+    group: str = ""  # ``--columns GROUP`` shows all columns of a group, and MLflow shows them in one section
+    default: bool = False  # whether tables show it by default
+    unranked: bool = False  # whether tables without ranks show it by default
+    on_page: bool = False  # whether the page shows it, in the row that a reader opens, though it is no default
+    part_of: str = ""  # the column in which the page shows it
+    # Whether it says something about this table; if not, it is no default
     applies: Callable[[T], bool] = field(default=lambda _: True)
-    compares: bool = False
-    ranks: bool = False
+    compares: bool = False  # whether only ranked rows and references have it
+    ranks: bool = False  # whether only ranked rows have it
+    # Columns of one part belong together, such as a number and what it is counted over; in the tables of single
+    # tasks narrow outputs leave out the highest parts
     part: int = 0
 
     @property
@@ -560,14 +525,7 @@ def every_column(standings: Standings) -> list[Column[StandingsRow, Standings]]:
 
 
 def columns_of(standings: Standings, names: Sequence[str] = ()) -> list[StandingColumn]:
-    """Return the columns of a table, in the order of their names; the default ones if there are no names.
-
-    Parameters
-    ----------
-    standings : Standings
-    names : sequence of str
-        Names of columns, metrics by their labels; no groups.
-    """
+    """Return the columns of a table, in the order of their names; the default ones if there are no names."""
     known = {column.name: column for column in every_column(standings)}
     ranked = bool(standings.ranked)
     chosen = [known[name] for name in names] or [
@@ -579,13 +537,7 @@ def columns_of(standings: Standings, names: Sequence[str] = ()) -> list[Standing
 
 
 def column_named(columns: Sequence[StandingColumn], name: str) -> StandingColumn:
-    """Return the column of that name.
-
-    Raises
-    ------
-    UnknownNameError
-        If the table has no such column.
-    """
+    """Return the column of that name. Raises UnknownNameError if the table has no such column."""
     for column in columns:
         if column.name == name:
             return column
@@ -672,31 +624,15 @@ def state_text(row: StandingsRow, standings: Standings) -> str:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that files and MLflow hold of a searcher.
+    """A number that files and MLflow hold of a searcher."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in CSV, JSON and data frames.
-    column, group : str
-        The column that it belongs to, and that column's group.
-    direction : Direction
-        Which values are better.
-    is_main : bool
-        Whether it is the column's value; otherwise it says more of it, such as what it is counted over.
-    is_default : bool
-        Whether tables show the column by default.
-    is_metric : bool
-        Whether the column is a measured metric's.
-    """
-
-    name: str
+    name: str  # its name in CSV, JSON and data frames
     column: str
     group: str
-    direction: Direction
-    is_main: bool
-    is_default: bool
-    is_metric: bool
+    direction: Direction  # which values are better
+    is_main: bool  # whether it is the column's value; otherwise it says more of it, such as what it is counted over
+    is_default: bool  # whether tables show the column by default
+    is_metric: bool  # whether the column is a measured metric's
 
 
 def numbers_of(standings: Standings) -> list[Number]:

@@ -28,18 +28,10 @@ LIMITS = ("query_budget", "time_limit")
 
 @dataclass(frozen=True)
 class GapCommand:
-    """What ranks searchers that are not ranked.
+    """What ranks searchers that are not ranked."""
 
-    Parameters
-    ----------
-    searchers : tuple of str
-        As the rows of the board name them.
-    commands : tuple of str
-        To be run in this order.
-    """
-
-    searchers: tuple[str, ...]
-    commands: tuple[str, ...]
+    searchers: tuple[str, ...]  # as the rows of the board name them
+    commands: tuple[str, ...]  # to be run in this order
 
 
 def gap_commands(shown: Leaderboard) -> list[GapCommand]:
@@ -73,19 +65,10 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
 
 @dataclass(frozen=True)
 class _Gap:
-    """What a searcher lacks.
+    """What a searcher lacks."""
 
-    Parameters
-    ----------
-    cells : tuple of CellInfo
-        Without keys.
-    content : mapping
-        The settings to search with.
-    points, repetitions : int
-    """
-
-    cells: tuple[CellInfo, ...]
-    content: Mapping[str, Any]
+    cells: tuple[CellInfo, ...]  # without keys
+    content: Mapping[str, Any]  # the settings to search with
     points: int
     repetitions: int
 

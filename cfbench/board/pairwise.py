@@ -35,30 +35,15 @@ OUTCOMES = {1: "win", 0: "tie", -1: "loss"}
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is shown.
-
-    Parameters
-    ----------
-    first, second : str
-        How the two sides are called.
-    record : str
-        Where both come from; empty where the sides are records themselves.
-    tasks : sequence of PairedTask
-    unmet : sequence of str
-        What of either side met nothing, a sentence each.
-    shown : int
-        How many points are listed where the two differ most.
-    program : str
-        What the user types for ``cfbench``.
-    """
+    """What is shown."""
 
     first: str
     second: str
-    record: str
+    record: str  # where both come from; empty where the sides are records themselves
     tasks: Sequence[PairedTask]
-    unmet: Sequence[str]
-    shown: int
-    program: str = "cfbench"
+    unmet: Sequence[str]  # what of either side met nothing, a sentence each
+    shown: int  # how many points are listed where the two differ most
+    program: str = "cfbench"  # what the user types for ``cfbench``
 
     @property
     def tolerance(self) -> Tolerance:

@@ -49,16 +49,7 @@ def notes_of(shown: Leaderboard) -> list[Note]:
 
 
 def note_lines(notes: Sequence[str], width: int, *, whole: bool) -> list[StyledLine]:
-    """Lay notes out below a table.
-
-    Parameters
-    ----------
-    notes : sequence of str
-        By importance.
-    width : int
-    whole : bool
-        Whether all are shown in full; otherwise the first few, one line each.
-    """
+    """Lay notes out below a table."""
     if whole:
         return [line for note in notes for line in wrapped(f"Note: {note}", width, "yellow", hanging=6)]
     texts = [f"Note: {visible(note)}" for note in notes[:SHOWN]]
@@ -173,27 +164,7 @@ def standings_lines(
     all_notes: bool = False,
     gaps: Sequence[GapCommand] = (),
 ) -> list[StyledLine]:
-    """Lay out a board's overall tables: what they are of, each table, legend, cautions.
-
-    Parameters
-    ----------
-    board : Board
-    record : str
-        How the record is called.
-    width : int
-    names : sequence of str
-        The columns; the default ones where empty.
-    by : str
-        The column to sort by; by rank where empty.
-    notes : sequence of str
-        What to know before comparing rows, the most important first.
-    keep_all : bool
-        Whether tables may be wider than `width`, rather than lack columns.
-    all_notes : bool
-        Whether every note is shown in full, not the first few in a line each.
-    gaps : sequence of GapCommand
-        What ranks searchers that are not ranked.
-    """
+    """Lay out a board's overall tables: what they are of, each table, legend, cautions."""
     lines: list[StyledLine] = []
     table_width = sys.maxsize if keep_all else width
     tables = [_table(part, table_width, names, by) for part in board.parts]

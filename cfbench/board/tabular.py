@@ -35,25 +35,13 @@ TASK_TITLES = ("data set", "model", "objective", "constraints", "folds")
 
 @dataclass(frozen=True)
 class Grid:
-    """One table.
+    """One table."""
 
-    Parameters
-    ----------
-    title : str
-        What it is of.
-    header : tuple of str
-    rows : tuple of tuple of str
-    texts : int
-        How many columns, from the left, are words, not numbers.
-    legend : tuple of (str, str)
-        What the columns mean.
-    """
-
-    title: str
+    title: str  # what it is of
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    texts: int
-    legend: tuple[tuple[str, str], ...]
+    texts: int  # how many columns, from the left, are words, not numbers
+    legend: tuple[tuple[str, str], ...]  # what the columns mean
 
 
 def grids_of(shown: Leaderboard) -> Iterator[Grid]:

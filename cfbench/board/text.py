@@ -135,17 +135,7 @@ def both_ends(left: str, right: str, end: int, width: int, style: str = "") -> l
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list[str]:
-    """Return the lines of a table of plain text; cells are broken where it would be wider than `width` columns.
-
-    Parameters
-    ----------
-    header : sequence of str
-    rows : sequence of sequence of str
-        As long as the header, without line breaks.
-    width : int
-    indent : int
-        Spaces in front of every line.
-    """
+    """Return the lines of a table of plain text; cells are broken where it would be wider than `width` columns."""
     table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
     for title in header:
         table.add_column(Text(title), overflow="fold")
@@ -179,14 +169,7 @@ PLAIN_SIGNS = str.maketrans({"±": "+-", "↑": "^", "↓": "v", "\N{REPLACEMENT
 
 
 def show(board: Leaderboard, *, stream: TextIO | None = None) -> None:
-    """Print a leaderboard, styled where `stream` is a terminal.
-
-    Parameters
-    ----------
-    board : Leaderboard
-    stream : text stream, optional
-        Standard output by default.
-    """
+    """Print a leaderboard, styled where `stream` is a terminal."""
     stream = stream or sys.stdout
     if not stream.isatty():
         stream.write(_encodable(text_of(board.lines()), stream))

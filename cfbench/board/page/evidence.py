@@ -30,74 +30,41 @@ LONGEST_REASON = 160
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """When a searcher's searches reached their targets.
+    """When a searcher's searches reached their targets."""
 
-    Parameters
-    ----------
-    queries : ndarray of float64, shape (reached,)
-        Queries when a (search, target) pair was reached, sorted.
-    pairs : int
-        All pairs.
-    """
-
-    queries: FloatArray
-    pairs: int
+    queries: FloatArray  # queries when a (search, target) pair was reached, sorted
+    pairs: int  # all pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One point of a task with what searchers found for it.
-
-    Parameters
-    ----------
-    fold, row_id : int
-    x : ndarray of float64, shape (d,)
-        Empty where the record holds no rows of this data set.
-    found : mapping of ComparedSearcher to (z, value)
-        The value is the one that the task asks searchers to minimise.
-    """
+    """One point of a task with what searchers found for it."""
 
     fold: int
     row_id: int
-    x: FloatArray
+    x: FloatArray  # empty where the record holds no rows of this data set
+    # The value is the one that the task asks searchers to minimise
     found: Mapping[ComparedSearcher, tuple[FloatArray, float]]
 
 
 @dataclass
 class Failures:
-    """Searches, or whole cells, that ended alike.
-
-    Parameters
-    ----------
-    searcher, status, reason : str
-    command : str
-        Runs one of them again.
-    count : int
-    """
+    """Searches, or whole cells, that ended alike."""
 
     searcher: str
     status: str
     reason: str
-    command: str
+    command: str  # runs one of them again
     count: int = 0
 
 
 @dataclass
 class PageEvidence:
-    """All of it.
-
-    Parameters
-    ----------
-    progress : dict of ComparedSearcher to Progress
-    examples : list of Example or None
-        One for each task of the matrix.
-    failures : list of Failures
-        The most frequent first.
-    """
+    """All of it."""
 
     progress: dict[ComparedSearcher, Progress] = field(default_factory=dict)
-    examples: list[Example | None] = field(default_factory=list)
-    failures: list[Failures] = field(default_factory=list)
+    examples: list[Example | None] = field(default_factory=list)  # one for each task of the matrix
+    failures: list[Failures] = field(default_factory=list)  # the most frequent first
 
 
 def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:

@@ -25,35 +25,17 @@ LEAST_EXCESS = 0.001
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure.
-
-    Parameters
-    ----------
-    title, caption : str
-    image : str
-        Markup of an SVG.
-    header : tuple of str
-    rows : tuple of tuple of str
-        Its numbers.
-    """
+    """A figure."""
 
     title: str
     caption: str
-    image: str
+    image: str  # markup of an SVG
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...]  # its numbers
 
 
 class Figures:
-    """Draws the figures of a board.
-
-    Parameters
-    ----------
-    standings : Standings
-        The main table.
-    others : sequence of StandingsRow
-        Rows of other tables, drawn as references.
-    """
+    """Draws the figures of a board."""
 
     def __init__(self, standings: Standings, others: Sequence[StandingsRow] = ()) -> None:
         self._standings = standings

@@ -80,30 +80,15 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A ranked table.
+    """A ranked table."""
 
-    Parameters
-    ----------
-    name : str
-        Its id on the page.
-    title : str
-    what : str
-        What its positions are by.
-    tested : bool
-        Whether ranks have letters.
-    headings : tuple of Heading
-    lines : tuple of PageRow
-    data : str
-        What the page's script needs to rank some tasks alone, as JSON.
-    """
-
-    name: str
+    name: str  # its id on the page
     title: str
-    what: str
-    tested: bool
+    what: str  # what its positions are by
+    tested: bool  # whether ranks have letters
     headings: tuple[Heading, ...]
     lines: tuple[PageRow, ...]
-    data: str
+    data: str  # what the page's script needs to rank some tasks alone, as JSON
 
 
 def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[PageTable]:
@@ -131,14 +116,7 @@ def _table(
 
 
 def table_columns(standings: Standings, names: Sequence[str]) -> list[StandingColumn]:
-    """Return the columns that are shown, without metrics that nothing was measured of; the notes tell of those.
-
-    Parameters
-    ----------
-    standings : Standings
-    names : sequence of str
-        Names of columns; the board's default ones where empty.
-    """
+    """Return the columns that are shown, without metrics that nothing was measured of; the notes tell of those."""
     metrics = {metric.label for metric in standings.metrics}
     left_out = {"objective"} if not standings.robust and "loss" in names else set()
     return [
@@ -151,15 +129,7 @@ def table_columns(standings: Standings, names: Sequence[str]) -> list[StandingCo
 
 
 def headings(columns: Sequence[StandingColumn], names: Sequence[str], registry: Registry) -> list[Heading]:
-    """Return the columns' headers, a unit and a better direction in each.
-
-    Parameters
-    ----------
-    columns : sequence of StandingColumn
-    names : sequence of str
-        The columns that were asked for: what the page shows by itself has further columns, others have none.
-    registry : Registry
-    """
+    """Return the columns' headers, a unit and a better direction in each."""
     better = {"↑": "higher is better", "↓": "lower is better", "": ""}
     known = [column.name for column in columns]
     kept = [next((name for name in names if name in known), "") for names in ON_A_PHONE]

@@ -33,19 +33,7 @@ LIBRARIES = ("counterfactual-bench", "numpy", "scikit-learn", "scipy", "pandas",
 
 
 def page_of(shown: Leaderboard, data_file: str = "") -> str:
-    """Return a leaderboard's page.
-
-    Parameters
-    ----------
-    shown : Leaderboard
-    data_file : str
-        Name of a CSV file next to the page; empty if there is none.
-
-    Raises
-    ------
-    RecordError
-        If the record is gone, or may not be read any more.
-    """
+    """Return a leaderboard's page. Raises RecordError if the record is gone, or may not be read any more."""
     record = shown.reading or opened_record(Path(shown.record), with_published=shown.with_published)
     names = {view.task.dataset for view in shown.board.standings.tasks}
     spaces, _ = spaces_at_hand(sorted(names & shown.registry.datasets.keys()), shown.registry)
@@ -55,19 +43,7 @@ def page_of(shown: Leaderboard, data_file: str = "") -> str:
 def render_page(
     shown: Leaderboard, record: RecordReading, spaces: Mapping[str, FeatureSpace], data_file: str = ""
 ) -> str:
-    """Return the leaderboard as one page of HTML.
-
-    Parameters
-    ----------
-    shown : Leaderboard
-        The numbers.
-    record : RecordReading
-        What they were computed from; its searches are read once, for figures and examples.
-    spaces : mapping of str to FeatureSpace
-        By the name of the data set, for the names of features; features of others have numbers.
-    data_file : str
-        Name of a CSV file next to the page that holds every number; empty if there is none.
-    """
+    """Return the leaderboard as one page of HTML."""
     board, standings = shown.board, shown.board.standings
     evidence = gather(board.matrix, record)
     tables = ranked_tables(board, shown.columns, shown.registry)

@@ -24,16 +24,7 @@ MARKERS = 4
 
 
 class Axis:
-    """Maps values to places along an axis.
-
-    Parameters
-    ----------
-    low, high : float
-        The ends; positive where `log`. Values beyond an end are drawn at it.
-    start, stop : float
-        Places of the ends.
-    log : bool
-    """
+    """Maps values to places along an axis."""
 
     def __init__(self, low: float, high: float, start: float, stop: float, *, log: bool = False) -> None:
         self._log = log
@@ -106,22 +97,7 @@ def chart(
     height: int,
     written: tuple[Callable[[float], str], Callable[[float], str]] = (short, short),
 ) -> str:
-    """Frame a chart: axes with ticks and labels around `body`.
-
-    Parameters
-    ----------
-    title, description : str
-    labels : (str, str)
-        What the two axes show.
-    body : sequence of str
-    x : Axis, or sequence of (float, str)
-        The lower axis; or places with names, which are written in turns at two heights.
-    y : Axis or None
-        The left axis; None where heights mean nothing.
-    height : int
-    written : (callable, callable)
-        Write the ticks of the two axes.
-    """
+    """Frame a chart: axes with ticks and labels around `body`."""
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img">',
         f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>",
@@ -164,17 +140,7 @@ def dot(x: float, y: float, series: int, of: int, label: str) -> str:
 def names(
     labels: Sequence[str], ends: Sequence[tuple[float, float]], series: Sequence[int], of: int, height: int
 ) -> list[str]:
-    """Write names at the right side, level with the places that they belong to, moved apart where they would meet.
-
-    Parameters
-    ----------
-    labels : sequence of str
-    ends : sequence of (float, float)
-        The places; a thin line leads from each to its name.
-    series : sequence of int
-        Which of the `of` series each is.
-    of, height : int
-    """
+    """Write names at the right side, level with the places that they belong to, moved apart where they would meet."""
     side = WIDTH - NAMES
     parts = []
     places = apart([y for _, y in ends], height)

@@ -32,21 +32,11 @@ class Heat:
 
 @dataclass(frozen=True)
 class HeatRow:
-    """A task in the heat table.
+    """A task in the heat table."""
 
-    Parameters
-    ----------
-    task : int
-        Its number among the board's tasks.
-    name : str
-        The task without its data set.
-    cells : tuple of Heat
-        One for each searcher.
-    """
-
-    task: int
-    name: str
-    cells: tuple[Heat, ...]
+    task: int  # its number among the board's tasks
+    name: str  # the task without its data set
+    cells: tuple[Heat, ...]  # one for each searcher
 
 
 @dataclass(frozen=True)
@@ -73,26 +63,13 @@ class ExampleResult:
 
 @dataclass(frozen=True)
 class Card:
-    """A task.
-
-    Parameters
-    ----------
-    title : str
-    points : str
-        How many points count, and how many every searcher compared solved.
-    header : tuple of str
-    rows : tuple of tuple of str
-        The task's table.
-    example : str
-        Which point the examples are of; or why there are none.
-    found : tuple of ExampleResult
-    """
+    """A task."""
 
     title: str
-    points: str
+    points: str  # how many points count, and how many every searcher compared solved
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    example: str
+    rows: tuple[tuple[str, ...], ...]  # the task's table
+    example: str  # which point the examples are of; or why there are none
     found: tuple[ExampleResult, ...]
 
 
