@@ -74,7 +74,7 @@ def command(
     counterfactual was found.
     """
     from cfbench.explaining.explain import default_searcher
-    from cfbench.explaining.explain_point import Place, explain_point
+    from cfbench.explaining.explain_point import explain_point
     from cfbench.record.files import check_record
 
     if (point is None) == (row is None):
@@ -85,10 +85,11 @@ def command(
     registry = open_registry(plugins, folders_among([dataset]), strict=strict)
     chosen["searcher"] = chosen["searcher"] or default_searcher(registry)
     explanation = explain_point(
-        Place(point, row),
         _study(dataset, model, chosen),
         registry,
         data_source(data_dirs),
+        point=point,
+        row=row,
         results=record,
         remark=lambda note: tell("Note", note),
     )

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, UnknownNameError
-from cfbench.explaining.explained_row import explanation_of
-from cfbench.explaining.explanation import Explanation
-from cfbench.explaining.hazards import DRAWS
+from cfbench.explaining.explanation import Explanation, explanation_of
+from cfbench.explaining.perturbation_effects import DRAWS
 from cfbench.problem.oracle import Oracle
 from cfbench.problem.problem import TrainingFold
 from cfbench.registry.contracts import ModelFamily, Objective, Searcher
@@ -23,7 +23,7 @@ from cfbench.registry.registry import Registry, registry_with
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
-from cfbench.study.obstacles import has_term, obstacle
+from cfbench.study.obstacles import added_by, obstacle
 from cfbench.study.plan import Cell
 from cfbench.study.variants import Variant, build_settings, make_variant, resolve_variant
 
@@ -34,8 +34,9 @@ def point_of(x: Any, space: FeatureSpace) -> FloatArray:
     Raises DataError if a value is missing, is no number or category, or lies outside its interval. Raises
     UnknownNameError if there is no feature of a given name.
     """
-    named = _by_name(x)
-    if named is not None:
+    by_name = isinstance(x, pd.Series) and all(isinstance(name, str) for name in x.index)
+    if by_name or isinstance(x, Mapping):
+        named = dict(x)
         for name in named:
             if name not in space.names:
                 raise UnknownNameError("feature", str(name), space.names)
@@ -52,17 +53,6 @@ def point_of(x: Any, space: FeatureSpace) -> FloatArray:
     if objection:
         raise DataError(f"x is not in the space: {objection}; correct the value, or the feature's annotation")
     return point
-
-
-def _by_name(x: Any) -> Mapping[str, Any] | None:
-    """Return values by feature name, where `x` has them: a mapping, or a Series whose index holds names."""
-    if isinstance(x, Mapping):
-        return x
-    index = getattr(x, "index", None)
-    if hasattr(x, "to_dict") and index is not None and all(isinstance(name, str) for name in index):
-        named: Mapping[str, Any] = x.to_dict()
-        return named
-    return None
 
 
 def _number(value: Any, feature: FeatureSpec) -> float:
@@ -94,27 +84,22 @@ class UserModel:
                 f"{model!r:.200} cannot be queried: give a fitted model that has `predict`, or a function from rows to "
                 "their classes"
             )
-        self._ask: Callable[[Any], Any] = predict
-        self._ask_proba: Callable[[Any], Any] | None = getattr(model, "predict_proba", None)
+        self._predict: Callable[[Any], Any] = predict
+        self._predict_proba: Callable[[Any], Any] | None = getattr(model, "predict_proba", None)
         self._space = space
         self._columns = _columns_of(model, space)
         classes = getattr(model, "classes_", None)
-        self.labels: list[object] = [_plain(target)] if classes is None else [_plain(label) for label in classes]
-        """The classes by code."""
-        if _plain(target) not in self.labels:
+        target = _plain(target)
+        self.labels: list[object] = [target] if classes is None else [_plain(label) for label in classes]  # by code
+        if target not in self.labels:
             raise UnknownNameError("class of the model", str(target), map(str, self.labels))
-        self.target = self.labels.index(_plain(target))
-        self.answered: set[int] = set()
-        """Codes of the classes that the model has returned."""
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the model gives class probabilities."""
-        return self._ask_proba is not None
+        self.target = self.labels.index(target)
+        self.returned: set[int] = set()  # codes of the classes that the model has returned
+        self.has_probabilities = self._predict_proba is not None
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`."""
-        answers = np.asarray(self._ask(self._rows(Z)))
+        answers = np.asarray(self._predict(self._rows(Z)))
         if answers.shape != (len(Z),):
             raise ModelError(f"for {len(Z)} rows the model returned shape {answers.shape}, not ({len(Z)},)")
         if answers.dtype.kind == "f" and not np.array_equal(answers, np.floor(answers)):
@@ -123,22 +108,21 @@ class UserModel:
                 "function that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
             )
         codes = self.codes(answers)
-        self.answered.update(codes.tolist())
+        self.returned.update(codes.tolist())
         return codes
 
     def codes(self, labels: Any) -> IntArray:
         """Return the codes of the model's classes; a new class gets the next code."""
         known, position = np.unique(np.asarray(labels), return_inverse=True)
-        for label in known:
-            if _plain(label) not in self.labels:
-                self.labels.append(_plain(label))
-        codes: IntArray = np.array([self.labels.index(_plain(label)) for label in known], dtype=np.int64)[position]
+        plain = [_plain(label) for label in known]
+        self.labels += [label for label in plain if label not in self.labels]
+        codes: IntArray = np.array([self.labels.index(label) for label in plain], dtype=np.int64)[position]
         return codes
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the class probabilities of the rows of `Z`."""
-        assert self._ask_proba is not None, "searchers that need probabilities are refused before"
-        return np.asarray(self._ask_proba(self._rows(Z)), dtype=np.float64)
+        assert self._predict_proba is not None, "searchers that need probabilities are refused before"
+        return np.asarray(self._predict_proba(self._rows(Z)), dtype=np.float64)
 
     def fingerprint(self) -> str:
         """Return one fingerprint for all models: no result is recorded."""
@@ -151,8 +135,6 @@ class UserModel:
     def _rows(self, Z: FloatArray) -> Any:
         if self._columns is None:
             return Z
-        import pandas as pd
-
         return pd.DataFrame(Z, columns=list(self._space.names))[self._columns]
 
 
@@ -240,7 +222,7 @@ def explain(
     ModelError
         If the model cannot be queried, or `x` is of the target class already.
     StudyError
-        If the searcher does not support what is asked for.
+        If the searcher does not support the request.
     UnknownNameError
         If there is no such searcher, objective, setting, feature or class.
 
@@ -268,22 +250,22 @@ def explain(
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
     point = point_of(x, space)
-    asked = UserModel(model, space, target)
-    before = int(asked.predict(point[np.newaxis])[0])
-    if before == asked.target:
+    user_model = UserModel(model, space, target)
+    before = int(user_model.predict(point[np.newaxis])[0])
+    if before == user_model.target:
         raise ModelError(f"x is of class {target!r} already, so there is nothing to explain; name another target")
     dataset = Dataset(
         name="the space",
         X=point[np.newaxis],
         y=np.array([before]),
         space=space,
-        target=asked.target,
-        class_labels=tuple(map(str, asked.labels)),
+        target=user_model.target,
+        class_labels=tuple(map(str, user_model.labels)),
     )
     entry, chosen = _searcher(searcher, registry)
     goal = resolve_variant(registry, "objective", objective)
     term = build_settings(registry.objective(goal.name).entry.objective, goal.settings, goal.name)
-    entry = _fitting(entry, asked, dataset, goal, term, constraints=constraints, training=training is not None)
+    entry = _fitting(entry, user_model, dataset, goal, term, constraints=constraints, training=training is not None)
     info = CellInfo("", dataset.name, _MODEL.label, chosen.label, goal.label, constraints, 0)
     cell = Cell(
         info=info,
@@ -302,17 +284,17 @@ def explain(
         repetitions=1,
         searches=1,
     )
-    nobody = np.empty(0, dtype=np.int64)
-    rows = _training(training, asked, space)
-    fitted_fold = FittedFold(dataset, Fold(nobody, nobody), asked, asked, asked.fingerprint(), rows)
+    no_rows = np.empty(0, dtype=np.int64)
+    rows = _training(training, user_model, space)
+    fitted_fold = FittedFold(dataset, Fold(no_rows, no_rows), user_model, user_model, user_model.fingerprint(), rows)
     instance: Searcher | None = None
     if isinstance(entry.searcher, type):
         instance = build_settings(entry.searcher, chosen.settings, entry.name)
     row = run_search(SearchTask(cell, 0, 0, 0), fitted_fold, entry, instance, term)
-    if row["loss"] is None and not row["reason"] and asked.target not in asked.answered:
-        answered = ", ".join(repr(asked.labels[code]) for code in sorted(asked.answered))
-        row["reason"] = f"no queried row is of class {target!r}; the model returned: {answered}"
-    return explanation_of(row, cell, space, asked.target, asked.labels, asked.predict, draws=draws)
+    if row["loss"] is None and not row["reason"] and user_model.target not in user_model.returned:
+        returned = ", ".join(repr(user_model.labels[code]) for code in sorted(user_model.returned))
+        row["reason"] = f"no queried row is of class {target!r}; the model returned: {returned}"
+    return explanation_of(row, cell, space, user_model.target, user_model.labels, user_model.predict, draws=draws)
 
 
 def _searcher(searcher: str | SearcherEntry | None, registry: Registry) -> tuple[SearcherEntry, Variant]:
@@ -349,14 +331,8 @@ def _fitting(
     training: bool,
 ) -> SearcherEntry:
     """Return the entry without optional needs that are unavailable; raise StudyError if a required one is."""
-    refusal = obstacle(
-        entry,
-        ModelEntry(name=_MODEL.name, family=ModelFamily),
-        dataset,
-        goal.label,
-        has_term=has_term(objective, dataset),
-        constraints=constraints,
-    )
+    user_entry = ModelEntry(name=_MODEL.name, family=ModelFamily)
+    refusal = obstacle(entry, user_entry, dataset, goal.label, added_by(objective, dataset), constraints=constraints)
     absent = {Need.MODEL_STRUCTURE}
     if not training:
         absent.add(Need.TRAINING_DATA)

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import html
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cfbench.board.text import text_table
-from cfbench.explaining.hazards import Hazards, Setback
+from cfbench.digests import digest_of
+from cfbench.explaining.perturbation_effects import (
+    PerturbationEffects,
+    Setback,
+    perturbation_effects,
+    shown_value,
+    written,
+)
 from cfbench.problem.outcome import Status
 from cfbench.robustness.random_perturbations import PerturbedPart
-from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, Kind
+from cfbench.space.space import Constraint, FeatureSpace, FloatArray, IntArray, Kind
 from cfbench.study.obstacles import PLAIN
 from cfbench.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cfbench.study.plan import Cell
+
 SLACK = 1e-9
 """Relative tolerance for a result below a bound: sums of costs are rounded."""
+
+_PARTS = {
+    PerturbedPart.C: "what changes, set back",
+    PerturbedPart.K: "what is kept, perturbed",
+    PerturbedPart.BOTH: "both at once",
+}
+_CONSTRAINTS = {Constraint.FIXED: "fixed", Constraint.ONLY_UP: "may only grow", Constraint.ONLY_DOWN: "may only shrink"}
+_64_BITS = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def bounds(explanation: Explanation) -> list[str]:
@@ -47,22 +67,14 @@ def bounds(explanation: Explanation) -> list[str]:
     ]
 
 
-_PARTS = {
-    PerturbedPart.C: "what changes, set back",
-    PerturbedPart.K: "what is kept, perturbed",
-    PerturbedPart.BOTH: "both at once",
-}
-_CONSTRAINTS = {Constraint.FIXED: "fixed", Constraint.ONLY_UP: "may only grow", Constraint.ONLY_DOWN: "may only shrink"}
-
-
 def text_of(explanation: Explanation, width: int) -> str:
     """Return an explanation as lines of at most `width` columns if its values allow it."""
     lines = [piece for line in head(explanation) for piece in _wrapped(line, width)]
     if explanation.found:
         lines += ["", *_changes(explanation, width), "", *_kept(explanation, width)]
     else:
-        lines += ["", "The case:", *_values(explanation.features(), width)]
-    after = prospects(explanation)
+        lines += ["", "The case:", *_values(explanation.features(), width, {})]
+    after = effect_sentences(explanation)
     if after:
         lines += ["", *(piece for line in after for piece in _wrapped(line, width))]
     return "\n".join(lines)
@@ -78,13 +90,15 @@ def head(explanation: Explanation) -> list[str]:
     )
     lines = [*explanation.heading, f"{ended}: {explanation.reason}" if explanation.reason else ended]
     if not explanation.found:
-        before, target = _label(explanation.class_before), _label(explanation.target)
-        lines.append(f"No counterfactual was found: the class stays {before}, the target is {target}.")
+        lines.append(
+            f"No counterfactual was found: the class stays {explanation.class_before!r}, "
+            f"the target is {explanation.target!r}."
+        )
         return [visible(line) for line in [*lines, *bounds(explanation)]]
     d = explanation.space.d
     changed = sum(row["changed"] for row in explanation.features())
     lines.append(
-        f"{_label(explanation.class_before)} becomes {_label(explanation.class_after)} if {changed} of {d} features "
+        f"{explanation.class_before!r} becomes {explanation.class_after!r} if {changed} of {d} features "
         f"change. Loss {explanation.loss:.3f}, the mean of Gower's distance, {explanation.gower:.3f}, and of the share "
         f"of changed features, {changed / d:.3f}."
     )
@@ -96,19 +110,26 @@ def head(explanation: Explanation) -> list[str]:
     return [visible(line) for line in [*lines, *bounds(explanation)]]
 
 
-def prospects(explanation: Explanation) -> list[str]:
+def effect_sentences(explanation: Explanation) -> list[str]:
     """Return sentences about what perturbations can do to the counterfactual; none if they were not examined."""
-    hazards = explanation.hazards
-    if hazards is None:
+    effects = explanation.perturbations
+    if effects is None:
         return []
     lines = []
-    if hazards.setback is not None:
-        lines.append(_setback(explanation, hazards.setback))
-    shares = [f"{_PARTS[one.part]}, {_share(one.survived, one.n)}" for one in hazards.survivals]
+    if effects.setback is not None:
+        lines.append(_setback(explanation, effects.setback))
+    shares = [f"{_PARTS[one.part]}, {_share(one.survived, one.n)}" for one in effects.survivals]
     if shares:
         lines.append(f"Random perturbations after which the class is the same: {'; '.join(shares)}.")
-    lines += [*_threats(explanation, hazards), *hazards.certain]
-    return [visible(line) for line in lines]
+    if effects.kept:
+        names = explanation.space.names
+        worst = [f"{names[one.feature]} ({_share(one.lost, one.n)})" for one in effects.kept if one.lost][:3]
+        lines.append(
+            f"Kept features that threaten it most, with the draws that lose the class: {', '.join(worst)}."
+            if worst
+            else "No kept feature loses the class in any of its draws when it alone is perturbed."
+        )
+    return [visible(line) for line in [*lines, *effects.certain]]
 
 
 def _changes(explanation: Explanation, width: int) -> list[str]:
@@ -117,7 +138,7 @@ def _changes(explanation: Explanation, width: int) -> list[str]:
         if row["changed"]:
             step = "" if isinstance(row["after"], str) else f"{row['change']:+.6g}"
             limit = _CONSTRAINTS.get(feature.constraint, "") if explanation.constraints else ""
-            rows.append([row["feature"], _written(row["before"]), _written(row["after"]), step, row["unit"], limit])
+            rows.append([row["feature"], written(row["before"]), written(row["after"]), step, row["unit"], limit])
     header = ["feature", "now", "then", "change", "unit", "constraint"]
     return ["To change:", *_table(header, rows, width)]
 
@@ -126,14 +147,16 @@ def _kept(explanation: Explanation, width: int) -> list[str]:
     kept = [row for row in explanation.features() if not row["changed"]]
     if not kept:
         return ["Nothing is kept."]
-    return ["To keep:", *_values(kept, width, _losses(explanation))]
+    effects = () if explanation.perturbations is None else explanation.perturbations.kept
+    names = explanation.space.names
+    losses = {names[one.feature]: f"class lost in {_share(one.lost, one.n)}" for one in effects}
+    order = [*losses, *names]
+    return ["To keep:", *_values(sorted(kept, key=lambda row: order.index(row["feature"])), width, losses)]
 
 
-def _values(rows: list[dict[str, Any]], width: int, losses: dict[str, str] | None = None) -> list[str]:
+def _values(rows: list[dict[str, Any]], width: int, losses: Mapping[str, str]) -> list[str]:
     """Return lines with the values of features and, if examined, how often each feature alone loses the class."""
-    told = losses or {}
-    rows = sorted(rows, key=lambda row: list(told).index(row["feature"]) if row["feature"] in told else len(told))
-    lines = [[row["feature"], _written(row["before"]), row["unit"], told.get(row["feature"], "")] for row in rows]
+    lines = [[row["feature"], written(row["before"]), row["unit"], losses.get(row["feature"], "")] for row in rows]
     return _table(["feature", "now", "unit", "perturbed alone"], lines, width)
 
 
@@ -142,23 +165,6 @@ def _table(header: list[str], rows: list[list[str]], width: int) -> list[str]:
     filled = [place for place in range(len(header)) if any(row[place] for row in rows)]
     shown = [[visible(row[place]) for place in filled] for row in rows]
     return text_table([header[place] for place in filled], shown, width)
-
-
-def _losses(explanation: Explanation) -> dict[str, str]:
-    if explanation.hazards is None:
-        return {}
-    names = explanation.space.names
-    return {names[one.feature]: f"class lost in {_share(one.lost, one.n)}" for one in explanation.hazards.threats}
-
-
-def _threats(explanation: Explanation, hazards: Hazards) -> list[str]:
-    if not hazards.threats:
-        return []
-    names = explanation.space.names
-    worst = [f"{names[one.feature]} ({_share(one.lost, one.n)})" for one in hazards.threats if one.lost][:3]
-    if not worst:
-        return ["No kept feature loses the class in any of its draws when it alone is perturbed."]
-    return [f"Kept features that threaten it most, with the draws that lose the class: {', '.join(worst)}."]
 
 
 def _setback(explanation: Explanation, setback: Setback) -> str:
@@ -186,16 +192,8 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
     )
 
 
-def _written(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"
-
-
 def _share(k: int, n: int) -> str:
     return f"{k:,} of {n:,}"
-
-
-def _label(label: object) -> str:
-    return repr(label)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
@@ -221,17 +219,21 @@ def content_of(explanation: Explanation) -> dict[str, Any]:
         "objective_value": number_or_none(explanation.objective_value),
         "figures": {name: number_or_none(value) for name, value in sorted(explanation.figures.items())},
         "changed": sum(row["changed"] for row in features) if explanation.found else None,
-        "features": [_json_like(row) for row in features],
+        "features": [
+            {key: number_or_none(value) if isinstance(value, float) else value for key, value in row.items()}
+            for row in features
+        ],
         "queries": explanation.queries,
         "seconds": explanation.seconds,
-        "perturbations": None if explanation.hazards is None else _hazards(explanation, explanation.hazards),
+        "perturbations": _effects_content(explanation),
     }
 
 
-def _hazards(explanation: Explanation, hazards: Hazards) -> dict[str, Any]:
-    space = explanation.space
-    setback = hazards.setback
-    worst = None
+def _effects_content(explanation: Explanation) -> dict[str, Any] | None:
+    space, effects = explanation.space, explanation.perturbations
+    if effects is None:
+        return None
+    worst, setback = None, effects.setback
     if setback is not None:
         assert explanation.z is not None
         back = explanation.z + setback.moved
@@ -245,16 +247,12 @@ def _hazards(explanation: Explanation, hazards: Hazards) -> dict[str, Any]:
         }
     return {
         "worst_setback": worst,
-        "survived": {one.part.value: {"survived": one.survived, "n": one.n} for one in hazards.survivals},
+        "survived": {one.part.value: {"survived": one.survived, "n": one.n} for one in effects.survivals},
         "threats": [
-            {"feature": space.names[one.feature], "class_changes": one.lost, "n": one.n} for one in hazards.threats
+            {"feature": space.names[one.feature], "class_changes": one.lost, "n": one.n} for one in effects.kept
         ],
-        "certain": list(hazards.certain),
+        "certain": list(effects.certain),
     }
-
-
-def _json_like(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: number_or_none(value) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def _plain(label: object) -> object:
@@ -300,8 +298,8 @@ class Explanation:
         Name and settings.
     constraints : bool
         Whether the constraints held.
-    hazards : Hazards or None
-        What the annotated perturbations can do to `z`; None without a counterfactual, or where it was not looked at.
+    perturbations : PerturbationEffects or None
+        What the annotated perturbations do to `z`; None without a counterfactual, or if it was not examined.
     about : mapping of str to object
         Where the case comes from, for programs; empty for a user's own.
     heading : tuple of str
@@ -341,7 +339,7 @@ class Explanation:
     space: FeatureSpace
     objective: str = "none"
     constraints: bool = False
-    hazards: Hazards | None = None
+    perturbations: PerturbationEffects | None = None
     objective_value: float = math.nan
     figures: Mapping[str, float] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -397,19 +395,65 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        import html
-
         before = "<br>".join(html.escape(line) for line in head(self))
         table = self.changes.to_html(index=False) if self.found else ""
-        after = "<br>".join(html.escape(line) for line in prospects(self))
+        after = "<br>".join(html.escape(line) for line in effect_sentences(self))
         return f"<p>{before}</p>{table}<p>{after}</p>"
 
 
-def shown_value(feature: FeatureSpec, value: float) -> float | str:
-    """Return a number, or the label of a category."""
-    if feature.kind is Kind.CATEGORICAL and value in range(feature.n_categories):
-        return feature.categories[int(value)]
-    return float(value)
+def explanation_of(
+    row: Mapping[str, Any],
+    cell: Cell,
+    space: FeatureSpace,
+    target: int,
+    labels: Sequence[object],
+    predict: Callable[[FloatArray], IntArray],
+    *,
+    draws: int,
+    about: Mapping[str, Any] | None = None,
+    heading: Sequence[str] = (),
+    model: object | None = None,
+) -> Explanation:
+    """Return the explanation of a search's row, with what perturbations do to its result.
+
+    `labels` are the classes by code, as readers know them. `draws` random perturbations are counted; 0: none. With the
+    fitted `model`, more can be proven if it shows a forest.
+    """
+    x = np.asarray(row["x"], dtype=np.float64)
+    z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
+    after = None
+    if z is not None and space.is_feasible(z[np.newaxis], x, constraints=False)[0]:  # no model need know other values
+        after = labels[int(predict(z[np.newaxis])[0])]
+    # A row that comes from a data frame has NaN where a search's own has None.
+    numbers = {
+        name: math.nan if row[name] is None else float(row[name]) for name in ("loss", "gower", "objective_value")
+    }
+    effects = None
+    if z is not None and draws and not math.isnan(numbers["loss"]):
+        # One stream per case: the results of all searchers for it meet the same draws.
+        stream = int(digest_of(["explain", cell.seed, cell.content["dataset"]["name"], int(row["row_id"])]), 16)
+        effects = perturbation_effects(x, z, space, target, predict, stream & _64_BITS, draws, model)
+    return Explanation(
+        x=x,
+        z=z,
+        status=Status(row["status"]),
+        reason=row["reason"],
+        class_before=labels[int(predict(x[np.newaxis])[0])],
+        class_after=after,
+        target=labels[target],
+        figures=dict(row["figures"]),
+        queries=int(row["search_queries"]) + int(row["robustness_queries"]),
+        candidates=np.array(row["candidates"], dtype=np.float64).reshape(-1, space.d),
+        seconds=float(row["wall_seconds"]),
+        searcher=cell.searcher.label,
+        space=space,
+        objective=cell.objective.label,
+        constraints=cell.constraints,
+        perturbations=effects,
+        about=about or {},
+        heading=tuple(heading),
+        **numbers,
+    )
 
 
 def number_or_none(value: float) -> float | None:

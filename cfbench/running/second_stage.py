@@ -22,7 +22,7 @@ from cfbench.running.objective_measures import judge_cell, objective_measure, pa
 from cfbench.running.progress import Metrics
 from cfbench.running.search import FittedFold
 from cfbench.space.dataset import Dataset, split
-from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, minimises_less
+from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, beyond_objective
 from cfbench.study.plan import Cell
 from cfbench.study.sources import load_dataset
 from cfbench.study.variants import Variant, build_settings
@@ -245,7 +245,7 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
         return Handles.OBJECTIVES not in searcher.handles
     bound = build_settings(entry, objective.settings, objective.name)
     try:
-        return minimises_less(searcher, added_by(bound, fitted_folds.dataset(cell)))
+        return bool(beyond_objective(searcher, objective.label, added_by(bound, fitted_folds.dataset(cell))))
     except CfbenchError:
         return True  # the data set is unavailable: measuring the cell says so
 

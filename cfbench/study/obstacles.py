@@ -12,58 +12,6 @@ from cfbench.registry.entries import Handles, ModelEntry, Need, SearcherEntry
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import Dataset
 
-
-def obstacle(
-    searcher: SearcherEntry,
-    model: ModelEntry,
-    dataset: Dataset,
-    objective: str,
-    *,
-    has_term: bool,
-    constraints: bool,
-    separable: bool = False,
-    looks_into_model: bool = False,
-) -> str:
-    """Say in one sentence why `searcher` is not run on a cell; empty: it is."""
-    name = searcher.name
-    if searcher.unavailable:
-        return f"{name} cannot run here: {searcher.unavailable}"
-    if Need.MODEL_STRUCTURE in searcher.needs and not model.shows_structure:
-        return f"{name} needs the model's structure, and {model.name} does not show it"
-    if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
-        return f"{name} does not handle categorical features, and {dataset.name} has them"
-    if Handles.CONSTRAINTS not in searcher.handles and constraints:
-        return f"{name} does not handle constraints"
-    if looks_into_model and not model.shows_structure:
-        return f"objective {objective} needs the model's structure, and {model.name} does not show it"
-    return _beyond_objective(searcher, objective, separable=separable) if has_term else ""
-
-
-def minimises_less(searcher: SearcherEntry, added: Added) -> bool:
-    """Whether a searcher cannot minimise what an objective adds to the loss."""
-    return added.has_term and bool(_beyond_objective(searcher, "", separable=added.separable))
-
-
-def beyond_metric(metric: str, model: str, registry: Registry) -> str:
-    """Say in one sentence why a metric has no values for the results of a model; empty: nothing is in its way."""
-    if metric not in registry.metrics or model not in registry.models:
-        return ""
-    looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
-    if looks and not registry.model(model).entry.shows_structure:
-        return f"{metric} needs the model's structure, and {model} does not show it"
-    return ""
-
-
-def _beyond_objective(searcher: SearcherEntry, objective: str, *, separable: bool) -> str:
-    if Handles.OBJECTIVES in searcher.handles:
-        return ""
-    if Handles.SEPARABLE not in searcher.handles:
-        return f"{searcher.name} minimises the loss alone, not objective {objective}"
-    if not separable:
-        return f"{searcher.name} minimises sums over the features, and objective {objective} adds none"
-    return ""
-
-
 PLAIN = "none"
 """Name of the objective that adds nothing to the loss."""
 
@@ -71,9 +19,9 @@ PLAIN = "none"
 class Added(NamedTuple):
     """What an objective adds to the loss on a data set, as far as it decides which searchers support it."""
 
-    has_term: bool
-    separable: bool  # the term is a sum over the features
-    looks_into_model: bool
+    has_term: bool = False
+    separable: bool = False  # the term is a sum over the features
+    looks_into_model: bool = False
 
 
 def added_by(objective: Objective, dataset: Dataset) -> Added:
@@ -88,10 +36,44 @@ def added_by(objective: Objective, dataset: Dataset) -> Added:
     try:
         term = objective.bind(context)
     except Exception:  # a broken objective shows as such in its searches, where the record keeps the reason
-        return Added(has_term=True, separable=False, looks_into_model=objective.looks_into_model)
+        return Added(True, False, objective.looks_into_model)
     return Added(term is not None, isinstance(term, SeparableTerm), objective.looks_into_model)
 
 
-def has_term(objective: Objective, dataset: Dataset) -> bool:
-    """Whether an objective adds a term to the loss on a data set."""
-    return added_by(objective, dataset).has_term
+def obstacle(
+    searcher: SearcherEntry, model: ModelEntry, dataset: Dataset, objective: str, added: Added, *, constraints: bool
+) -> str:
+    """Say in one sentence why `searcher` is not run on a cell; empty if it is. `objective` is a label."""
+    name = searcher.name
+    if searcher.unavailable:
+        return f"{name} cannot run here: {searcher.unavailable}"
+    if Need.MODEL_STRUCTURE in searcher.needs and not model.shows_structure:
+        return f"{name} needs the model's structure, and {model.name} does not show it"
+    if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
+        return f"{name} does not handle categorical features, and {dataset.name} has them"
+    if Handles.CONSTRAINTS not in searcher.handles and constraints:
+        return f"{name} does not handle constraints"
+    if added.looks_into_model and not model.shows_structure:
+        return f"objective {objective} needs the model's structure, and {model.name} does not show it"
+    return beyond_objective(searcher, objective, added)
+
+
+def beyond_objective(searcher: SearcherEntry, objective: str, added: Added) -> str:
+    """Say in one sentence why a searcher cannot minimise what an objective adds to the loss; empty if it can."""
+    if not added.has_term or Handles.OBJECTIVES in searcher.handles:
+        return ""
+    if Handles.SEPARABLE not in searcher.handles:
+        return f"{searcher.name} minimises the loss alone, not objective {objective}"
+    if not added.separable:
+        return f"{searcher.name} minimises sums over the features, and objective {objective} adds none"
+    return ""
+
+
+def beyond_metric(metric: str, model: str, registry: Registry) -> str:
+    """Say in one sentence why a metric has no values for a model's results; empty if it has, or is not registered."""
+    if metric not in registry.metrics or model not in registry.models:
+        return ""
+    looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
+    if looks and not registry.model(model).entry.shows_structure:
+        return f"{metric} needs the model's structure, and {model} does not show it"
+    return ""

@@ -16,7 +16,7 @@ from cfbench.registry.entries import Entry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import N_FOLDS, Dataset
-from cfbench.study.obstacles import PLAIN, Added, added_by, minimises_less, obstacle
+from cfbench.study.obstacles import PLAIN, Added, added_by, beyond_objective, obstacle
 from cfbench.study.protocol import DRAWN, PROTOCOL_VERSION
 from cfbench.study.resolution import Resolution, resolve
 from cfbench.study.study import AXES, Study, StudyPart
@@ -213,9 +213,7 @@ def _places(
 
 def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
     """Find out what objectives (by label) add on each data set."""
-    found = {
-        (PLAIN, name): Added(has_term=False, separable=False, looks_into_model=False) for name in resolution.datasets
-    }
+    found = {(PLAIN, name): Added() for name in resolution.datasets}
     for (axis, _), variant in resolution.variants.items():
         if axis == "objectives":
             objective = build_settings(registry.objective(variant.name).entry.objective, variant.settings)
@@ -229,9 +227,9 @@ def _searches_for_loss(
     """Whether a searcher cannot minimise a place's objective, and nothing else keeps it from searching there."""
     searcher, model = registry.searcher(place.searcher.name).entry, registry.model(place.model.name).entry
     term = terms[place.objective.label, place.dataset]
-    without = term._replace(has_term=False)._asdict()
-    return minimises_less(searcher, term) and not obstacle(
-        searcher, model, dataset, place.objective.label, constraints=place.constraints, **without
+    without = term._replace(has_term=False)
+    return bool(beyond_objective(searcher, place.objective.label, term)) and not obstacle(
+        searcher, model, dataset, place.objective.label, without, constraints=place.constraints
     )
 
 
@@ -320,8 +318,7 @@ def _cell(
         white_box=searcher.is_white_box,
     )
     term = terms[place.objective.label, place.dataset]
-    constraints = place.constraints
-    skipped = obstacle(searcher, model, dataset, place.objective.label, constraints=constraints, **term._asdict())
+    skipped = obstacle(searcher, model, dataset, place.objective.label, term, constraints=place.constraints)
     points, repetitions = asked
     in_fold = -(-dataset.n // N_FOLDS)
     return Cell(

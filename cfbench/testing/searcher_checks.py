@@ -9,7 +9,7 @@ from cfbench.registry.contracts import ModelFamily
 from cfbench.registry.entries import Handles, ModelEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FloatArray
-from cfbench.study.obstacles import obstacle
+from cfbench.study.obstacles import Added, obstacle
 from cfbench.testing import problems
 from cfbench.testing.check import Failed, NotApplicable
 from cfbench.testing.child import Child, UnfitEntry
@@ -195,7 +195,7 @@ def skipped_where_not_declared(bench: Bench) -> None:
         training = case.training()
         labels = ("undesired", "desired")
         dataset = Dataset(case.name, training.X.copy(), training.y.copy(), case.space, case.target, labels)
-        reason = obstacle(bench.entry, model, dataset, "toll", has_term=has_term, constraints=constraints)
+        reason = obstacle(bench.entry, model, dataset, "toll", Added(has_term), constraints=constraints)
         is_beyond = asked is not None and asked not in bench.entry.handles
         if bool(reason) is not is_beyond:
             what = f"a cell that requires {asked}" if asked else "a cell that requires nothing special"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench.explaining.explained_row import proven_of_kept
+from cfbench.explaining.perturbation_effects import proven_of_kept
 from cfbench.forests.structure import ForestStructure
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind, NumericalPerturbation
 

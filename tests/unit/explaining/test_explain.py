@@ -105,10 +105,10 @@ def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
     moved = NumericalPerturbation(10, 5)
     perturbed = FeatureSpace((replace(SPACE.features[0], perturbation=moved), *SPACE.features[1:]))
     found = explained(entry(earn_fifty), space=perturbed)
-    assert found.hazards is not None
+    assert found.perturbations is not None
     assert found.queries == 1, "the questions about perturbations are not the search's"
     # 50 is just enough: every setback loses it, and the longest, 10 of the 30 gained, costs half of 10 / 100 / 3.
-    assert [one.survived for one in found.hazards.survivals] == [0]
+    assert [one.survived for one in found.perturbations.survivals] == [0]
     assert "Worst setback: income back by 10 to 40 k: it loses the class." in found.text(width=400)
     assert "adds 0.017, 0.233 in all." in found.text(width=400)
     content = json.loads(json.dumps(found.content(), allow_nan=False))
@@ -117,7 +117,7 @@ def test_perturbations_are_looked_at_where_the_space_has_any() -> None:
     assert content["loss"] == pytest.approx(0.05 + 1 / 6)
     home = content["features"][2]
     assert (home["feature"], home["before"], home["after"], home["change"]) == ("home", "rents", "rents", None)
-    assert explained(entry(earn_fifty), space=perturbed, draws=0).hazards is None
+    assert explained(entry(earn_fifty), space=perturbed, draws=0).perturbations is None
     with pytest.raises(cfbench.CfbenchError, match="draws is -1; it must be a whole number of at least 0"):
         explained(entry(earn_fifty), draws=-1)
 

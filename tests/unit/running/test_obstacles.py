@@ -90,4 +90,4 @@ def test_what_an_objective_adds_is_found_out(objective: Objective, added: tuple[
 )
 def test_who_takes_what(handles: tuple[Handles, ...], added: Added, model: ModelEntry, said: str) -> None:
     entry = SearcherEntry(name="mine", searcher=lambda problem, rng: None, handles=handles)
-    assert obstacle(entry, model, DATASET, "other", constraints=False, **added._asdict()) == said
+    assert obstacle(entry, model, DATASET, "other", added, constraints=False) == said
