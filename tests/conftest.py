@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
 from cfbench.digests import digest_of
-from cfbench.record import SEARCH_SCHEMA
-from cfbench.record.frames import rows_of, search_frame
+from cfbench.record.frames import search_frame
+from cfbench.record.schema import checked_rows
 from cfbench.record.store import Record
 from cfbench.registry import CellFinished, CellInfo, RunFinished, RunStarted
 from cfbench.study.protocol import PROTOCOL_VERSION
@@ -108,7 +107,7 @@ def finished_cell() -> FinishedCell:
                     "model_fingerprint": "f" * 32,
                 }
             )
-        return CellFinished(info, search_frame(rows_of(pa.Table.from_pylist(rows, schema=SEARCH_SCHEMA))), measures)
+        return CellFinished(info, search_frame(checked_rows(rows)), measures)
 
     return make
 

@@ -305,7 +305,7 @@ def leaderboard_of(
     record. Raises StudyError if ranks are to be of the points of the user's own searchers, and nothing says which these
     are.
     """
-    name = shown_as or str(record.origin)
+    name = shown_as or str(record.path)
     yours = record.yours if isinstance(record, CombinedRecord) else frozenset()
     if basis is Basis.OWN_POINTS and not yours and not (selection and selection.searchers):
         raise StudyError(

@@ -24,7 +24,8 @@ def command(results: Path, output: Path, plugins: Sequence[str]) -> None:
     on, and for your own folders, it keeps results without rows: no x, z or candidates. Exits with 1 where something
     of the record cannot be read and is left out.
     """
-    from cfbench.record.store import Record, pack_record
+    from cfbench.record.archive import pack_record
+    from cfbench.record.store import Record
     from cfbench.registry.events import CellInfo
     from cfbench.study.sources import may_be_passed_on
 

@@ -19,18 +19,19 @@ import math
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.files import write_atomically
-from cfbench.record.cells import CELLS, checked_content, checked_info, stored_cell, summarise
+from cfbench.record.cells import CELLS, checked_info, mark_of, stored_cell, summarise
 from cfbench.record.database import create_tables, temporary_database
 from cfbench.record.files import PACKED_NAME, explained, refuse_inside_record
-from cfbench.record.reading import machines_in
+from cfbench.record.measures import MEASURE_COLUMNS
+from cfbench.record.reading import RecordReading
 from cfbench.record.schema import (
     MACHINES,
     MEASURES,
@@ -42,6 +43,7 @@ from cfbench.record.schema import (
     checked_rows,
     digest_of_values,
 )
+from cfbench.registry.events import CellInfo
 from cfbench.study.protocol import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
@@ -62,11 +64,26 @@ def file_digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-# ---------------------------------------------------------------- packing
+@dataclass(frozen=True)
+class Packed:
+    """What was packed: the number of cells, and the keys of the cells that cannot be read."""
+
+    cells: int
+    left_out: tuple[str, ...]
 
 
-def check_target(folder: Path) -> None:
-    """Raise RecordError if `folder` lies in a record, or holds anything but a packed record, which is replaced."""
+def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo], bool] = lambda _: False) -> Packed:
+    """Write all finished cells of a record to `folder`, replacing the packed record there.
+
+    Waiting searches are left out: they are not finished. The same cells give the same bytes. `bare` says which cells
+    are packed without the rows of their data set and what was found for them (`x`, `z` and the candidates are empty
+    then), because the data may not be passed on.
+
+    RecordError: `folder` holds anything but a packed record, lies in a record, is this very record or cannot be
+    written, or the record has no cell.
+    """
+    if record.is_packed and folder.resolve() == record.path.resolve():
+        raise RecordError(f"{folder} is to be packed into itself; name another folder, or a new one")
     refuse_inside_record(folder)
     with explained(folder, "written"):
         others = sorted({file.name for file in folder.iterdir()} - {*FILES, PACKED_NAME}) if folder.exists() else []
@@ -75,43 +92,55 @@ def check_target(folder: Path) -> None:
             f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is no packed "
             "record; name a new folder, or that of a packed record, which is then replaced"
         )
-
-
-def write_packed(folder: Path, rows: Mapping[str, Sequence[tuple[Any, ...]]], machines: Sequence[Any]) -> None:
-    """Write a packed record; the same rows give the same bytes.
-
-    Parameters
-    ----------
-    folder : Path
-    rows : mapping of str to sequence of tuple
-        For each of `FILES`, rows as the database holds them, digests included; those are left out.
-    machines : sequence of dict
-    """
-    import pyarrow as pa  # slow to load
-    import pyarrow.parquet as pq
-
-    files = {}
-    for name, table in FILES.items():
-        columns = list(zip(*rows[name], strict=True))[:-1] if rows[name] else [()] * len(table.columns)
-        arrays = [pa.array(values, type=field.type) for values, field in zip(columns, _schema(table), strict=True)]
-        sink = io.BytesIO()
-        # Every option that changes the bytes is given, so that another default of pyarrow's changes nothing.
-        pq.write_table(
-            pa.table(arrays, schema=_schema(table)), sink, version="2.6", data_page_version="1.0", compression="zstd",
-            compression_level=19, write_statistics=False,
-        )  # fmt: skip
-        files[name] = sink.getvalue()
-    said = {
+    keys = record.summaries().keys()
+    if not (keys or record.problems):
+        raise RecordError(
+            f"there is nothing to pack in {record.path}: no cell is finished; `cfbench run` finishes some"
+        )
+    packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in FILES}
+    left_out = []
+    for key in sorted(keys):
+        recorded = record.cell_of(key)
+        if recorded.cell is None or recorded.finished.keys() != recorded.cell.done.keys():
+            left_out.append(key)
+            continue
+        unseen: dict[str, Any] = {"x": [], "z": None, "candidates": []} if bare(recorded.cell.info) else {}
+        stored = [SEARCHES.stored(row | unseen) for row in recorded.finished.values()]
+        mark = mark_of(values[-1] for values in stored)
+        packed["cells.parquet"].append(stored_cell(replace(recorded.cell, mark=mark)))
+        packed["searches.parquet"] += stored
+        packed["measures.parquet"] += [
+            MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(recorded.cell)
+        ]
+    files = {name: _encoded(rows, _schema(FILES[name])) for name, rows in packed.items()}
+    about = {
         "format": FORMAT,
         "protocol": PROTOCOL_VERSION,
         "schema": SCHEMA_VERSION,
-        "machines": machines,
+        "machines": record.machines(),
         "files": {name: file_digest(data) for name, data in files.items()},
     }
     with explained(folder, "written"):
         for name, data in files.items():
             write_atomically(folder / name, data)
-        write_atomically(folder / PACKED_NAME, json.dumps(said, indent=2).encode("ascii") + b"\n")
+        write_atomically(folder / PACKED_NAME, json.dumps(about, indent=2).encode("ascii") + b"\n")
+    return Packed(len(packed["cells.parquet"]), tuple(left_out))
+
+
+def _encoded(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> bytes:
+    """Return rows as the database holds them as a parquet file, without their digests."""
+    import pyarrow as pa  # slow to load
+    import pyarrow.parquet as pq
+
+    columns = list(zip(*rows, strict=True))[:-1] if rows else [()] * len(schema)
+    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, schema, strict=True)]
+    sink = io.BytesIO()
+    # Every option that changes the bytes is given, so that another default of pyarrow's changes nothing.
+    pq.write_table(
+        pa.table(arrays, schema=schema), sink, version="2.6", data_page_version="1.0", compression="zstd",
+        compression_level=19, write_statistics=False,
+    )  # fmt: skip
+    return sink.getvalue()
 
 
 def _schema(table: Table) -> pa.Schema:
@@ -120,21 +149,11 @@ def _schema(table: Table) -> pa.Schema:
     return pa.schema([(name, _SQL_TYPES[kind.sql.split()[0]]) for name, kind in table.fields.items()])
 
 
-# ---------------------------------------------------------------- reading
-
-
 def read_packed(folder: Path) -> sqlite3.Connection:
-    """Return a temporary database with all that a packed record holds, checked against its digests.
-
-    Raises
-    ------
-    RecordError
-        If the packed record is damaged or of another version.
-    """
-    about = _about(folder)
-    of_version_1 = about["schema"] == 1
+    """Return a temporary database with all that a packed record holds, checked against its digests."""
+    schema, machines, digests = _about(folder)
     tables = {}
-    for name, digest in about["files"].items():
+    for name, digest in digests.items():
         path = folder / name
         with explained(path, "read"):
             if path.stat().st_size > LARGEST:
@@ -142,13 +161,13 @@ def read_packed(folder: Path) -> sqlite3.Connection:
             data = path.read_bytes()
         if file_digest(data) != digest:
             raise RecordError(f"{path} is damaged: its digest is not the one in {PACKED_NAME}; fetch it anew")
-        tables[name] = _decoded(path, data, _schema_of_version_1(name) if of_version_1 else _schema(FILES[name]))
+        tables[name] = _decoded(path, data, _schema(FILES[name]) if schema > 1 else None)
     connection = temporary_database()
     create_tables(connection)
     connection.execute("BEGIN")
-    connection.executemany(MACHINES.insert, [MACHINES.stored({"description": one}) for one in about["machines"]])
+    connection.executemany(MACHINES.insert, map(MACHINES.stored, machines))
     known: set[str] = set()
-    for name, rows in (_rows_of_version_1 if of_version_1 else _rows)(folder, tables):
+    for name, rows in (_rows if schema > 1 else _rows_of_version_1)(folder, tables):
         keys = {row[0] for row in rows}
         known |= keys if FILES[name] is CELLS else set()
         if keys - known:
@@ -161,28 +180,30 @@ def read_packed(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _about(folder: Path) -> tuple[int, list[Row], dict[str, str]]:
+    """Return the version of a packed record's tables, its machines, and the digests of its files."""
     path = folder / PACKED_NAME
     with explained(path, "read"):
         text = path.read_bytes()
     try:
         about = json.loads(text)
-        found = {name: about[name] for name in ("format", "protocol", "schema")}
+        form, protocol, schema = (about[name] for name in ("format", "protocol", "schema"))
         files = {name: str(about["files"][name]) for name in FILES}
-    except WRONG as error:
+        machines = [MACHINES.checked({"description": one}) for one in about.get("machines", ())]
+    except (*WRONG, AttributeError, RecordError) as error:
         raise RecordError(
-            f"{path} is damaged ({type(error).__name__}: {error}); fetch the packed record anew"
+            f"{path} is damaged ({type(error).__name__}: {error!s:.200}); fetch the packed record anew"
         ) from None
-    if found["format"] != FORMAT or found["protocol"] != PROTOCOL_VERSION or found["schema"] not in (1, SCHEMA_VERSION):
+    if (form, protocol) != (FORMAT, PROTOCOL_VERSION) or schema not in (1, SCHEMA_VERSION):
         raise RecordError(
-            f"{folder} is a packed record of protocol version {found['protocol']!r:.20}, schema version "
-            f"{found['schema']!r:.20}; this cfbench has protocol version {PROTOCOL_VERSION}, schema version "
-            f"{SCHEMA_VERSION}. Results of different versions are never mixed: read it with the cfbench that wrote it"
+            f"{folder} is a packed record of protocol version {protocol!r:.20}, schema version {schema!r:.20}; this "
+            f"cfbench has protocol version {PROTOCOL_VERSION}, schema version {SCHEMA_VERSION}. Results of different "
+            "versions are never mixed: read it with the cfbench that wrote it"
         )
-    return {**found, "machines": machines_in(about.get("machines")), "files": files}
+    return schema, machines, files
 
 
-def _decoded(path: Path, data: bytes, schema: pa.Schema) -> pa.Table:
+def _decoded(path: Path, data: bytes, schema: pa.Schema | None) -> pa.Table:
     """Return the table in a file, checked against its schema."""
     import pyarrow as pa  # slow to load
     import pyarrow.parquet as pq
@@ -191,7 +212,7 @@ def _decoded(path: Path, data: bytes, schema: pa.Schema) -> pa.Table:
         table = pq.read_table(pa.BufferReader(data), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise RecordError(f"{path} cannot be read ({error}); fetch it anew") from error
-    if [(one.name, one.type) for one in table.schema] != [(one.name, one.type) for one in schema]:
+    if schema is not None and not table.schema.equals(schema):
         raise RecordError(f"{path} has other columns than this cfbench writes; fetch it anew")
     return table
 
@@ -220,51 +241,34 @@ def _shown(folder: Path, parts: Sequence[Any]) -> Iterator[Any]:
         sys.stderr.write("\r\x1b[K")
 
 
-# ---------------------------------------------------------------- version 1
-
-
-def _schema_of_version_1(name: str) -> pa.Schema:
-    import pyarrow as pa  # slow to load
-
-    from cfbench.record.frames import MEASURE_SCHEMA, SEARCH_SCHEMA  # loads pyarrow and pandas
-
-    texts = ("key", "info", "content", "eligible", "skipped", "failure")
-    cells = pa.schema([(one, pa.int64() if one == "eligible" else pa.string()) for one in texts])
-    return {"cells.parquet": cells, "searches.parquet": SEARCH_SCHEMA, "measures.parquet": MEASURE_SCHEMA}[name]
-
-
 def _rows_of_version_1(folder: Path, tables: Mapping[str, pa.Table]) -> Batches:
     """Yield the rows of a packed record of version 1, each cell summarised from its searches."""
-    from cfbench.record.frames import rows_of  # loads pandas
-
     cells, searches, measures = tables.values()
     of_cells: dict[str, list[Row]] = {}
-    for row in rows_of(searches):
-        of_cells.setdefault(row["cell_key"], []).append(row)
-    marks, done = {}, {}
-    for cell in _shown(folder, cells.to_pylist()):
-        key = cell["key"]
-        try:
-            info, content = checked_info(json.loads(cell["info"])), checked_content(json.loads(cell["content"]))
+    marks, done, key = {}, {}, "of its tables"
+    try:
+        for row in searches.to_pylist():
+            of_cells.setdefault(row["cell_key"], []).append(row)
+        for cell in _shown(folder, cells.to_pylist()):
+            key = cell["key"]
+            info = checked_info(json.loads(cell["info"]))
+            if info.key != key:
+                raise RecordError(f"its coordinates are those of cell {info.key:.40}")
             rows = checked_rows(of_cells.pop(key, []))
-            one = summarise(info, content, cell["eligible"], rows)
+            one = summarise(info, json.loads(cell["content"]), cell["eligible"], rows)
             one = replace(one, skipped=cell["skipped"], failure=cell["failure"])
-            stored = stored_cell(one)
-        except (*WRONG, RecordError) as error:
-            raise RecordError(f"{folder}: cell {key} holds what no cell can: {error!s:.200}; fetch it anew") from error
-        if info.key != key:
-            raise RecordError(f"{folder} says of cell {key} what belongs to another; fetch it anew")
-        marks[key], done[key] = one.mark, [*one.done]
-        yield "cells.parquet", [stored]
-        yield "searches.parquet", [SEARCHES.stored(row) for row in rows]
-    if of_cells:
-        yield "searches.parquet", [(key,) for key in of_cells]  # of no cell, which is refused
-    columns = [measures[name].to_pylist() for name in measures.schema.names]
-    for ids, measured in groupby(zip(*columns, strict=True), key=lambda row: row[:4]):
-        *_, points, repetitions, values = zip(*measured, strict=True)
-        key = ids[0]
-        # What was measured before a cell had all its searches is left out.
-        if key not in done or [*zip(points, repetitions, strict=True)] == done[key]:
-            numbers = [math.nan if value is None else value for value in values]
-            row = dict(zip(MEASURES.columns, (*ids, marks.get(key, ""), numbers), strict=True))
-            yield "measures.parquet", [MEASURES.stored(row)]
+            marks[key], done[key] = one.mark, [*one.done]
+            yield "cells.parquet", [stored_cell(one)]
+            yield "searches.parquet", [SEARCHES.stored(row) for row in rows]
+        if of_cells:
+            yield "searches.parquet", [(key,) for key in of_cells]  # of no cell, which is refused
+        columns = [measures[name].to_pylist() for name in MEASURE_COLUMNS]
+        for (key, *metric), measured in groupby(zip(*columns, strict=True), key=lambda row: row[:4]):
+            *_, points, repetitions, values = zip(*measured, strict=True)
+            # What was measured before a cell had all its searches is left out.
+            if key not in done or [*zip(points, repetitions, strict=True)] == done[key]:
+                numbers = [math.nan if value is None else value for value in values]
+                row = dict(zip(MEASURES.columns, (key, *metric, marks.get(key, ""), numbers), strict=True))
+                yield "measures.parquet", [MEASURES.stored(row)]
+    except (*WRONG, RecordError) as error:
+        raise RecordError(f"{folder}: cell {key} holds what no cell can: {error!s:.200}; fetch it anew") from error

@@ -7,39 +7,36 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, get_type_hints
 
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.record.schema import (
     AMOUNT,
-    BY_NAME,
-    COUNTS,
     FLAG,
     KEY,
     MACHINES,
     MEASURES,
     NAME,
-    NAMES,
-    NUMBERS,
-    RUNS,
     SEARCHES,
     STUDY,
-    TABLE,
     WHOLE,
-    WHOLES,
     WRONG,
     DamagedError,
-    FieldKind,
+    Name,
     Row,
     SearchId,
     Table,
+    Whole,
+    of_type,
 )
 from cfbench.registry.events import CellInfo
 
-Runs = Sequence[tuple[str, int, int, int]]
+Runs = tuple[tuple[Name, Whole, Whole, Whole], ...]
 """Searches in short: (status, repetition, first point, last point)."""
 
 _CONTENT: dict[str, tuple[type, ...]] = {
@@ -60,7 +57,7 @@ _ENTRY = {"name": str, "version": str, "digest": str, "settings": dict}
 _AXES = ("model", "searcher", "objective")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellSummary:
     """What a record holds of a cell, next to its searches: a row of the table of cells, whose columns are these fields.
 
@@ -113,21 +110,21 @@ class CellSummary:
     eligible: int = 0
     repetitions: int = 0
     searches: int = 0
-    statuses: dict[str, int] = field(default_factory=dict)
+    statuses: dict[Name, Whole] = field(default_factory=dict)
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     search_queries: int = 0
     robustness_queries: int = 0
-    fingerprints: tuple[str, ...] = ()
-    points: tuple[int, ...] = ()
-    row_ids: tuple[int, ...] = ()
-    tries: tuple[int, ...] = ()
-    successes: tuple[int, ...] = ()
-    results: tuple[int | None, ...] = ()
+    fingerprints: tuple[Name, ...] = ()
+    points: tuple[Whole, ...] = ()
+    row_ids: tuple[Whole, ...] = ()
+    tries: tuple[Whole, ...] = ()
+    successes: tuple[Whole, ...] = ()
+    results: tuple[Whole | None, ...] = ()
     loss: tuple[float | None, ...] = ()
     objective_value: tuple[float | None, ...] = ()
     seconds: tuple[float | None, ...] = ()
-    queries: tuple[int | None, ...] = ()
+    queries: tuple[Whole | None, ...] = ()
     skipped: str = ""
     failure: str = ""
     runs: Runs = ()
@@ -145,39 +142,41 @@ class CellSummary:
     @property
     def done(self) -> dict[SearchId, str]:
         """(point, repetition) of the finished searches with their statuses, in order."""
-        return done_of(self.runs)
+        found = {
+            (p, repetition): status for status, repetition, first, last in self.runs for p in range(first, last + 1)
+        }
+        return dict(sorted(found.items()))
+
+    def of_rows(self, rows: Iterable[Row]) -> CellSummary:
+        """Return the summary that the cell has with these searches."""
+        made = summarise(self.info, self.content, self.eligible, rows)
+        return replace(made, skipped=self.skipped, failure=self.failure, source=self.source)
+
+    def outline(self) -> CellSummary:
+        """Return the summary without its content and its points: a run keeps one per cell."""
+        points: dict[str, Any] = dict.fromkeys(_OF_POINTS, ())
+        return replace(self, content={}, **points)
 
 
-_KINDS: dict[str, FieldKind] = {
-    "str": NAME,
-    "bool": FLAG,
-    "int": WHOLE,
-    "float": AMOUNT,
-    "dict[str, str]": BY_NAME,
-    "dict[str, int]": COUNTS,
-    "dict[str, Any]": TABLE,
-    "tuple[str, ...]": NAMES,
-    "tuple[int, ...]": WHOLES,
-    "tuple[int | None, ...]": WHOLES,
-    "tuple[float | None, ...]": NUMBERS,
-    "Runs": RUNS,
-}
-"""How a field of `CellInfo` and `CellSummary` is stored, by its type."""
-_OF_INFO = [one.name for one in fields(CellInfo)]
-_OF_SUMMARY = [one.name for one in fields(CellSummary) if one.name != "info"]
+_OF_INFO = get_type_hints(CellInfo)
+_OF_SUMMARY = get_type_hints(CellSummary, include_extras=True)
 _OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
+_KINDS = {str: NAME, bool: FLAG, int: WHOLE, float: AMOUNT}
 CELLS = Table(
     "cells",
     ("key",),
-    {one.name: _KINDS[str(one.type)] for one in (*fields(CellInfo), *fields(CellSummary)) if one.name != "info"}
-    | {"key": KEY},
+    {
+        name: KEY if name == "key" else _KINDS.get(kind) or of_type(kind)
+        for name, kind in (_OF_INFO | _OF_SUMMARY).items()
+        if name != "info"
+    },
 )
 TABLES = (SEARCHES, CELLS, MEASURES, MACHINES, STUDY)
 
 
 def stored_cell(summary: CellSummary) -> tuple[Any, ...]:
     """Return the row that the database holds of a cell."""
-    named = {name: getattr(summary, name) for name in _OF_SUMMARY}
+    named = {name: getattr(summary, name) for name in _OF_SUMMARY if name != "info"}
     return CELLS.stored(CELLS.checked({**asdict(summary.info), **named}))
 
 
@@ -189,8 +188,6 @@ def loaded_cell(values: Sequence[Any]) -> CellSummary:
         summary = CellSummary(CellInfo(**{name: row.pop(name) for name in _OF_INFO}), content, **row)
         if len({len(getattr(summary, name)) for name in _OF_POINTS}) > 1:
             raise ValueError("every point must have one value of each kind")
-        if any(None in getattr(summary, name) for name in _OF_POINTS[:4]):
-            raise ValueError("points, row_ids, tries and successes are whole numbers from 0")
         listed = sum(max(last - first + 1, 0) for _, _, first, last in summary.runs)  # before they are written out
         if not sum(summary.tries) == sum(summary.statuses.values()) == summary.searches == listed:
             raise ValueError("its counts of searches differ")
@@ -210,23 +207,18 @@ def mark_of(digests: Iterable[bytes]) -> str:
 def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iterable[Row]) -> CellSummary:
     """Return the summary of a cell's searches; rows are in their one form, in any order, one per search."""
     ordered = sorted(rows, key=lambda row: (row["point"], row["repetition"]))
-    tries: dict[int, int] = {}
-    successes: dict[int, int] = {}
-    row_ids: dict[int, int] = {}
-    results: dict[int, Row] = {}
-    for row in ordered:
-        point = row["point"]
-        row_ids[point] = row["row_id"]
-        tries[point] = tries.get(point, 0) + 1
-        successes[point] = successes.get(point, 0) + (row["loss"] is not None)
-        if row["loss"] is not None and (point not in results or _rank(row) < _rank(results[point])):
-            results[point] = row
-    of_points = [results.get(point) for point in tries]
+    points = {point: list(searches) for point, searches in groupby(ordered, key=lambda row: row["point"])}
+    successes = [[row for row in searches if row["loss"] is not None] for searches in points.values()]
+    results = [min(found, key=_rank, default=None) for found in successes]
+
+    def of_results(value: Callable[[Row], Any]) -> tuple[Any, ...]:
+        return tuple(None if row is None else value(row) for row in results)
+
     return CellSummary(
         info=info,
         content=content,
         eligible=eligible,
-        repetitions=max(tries.values(), default=0),
+        repetitions=max(map(len, points.values()), default=0),
         searches=len(ordered),
         statuses=dict(sorted(Counter(row["status"] for row in ordered).items())),
         wall_seconds=math.fsum(row["wall_seconds"] for row in ordered),
@@ -234,16 +226,16 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         search_queries=sum(row["search_queries"] for row in ordered),
         robustness_queries=sum(row["robustness_queries"] for row in ordered),
         fingerprints=tuple(sorted({row["model_fingerprint"] for row in ordered})),
-        points=tuple(tries),
-        row_ids=tuple(row_ids.values()),
-        tries=tuple(tries.values()),
-        successes=tuple(successes.values()),
-        results=tuple(None if row is None else row["repetition"] for row in of_points),
-        loss=tuple(None if row is None else row["loss"] for row in of_points),
-        objective_value=tuple(None if row is None else row["objective_value"] for row in of_points),
-        seconds=tuple(None if row is None else row["wall_seconds"] for row in of_points),
-        queries=tuple(None if row is None else row["search_queries"] + row["robustness_queries"] for row in of_points),
-        runs=runs_of({(row["point"], row["repetition"]): row["status"] for row in ordered}),
+        points=tuple(points),
+        row_ids=tuple(searches[-1]["row_id"] for searches in points.values()),
+        tries=tuple(map(len, points.values())),
+        successes=tuple(map(len, successes)),
+        results=of_results(itemgetter("repetition")),
+        loss=of_results(itemgetter("loss")),
+        objective_value=of_results(itemgetter("objective_value")),
+        seconds=of_results(itemgetter("wall_seconds")),
+        queries=of_results(lambda row: row["search_queries"] + row["robustness_queries"]),
+        runs=_runs_of(ordered),
         mark=mark_of(SEARCHES.stored(row)[-1] for row in ordered),
     )
 
@@ -253,42 +245,15 @@ def _rank(row: Row) -> float:
     return math.inf if value is None else float(value)
 
 
-def runs_of(done: Mapping[SearchId, str]) -> Runs:
+def _runs_of(rows: Iterable[Row]) -> Runs:
     """Return searches in short: neighbouring points that ended alike in one repetition are one run."""
     runs: list[tuple[str, int, int, int]] = []
-    for (point, repetition), status in sorted(done.items(), key=lambda item: item[0][::-1]):
+    for repetition, point, status in sorted((row["repetition"], row["point"], row["status"]) for row in rows):
         if runs and runs[-1][:2] == (status, repetition) and runs[-1][3] == point - 1:
             runs[-1] = (status, repetition, runs[-1][2], point)
         else:
             runs.append((status, repetition, point, point))
     return tuple(runs)
-
-
-def done_of(runs: Runs) -> dict[SearchId, str]:
-    """Return (point, repetition) of the searches in `runs` with their statuses, in order."""
-    found = {(p, repetition): status for status, repetition, first, last in runs for p in range(first, last + 1)}
-    return dict(sorted(found.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What a run has to know of every cell: all summaries of a large record would fill the memory.
-
-    `model` is the data set, the model and the fold of its searches, as `model_of` writes them; the other fields are
-    those of the summary.
-    """
-
-    eligible: int
-    searches: int
-    skipped: str
-    failure: str
-    model: str
-    runs: Runs
-
-    @property
-    def done(self) -> dict[SearchId, str]:
-        """(point, repetition) of the finished searches with their statuses."""
-        return done_of(self.runs)
 
 
 def model_of(content: Mapping[str, Any]) -> str:
@@ -302,7 +267,7 @@ def model_of(content: Mapping[str, Any]) -> str:
 
 def checked_info(given: object) -> CellInfo:
     """Return the coordinates in JSON-like content; raise TypeError or ValueError if it is anything else."""
-    if not isinstance(given, Mapping) or given.keys() - set(_OF_INFO):
+    if not isinstance(given, Mapping) or given.keys() - _OF_INFO.keys():
         raise TypeError(f"a cell's coordinates are a table of {', '.join(_OF_INFO)}")
     kinds = {**CELLS.fields, "key": NAME}  # whether it is the key of this cell is for others to say
     return CellInfo(**{name: kinds[name].check(value) for name, value in given.items()})
@@ -318,16 +283,8 @@ class Content(dict[str, Any]):
         )
 
 
-def checked_content(given: object) -> Content:
-    """Return a cell's content; what it says is of the right types, and anything may be missing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is anything else.
-    """
-    if not isinstance(given, Mapping):
-        raise TypeError(f"a cell's content is a table, not {type(given).__name__}")
+def checked_content(given: Mapping[str, Any]) -> Content:
+    """Return a cell's content, of which anything may be missing; raise TypeError or ValueError for wrong types."""
     content = Content(given)
     for name in content.keys() & _CONTENT.keys():
         if type(content[name]) not in _CONTENT[name]:
@@ -343,15 +300,7 @@ def checked_content(given: object) -> Content:
 
 
 def objection_to(key: str, info: CellInfo, content: Mapping[str, Any]) -> str:
-    """Return why a cell is not the one that its key, its coordinates and its content name; empty if it is.
-
-    Parameters
-    ----------
-    key : str
-    info : CellInfo
-    content : mapping
-        JSON-like; anything may be in it, and anything may be missing.
-    """
+    """Return why a cell is not the one that its key, its coordinates and its content name; empty if it is."""
     try:
         digest = digest_of(content)
         names = {axis: content[axis]["name"] for axis in ("dataset", *_AXES)}

@@ -45,41 +45,26 @@ class Database:
     `path` is its file, `lock` the writer's. `copy` is the place of a copy, if the file could not be read in its place.
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: Path,
-        lock: WriterLock | None = None,
-        copy: tempfile.TemporaryDirectory[str] | None = None,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, lock: WriterLock | None = None) -> None:
         self.connection = connection
         self.path = path
         self.lock = lock
-        self._copy = copy
+        self.copy: tempfile.TemporaryDirectory[str] | None = None
         self._file = path.stat() if lock is not None else None
-        self._depth = 0
         # A reader that is dropped without `close` holds no file open, though Python's connections are in a cycle.
         weakref.finalize(self, connection.close).atexit = False
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write all that the block writes, or nothing; it is on the disk at the end. Blocks may be nested."""
-        if self._depth:
+        is_nested = self.connection.in_transaction
+        if is_nested:
             yield self.connection
             return
-        self._depth += 1
-        try:
-            with explained(self.path, "written"):
-                self.connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self.connection
-                    self.connection.execute("COMMIT")
-                except BaseException:
-                    if self.connection.in_transaction:  # SQLite has ended it already if the disk is full
-                        self.connection.execute("ROLLBACK")
-                    raise
-        finally:
-            self._depth -= 1
+        with explained(self.path, "written"):
+            self.connection.execute("BEGIN IMMEDIATE")
+            with self.connection:  # commits, or rolls back
+                yield self.connection
         self.check_place()
 
     def check_place(self) -> None:
@@ -98,12 +83,12 @@ class Database:
 
     def close(self) -> None:
         """Close the database; a writer's is in one file then, and its lock is free."""
-        if self.lock is None:
-            self.connection.close()
-            if self._copy is not None:
-                self._copy.cleanup()
-            return
         lock, self.lock = self.lock, None
+        if lock is None:
+            self.connection.close()
+            if self.copy is not None:
+                self.copy.cleanup()
+            return
         try:
             self._end_writing()
             self.check_place()
@@ -128,20 +113,17 @@ def open_for_writing(folder: Path) -> Database:
     with explained(folder, "written"):
         make_directory(folder)
         lock = WriterLock.acquire(folder / "lock", on_network=file_system(folder) in _NETWORK)
-    connection = None
-    try:
+    with contextlib.ExitStack() as on_error:
+        on_error.callback(lock.release)
         with explained(path, "written"):
             check_directory(folder, write=True)  # again: another process may have been there meanwhile
             if path.exists() and not os.access(path, os.W_OK):
                 path.open("r+b").close()  # raises what the system says; SQLite would open it for reading alone
             connection = _connect(path, "rwc")
+            on_error.callback(connection.close)
             _prepare(connection, folder)
+            on_error.pop_all()
             return Database(connection, path, lock)
-    except BaseException:
-        if connection is not None:
-            connection.close()
-        lock.release()
-        raise
 
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
@@ -190,29 +172,29 @@ def open_for_reading(folder: Path) -> Database:
     path = folder / DATABASE_NAME
     with explained(path, "read"):
         try:
-            return _opened(path, path, "ro")
+            return Database(_checked(_connect(path, "ro"), path), path)
         except sqlite3.OperationalError:
             # A folder that may not be written: the log of a killed run cannot be taken in there, and the memory that
             # readers share cannot be made. Without a log the file is whole by itself, with one a copy is opened.
             logs = [log for end in ("-wal", "-journal") if (log := folder / f"{DATABASE_NAME}{end}").exists()]
             if not any(log.stat().st_size for log in logs):
-                return _opened(path, path, "ro", "&immutable=1")  # nothing can change it: no locks are needed
+                # Nothing can change it: no locks are needed.
+                return Database(_checked(_connect(path, "ro", "&immutable=1"), path), path)
             copy = tempfile.TemporaryDirectory(prefix="cfbench-record-")
             for file in (path, *logs):
                 shutil.copyfile(file, Path(copy.name) / file.name)
-            return _opened(path, Path(copy.name) / DATABASE_NAME, "rw", copy=copy)
+            database = Database(_checked(_connect(Path(copy.name) / DATABASE_NAME, "rw"), path), path)
+            database.copy = copy
+            return database
 
 
-def _opened(
-    path: Path, file: Path, mode: str, more: str = "", copy: tempfile.TemporaryDirectory[str] | None = None
-) -> Database:
-    connection = _connect(file, mode, more)
+def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
         _check_versions(connection, path)
     except BaseException:
         connection.close()
         raise
-    return Database(connection, path, copy=copy)
+    return connection
 
 
 def _connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:

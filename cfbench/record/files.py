@@ -31,12 +31,29 @@ OLD_NAME = "record.json"
 
 _COMPANIONS = re.compile(r"lock|tracking\.json|mlflow.*|mlruns|mlartifacts|lost\+found|\..*")
 """Names that may stand in a directory before it becomes a record: those of tracking, and hidden files."""
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-_FULL_SENTENCE = (
-    "The disk or the quota is full. Every search that ended before this one is safe in the record; free some space, "
-    "then give the same command again: only the missing searches run"
+_SAFE = (
+    "Every search that ended before this one is safe in the record; free some space, then give the same command again: "
+    "only the missing searches run"
 )
+_FORBIDDEN = "Make it {how} for this user, or name another results directory with --results"
+_LOCKED = "Another program keeps it locked: close that program and give the same command again"
+_SYSTEM = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), f"The disk or the quota is full. {_SAFE}"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _FORBIDDEN),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "A part of this path is a file; name a directory with --results"),
+}
+_SQLITE = {
+    sqlite3.SQLITE_NOTADB: "It is damaged, or it is not a record; name another results directory with --results",
+    sqlite3.SQLITE_CORRUPT: (
+        "The file is damaged. `cfbench merge {folder} --results NEW` takes over all cells that can be read; run the "
+        "study with --results NEW then: what is missing runs again"
+    ),
+    sqlite3.SQLITE_FULL: f"The disk or the quota is full. {_SAFE}",
+    sqlite3.SQLITE_IOERR: f"The disk refuses; it may be full. {_SAFE}",
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), _LOCKED),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _FORBIDDEN),
+}
+_DEFAULT = "What the record holds stays as it is; remove the cause and give the same command again"
 
 
 def is_packed(path: Path) -> bool:
@@ -45,13 +62,7 @@ def is_packed(path: Path) -> bool:
 
 
 def check_directory(path: Path, *, write: bool) -> bool:
-    """Return whether `path` is a record (True) or can become one (False, for writing only); change nothing.
-
-    Raises
-    ------
-    RecordError
-        If `path` is a file, holds other things or an old record, or, for reading, holds no record.
-    """
+    """Return whether `path` is a record (True) or can become one (False, for writing only); raise RecordError else."""
     with explained(path, "read"):
         if path.exists() and not path.is_dir():
             raise RecordError(f"{path} is a file; a record is a directory: name another one with --results")
@@ -126,17 +137,18 @@ def refuse_device(path: Path) -> None:
 def explained(path: Path, action: str) -> Iterator[None]:
     """Turn an error of the system or of SQLite into a RecordError that says what is safe and how to go on.
 
-    Parameters
-    ----------
-    path : Path
-    action : {"read", "written"}
+    `action` is "read" or "written".
     """
     try:
         yield
-    except OSError as error:
-        raise RecordError(_sentence(error, path, action)) from error
-    except sqlite3.Error as error:
-        raise RecordError(_database_sentence(error, path, action)) from error
+    except (OSError, sqlite3.Error) as error:
+        if isinstance(error, OSError):
+            what, advice = f": {error.strerror or error}", _SYSTEM.get(error.errno or 0, _DEFAULT)
+        else:
+            what, advice = f" ({error})", _SQLITE.get(_code(error), _DEFAULT)
+        how = "readable" if action == "read" else "writable"
+        advice = advice.format(how=how, folder=path.parent)
+        raise RecordError(f"{path} cannot be {action}{what}. {advice}") from error
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -147,37 +159,3 @@ def is_damage(error: sqlite3.Error) -> bool:
 def _code(error: sqlite3.Error) -> int:
     """Return the primary error code; the byte above it says more (which kind of I/O error)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _sentence(error: OSError, path: Path, action: str) -> str:
-    what = f"{path} cannot be {action}: {error.strerror or error}."
-    if error.errno in _FULL:
-        return f"{what} {_FULL_SENTENCE}"
-    if error.errno in _FORBIDDEN:
-        how = "readable" if action == "read" else "writable"
-        return f"{what} Make it {how} for this user, or name another results directory with --results"
-    if error.errno in {errno.ENOTDIR, errno.EEXIST}:
-        return f"{what} A part of this path is a file; name a directory with --results"
-    return f"{what} What the record holds stays as it is; remove the cause and give the same command again"
-
-
-def _database_sentence(error: sqlite3.Error, path: Path, action: str) -> str:
-    how = "readable" if action == "read" else "writable"
-    forbidden = f"Make it and its folder {how} for this user, or name another results directory with --results"
-    locked = "Another program keeps it locked: close that program and give the same command again"
-    sentences = {
-        sqlite3.SQLITE_NOTADB: "It is damaged, or it is not a record; name another results directory with --results",
-        sqlite3.SQLITE_CORRUPT: (
-            f"The file is damaged. `cfbench merge {path.parent} --results NEW` takes over all cells that can be read; "
-            "run the study with --results NEW then: what is missing runs again"
-        ),
-        sqlite3.SQLITE_FULL: _FULL_SENTENCE,
-        sqlite3.SQLITE_IOERR: f"The disk refuses; it may be full. {_FULL_SENTENCE.partition('. ')[2]}",
-        sqlite3.SQLITE_BUSY: locked,
-        sqlite3.SQLITE_LOCKED: locked,
-        sqlite3.SQLITE_READONLY: forbidden,
-        sqlite3.SQLITE_CANTOPEN: forbidden,
-        sqlite3.SQLITE_PERM: forbidden,
-    }
-    default = "What the record holds stays as it is; remove the cause and give the same command again"
-    return f"{path} cannot be {action} ({error}). {sentences.get(_code(error), default)}"

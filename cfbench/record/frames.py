@@ -23,6 +23,7 @@ _ARROW = {
     ),
     "map<string, double>": pa.map_(pa.string(), pa.float64()),
 }
+_PANDAS = {"string": "str", "int64": "int64", "double": "float64"}
 _VERSIONS = {"cfbench_schema": str(ROW_VERSION), "cfbench_protocol": str(PROTOCOL_VERSION)}
 
 
@@ -41,33 +42,11 @@ MEASURE_SCHEMA = _schema(
 """Columns of a metric's table, in order; a null value is outside the metric's denominator."""
 
 
-def rows_of(table: pa.Table) -> list[Row]:
-    """Return an arrow table of searches as rows; they are not checked."""
-    columns: dict[str, list[Any]] = {name: table[name].to_pylist() for name in SEARCH_SCHEMA.names}
-    columns["anytime"] = [[[pair["queries"], pair["loss"]] for pair in pairs] for pairs in columns["anytime"]]
-    columns["figures"] = [dict(pairs) for pairs in columns["figures"]]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+def search_frame(rows: Iterable[Row], *, columns: Collection[str] = ()) -> pd.DataFrame:
+    """Return searches, rows in their one form, as a data frame; with `columns`, with those alone.
 
-
-def search_frame(
-    rows: Iterable[Row], coordinates: Mapping[str, list[Any]] | None = None, *, columns: Collection[str] = ()
-) -> pd.DataFrame:
-    """Return searches as a data frame.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        In their one form.
-    coordinates : mapping of str to list, optional
-        Further columns, which follow the cell's key.
-    columns : collection of str
-        Columns that are needed; all if it is empty.
-
-    Returns
-    -------
-    DataFrame
-        `x` and `z` as float64 arrays of shape (d,), `z` None if absent; `candidates` as float64 arrays of shape
-        (k, d); `anytime` as lists of (queries, loss); `figures` as dicts; absent numbers, in `l0` as well, as NaN.
+    `x` and `z` are float64 arrays of shape (d,), `z` None if absent; `candidates` are float64 arrays of shape (k, d);
+    `anytime` are lists of (queries, loss); `figures` are dicts; absent numbers, in `l0` as well, are NaN.
     """
     listed = list(rows)
     frame: dict[str, pd.Series[Any]] = {}
@@ -76,25 +55,12 @@ def search_frame(
             continue
         values = [row[name] for row in listed]
         if name == "candidates":
-            values = [np.array(value, dtype=np.float64).reshape(len(value), len(row["x"])) for value, row in
-                      zip(values, listed, strict=True)]  # fmt: skip
+            shapes = [(len(row[name]), len(row["x"])) for row in listed]
+            values = [np.reshape(np.array(value, dtype=np.float64), d) for value, d in zip(values, shapes, strict=True)]
         elif name == "anytime":
-            values = [[(queries, loss) for queries, loss in pairs] for pairs in values]
+            values = [list(map(tuple, pairs)) for pairs in values]
         elif kind.arrow == "list<double>":
             values = [None if value is None else np.array(value, dtype=np.float64) for value in values]
-        frame[name] = _series(values, "double" if kind.is_optional and kind.arrow == "int64" else kind.arrow)
-        if name == "cell_key" and coordinates is not None:
-            types = {"constraints": "bool", "fold": "int64"}
-            frame |= {name: _series(given, types.get(name, "string")) for name, given in coordinates.items()}
+        is_count = kind.arrow == "int64" and kind.is_optional
+        frame[name] = pd.Series(values, dtype="float64" if is_count else _PANDAS.get(kind.arrow, "object"))
     return pd.DataFrame(frame)
-
-
-def _series(values: list[Any], arrow: str) -> pd.Series[Any]:
-    plain = {"string": "str", "int64": "int64", "double": "float64", "bool": "bool"}.get(arrow)
-    if plain is not None:
-        return pd.Series(values, dtype=plain)
-    # Filled one by one: from a list, numpy would make one array of vectors of equal length.
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return pd.Series(array, dtype=object)

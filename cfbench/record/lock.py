@@ -23,24 +23,13 @@ class WriterLock:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        _recorded.add(self)
+        _taken.add(self)
 
     @classmethod
     def acquire(cls, path: Path, *, on_network: bool = False) -> WriterLock:
-        """Take the lock.
+        """Take the lock; raise RecordError, which names the holder, if another process has it.
 
-        Parameters
-        ----------
-        path : Path
-        on_network : bool
-            Whether other machines may write there.
-
-        Raises
-        ------
-        RecordError
-            If another process has it; the message names its host, its number and its start.
-        OSError
-            If the file cannot be opened, locked or written.
+        `on_network` says whether other machines may write there.
         """
         refuse_device(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -67,27 +56,25 @@ class WriterLock:
 
     def release(self) -> None:
         """Give the lock back; the file stays, empty, since deleting it could delete a newer holder's."""
-        if self._descriptor < 0:
-            return
         try:
-            os.ftruncate(self._descriptor, 0)
+            if self._descriptor >= 0:
+                os.ftruncate(self._descriptor, 0)
         finally:
             self.abandon()
 
     def abandon(self) -> None:
         """Close the file and leave what it says: in a child process, the parent's lock must not be inherited."""
         descriptor, self._descriptor = self._descriptor, -1
-        _recorded.discard(self)
         if descriptor >= 0:
             os.close(descriptor)
 
 
-_recorded: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+_taken: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
     # A forked child shares the open file and with it the lock: a searcher's orphan would keep a dead run's record shut.
-    for lock in list(_recorded):
+    for lock in _taken:
         lock.abandon()
 
 

@@ -21,7 +21,8 @@ ID_COLUMNS = ["metric", "version", "settings"]
 OBJECTIVE = "objective:"
 """How the name of a measure starts that is not a metric's: the value of a cell's results under another objective."""
 _NAN = packed_numbers([np.nan])
-MEASURE_COLUMNS = ["cell_key", *ID_COLUMNS, "point", "repetition", "value"]
+SEARCH_COLUMNS = ["point", "repetition"]
+MEASURE_COLUMNS = ["cell_key", *ID_COLUMNS, *SEARCH_COLUMNS, "value"]
 
 
 def metric_of(row: Mapping[str, Any]) -> MetricId:
@@ -39,20 +40,12 @@ def judged_objective(metric: MetricId) -> dict[str, Any] | None:
 
 
 def measure_rows(table: pd.DataFrame, cell: CellSummary) -> list[Row]:
-    """Return rows for the database from a table of measures.
+    """Return rows for the database from a table of measures, with the columns of ``MEASURE_SCHEMA``.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns of ``MEASURE_SCHEMA``: for each metric a value for every finished search of the cell.
-    cell : CellSummary
-
-    Raises
-    ------
-    RecordError
-        If a column is missing, the measures are another cell's, or they are not of all finished searches, once each.
+    RecordError: a column is missing, the measures are another cell's, or they are not of all finished searches, once
+    each.
     """
-    key, done = cell.info.key, cell.done
+    key, done = cell.info.key, [*cell.done]
     missing = [name for name in MEASURE_COLUMNS if name not in table.columns]
     if missing:
         raise RecordError(f"a table of measures lacks the columns {', '.join(missing)}")
@@ -60,59 +53,40 @@ def measure_rows(table: pd.DataFrame, cell: CellSummary) -> list[Row]:
     if others:
         raise RecordError(f"measures of cell {sorted(map(str, others))[0]} cannot be written to cell {key}")
     try:
-        values = table["value"].astype("float64").tolist()
+        table = table.astype({"value": "float64"}).sort_values(SEARCH_COLUMNS)
     except (TypeError, ValueError) as error:
         raise RecordError(f"measures of cell {key} do not fit their schema: {error}") from error
-    of_metrics: dict[MetricId, dict[SearchId, float]] = {}
-    columns = (table[name].tolist() for name in (*ID_COLUMNS, "point", "repetition"))
-    for metric, version, settings, point, repetition, value in zip(*columns, values, strict=True):
-        of_metrics.setdefault((metric, version, settings), {})[point, repetition] = value
-    if sum(map(len, of_metrics.values())) < len(values):
-        raise RecordError(f"the measures of cell {key} hold a measure of a search twice")
     rows = []
-    for metric_id, measured in of_metrics.items():
-        if measured.keys() != done.keys():
+    for metric, group in table.groupby(ID_COLUMNS):
+        if [*zip(*(group[name] for name in SEARCH_COLUMNS), strict=True)] != done:
             raise RecordError(
-                f"the measures of cell {key} by {metric_id[0]} are of {len(measured):,} searches, and not of the "
-                f"{len(done):,} that are finished: a metric says something of each, NaN if it is outside of its "
+                f"the measures of cell {key} by {metric[0]} are {len(group):,}, and not one of each of the "
+                f"{len(done):,} finished searches: a metric says something of each, NaN if it is outside of its "
                 "denominator"
             )
-        named = dict(zip(ID_COLUMNS, metric_id, strict=True))
-        rows.append({"cell_key": key, **named, "mark": cell.mark, "values": [measured[search] for search in done]})
+        named = dict(zip(ID_COLUMNS, metric, strict=True))
+        rows.append({"cell_key": key, **named, "mark": cell.mark, "values": group["value"].tolist()})
     return rows
 
 
 def measure_frame(rows: Iterable[Row], done: Sequence[SearchId]) -> pd.DataFrame:
-    """Return measures as a table in the columns of ``MEASURE_SCHEMA``, sorted by metric, point and repetition.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Of one cell, in order of the metrics.
-    done : sequence of (int, int)
-        The finished searches of that cell, in order.
-    """
+    """Return measures of a cell as a table in the columns of ``MEASURE_SCHEMA``, in the order of its searches."""
     import pandas as pd  # slow to load
 
-    columns: dict[str, list[Any]] = {name: [] for name in MEASURE_COLUMNS}
-    for row in rows:
-        for name in ("cell_key", *ID_COLUMNS):
-            columns[name] += [row[name]] * len(done)
-        columns["point"] += [point for point, _ in done]
-        columns["repetition"] += [repetition for _, repetition in done]
-        columns["value"] += row["values"]
+    listed = [
+        (row["cell_key"], *metric_of(row), *search, value)
+        for row in rows
+        for search, value in zip(done, row["values"], strict=True)
+    ]
     kinds = {"point": "int64", "repetition": "int64", "value": "float64"}
-    return pd.DataFrame({name: pd.Series(values, dtype=kinds.get(name, "str")) for name, values in columns.items()})
+    columns = zip(MEASURE_COLUMNS, zip(*listed, strict=True) if listed else [()] * len(MEASURE_COLUMNS), strict=True)
+    return pd.DataFrame({name: pd.Series(values, dtype=kinds.get(name, "str")) for name, values in columns})
 
 
 class PointValues:
     """The values of metrics for the points' results, in the order of the points in each cell's summary.
 
-    Parameters
-    ----------
-    values : mapping of MetricId to mapping of str to bytes
-        By metric and cell key: a value per finished search, packed.
-    cells : mapping of str to CellSummary
+    They are made from the packed values of each finished search, by metric and cell key.
     """
 
     def __init__(self, values: Mapping[MetricId, Mapping[str, bytes]], cells: Mapping[str, CellSummary]) -> None:

@@ -27,26 +27,16 @@ SHOWN = 3
 class MergeReport:
     """What a merge did."""
 
-    cells: int = 0
-    """Cells of the sources."""
-    searches: int = 0
-    """Searches that the target did not have."""
-    added: int = 0
-    """Cells that the target did not have."""
-    grown: int = 0
-    """Cells that the target had in part."""
-    same: int = 0
-    """Cells that the target had already."""
-    waiting: int = 0
-    """Cells whose searches are not all in, in any source: their study goes on with them."""
-    unmeasured: int = 0
-    """Cells with measures that do not count any more, since the cell has grown."""
-    kept_by_clock: int = 0
-    """Searches that ended by the clock in one place and differently in another; the first one is kept."""
-    conflicts: list[str] = field(default_factory=list)
-    """Cells that were left as they were in the target, and why."""
-    damage: list[str] = field(default_factory=list)
-    """What of the sources cannot be read and was left out."""
+    cells: int = 0  # of the sources
+    searches: int = 0  # that the target did not have
+    added: int = 0  # cells that the target did not have
+    grown: int = 0  # cells that the target had in part
+    same: int = 0  # cells that the target had already
+    waiting: int = 0  # cells whose searches are not all in, in any source: their study goes on with them
+    unmeasured: int = 0  # cells with measures that do not count any more, since the cell has grown
+    kept_by_clock: int = 0  # searches that ended by the clock in one place and differently in another
+    conflicts: list[str] = field(default_factory=list)  # cells that were left as they were in the target, and why
+    damage: list[str] = field(default_factory=list)  # what of the sources cannot be read and was left out
 
     @property
     def complete(self) -> bool:
@@ -61,24 +51,12 @@ def merge_records(
     mixed_models: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> MergeReport:
-    """Add all cells of `sources` to the record `target`, which is created if there is none.
+    """Add all cells of `sources`, packed records too, to the record `target`, which is created if there is none.
 
-    Parameters
-    ----------
-    sources : sequence of Path
-        Records, packed ones too. Of a search that several hold, the target's row is kept, else the first source's; they
-        must agree in everything but times.
-    target : Path
-    mixed_models : bool
-        Whether searches on differently fitted models of one fold may be in one record.
-    progress : callable, optional
-        Is given the number of cells done, and of all.
-
-    Raises
-    ------
-    RecordError
-        Before anything is written: if a source is no record of this version or is the target itself, if models of one
-        fold differ and `mixed_models` is not set, or if there is nothing in any source.
+    Of a search that several hold, the target's row is kept, else the first source's; they must agree in everything but
+    times. `mixed_models` says whether searches on differently fitted models of one fold may be in one record.
+    `progress` is given the number of cells done, and of all. RecordError, before anything is written: a source is no
+    record of this version or is the target itself, models of one fold differ, or there is nothing in any source.
     """
     opened = {path.resolve(): Record.open(path) for path in sources}
     if target.resolve() in opened:
@@ -103,41 +81,18 @@ def merge_records(
         for done, key in enumerate(keys):
             if progress is not None:
                 progress(done, len(keys))
-            _merge_cell(Union(key, record, list(summaries)), record, report, None if mixed_models else models)
+            union = Union(key, record)
+            for source in summaries:
+                union.add(source)
+            union.write(report, None if mixed_models else models)
+            if not union.conflicts:
+                report.conflicts += _take_measures(key, record, list(summaries))
+                report.unmeasured += not union.measured <= record.measured_of(key)
         for one in summaries:
             record.add_machines(one.machines())
             report.damage += [f"{problem} (left out of the merge)" for problem in one.problems]
             one.close()
     return report
-
-
-def _merge_cell(union: Union, record: Record, report: MergeReport, models: FoldModels | None) -> None:
-    key, cell = union.key, union.cell
-    objection = "" if cell is None else objection_to(key, cell.info, cell.content)
-    if objection:
-        union.conflicts.append(f"cell {key}: {objection}, so it was altered")
-    fingerprints = {row["model_fingerprint"] for row in union.rows.values()}
-    if models is not None and models.are_mixed(fingerprints, cell):
-        union.conflicts.append(f"cell {key}: its searches are on differently fitted models; --mixed-models allows it")
-    if union.conflicts or not (cell or union.rows):
-        report.conflicts += union.conflicts
-        return  # without either, all of it is damaged, which the report names
-    measured = record.measured().get(key, set())
-    if cell is not None and union.done and union.grown:
-        finished = [row for search, row in union.rows.items() if search in union.done]
-        record.adopt(cell.info, cell.content, cell.eligible, finished, keep_waiting=True)
-    elif cell is not None and not cell.mark and not union.before:
-        (record.fail if cell.failure else record.skip)(cell.info, cell.content, cell.failure or cell.skipped)
-    waiting = union.rows.keys() - union.done
-    record.append_all(union.rows[search] for search in sorted(waiting & union.new.keys()))
-    report.conflicts += _take_measures(key, record, union.sources)
-    report.unmeasured += not measured <= record.measured().get(key, set())
-    report.searches += len(union.new)
-    report.kept_by_clock += union.kept_by_clock
-    report.waiting += bool(waiting)
-    report.added += not union.before
-    report.grown += union.before and bool(union.new)
-    report.same += union.before and not union.new
 
 
 def _take_measures(key: str, record: Record, sources: Sequence[RecordReading]) -> list[str]:
@@ -154,7 +109,7 @@ def _take_measures(key: str, record: Record, sources: Sequence[RecordReading]) -
             continue
         theirs = {metric_of(row): row for row in source.measure_rows(cell)}
         ours = {metric_of(row): row for row in record.measure_rows(cell)}
-        record.write_measure_rows(key, [theirs[one] for one in sorted(theirs.keys() - ours.keys())])
+        record.write_measure_rows(theirs[one] for one in theirs.keys() - ours.keys())
         differ = sorted({one[0] for one in theirs.keys() & ours.keys() if _differing(theirs[one], ours[one])})
         if differ:
             info = cell.info
@@ -168,73 +123,86 @@ def _take_measures(key: str, record: Record, sources: Sequence[RecordReading]) -
 class Union:
     """A cell from a record and from those that are merged into it; what they hold twice must agree.
 
-    Attributes
-    ----------
-    cell : CellSummary or None
-        Coordinates, content and eligible points; None if no record has the cell.
-    rows : dict of (int, int) to dict
-        All searches; `done` are those of a finished cell.
-    new : dict of (int, int) to Path
-        Searches that the record does not have, and where they come from.
-    before : bool
-        Whether the record had the cell.
-    grown : bool
-        Whether searches of the finished cell are new.
-    conflicts : list of str
+    `rows` has all its searches, `done` those of a finished cell (`known` those of the one in `record`), and `new` those
+    that `record` lacks, with the place that they come from.
     """
 
-    def __init__(self, key: str, record: Record, sources: Sequence[RecordReading]) -> None:
+    def __init__(self, key: str, record: Record) -> None:
         recorded = record.cell_of(key)
         self.key = key
-        self.path = record.path
-        self.sources = sources
+        self.record = record
         self.cell = recorded.cell
         self.rows: dict[SearchId, Row] = recorded.finished | recorded.waiting
         self.done = set(recorded.finished)
+        self.known = frozenset(self.done)
         self.before = bool(self.cell or self.rows)
+        self.measured = record.measured_of(key)
         self.new: dict[SearchId, Path] = {}
-        self.grown = False
         self.kept_by_clock = 0
         self.conflicts: list[str] = []
-        for source in sources:
-            self._add(source)
 
-    def _add(self, source: RecordReading) -> None:
+    def add(self, source: RecordReading) -> None:
+        """Add what another record holds of the cell."""
         recorded = source.cell_of(self.key)
         theirs = recorded.cell
         if theirs is not None and theirs.mark and self.cell is not None and self.cell.mark:
             if sorted_text(self.cell.content) != sorted_text(theirs.content):
-                why = "it with other settings under the same key: one of them was altered"
-            elif self.cell.eligible != theirs.eligible:
-                why = f"{theirs.eligible} eligible points, {self.cell.eligible} are elsewhere: the models differ"
-            else:
-                why = ""
-            if why:
-                self.conflicts.append(f"cell {self.key}: {source.path} holds {why}")
+                self._object(f"{source.path} holds it with other settings under the same key: one of them was altered")
+                return
+            if self.cell.eligible != theirs.eligible:
+                counts = f"{theirs.eligible} eligible points, {self.cell.eligible} are elsewhere"
+                self._object(f"{source.path} holds {counts}: the models differ")
                 return
         if self.cell is None or (theirs is not None and theirs.mark and not self.cell.mark):
             self.cell = theirs
-        different: list[SearchId] = []
-        for search, row in (recorded.finished | recorded.waiting).items():
+        rows = recorded.finished | recorded.waiting
+        differing = {}
+        for search, row in rows.items():
             known = self.rows.setdefault(search, row)
             if known is row:
                 self.new[search] = source.path
-            elif _differing(known, row) and "timed_out" in (known["status"], row["status"]):
-                self.kept_by_clock += 1
-            elif _differing(known, row):
-                different.append(search)
-        self.grown |= not recorded.finished.keys() <= self.done
+            elif columns := _differing(known, row):
+                if "timed_out" in (known["status"], row["status"]):
+                    self.kept_by_clock += 1
+                else:
+                    differing[search] = columns
         self.done |= recorded.finished.keys()
-        if different:
-            first, more = different[0], len(different) - SHOWN
-            named = ", ".join(f"point {point} repetition {repetition}" for point, repetition in different[:SHOWN])
-            columns = _differing(self.rows[first], (recorded.finished | recorded.waiting)[first])
-            self.conflicts.append(
-                f"cell {self.key}: {self.new.get(first, self.path)} and {source.path} hold different results of the "
-                f"same searches ({named}{f' and {more} more' if more > 0 else ''}); the first differ in "
-                f"{', '.join(columns)}. One of them comes from other code or another machine's arithmetic: keep the "
-                "one that you trust"
+        if differing:
+            first, more = min(differing), len(differing) - SHOWN
+            named = ", ".join(f"point {point} repetition {rep}" for point, rep in sorted(differing)[:SHOWN])
+            self._object(
+                f"{self.new.get(first, self.record.path)} and {source.path} hold different results of the same "
+                f"searches ({named}{f' and {more} more' if more > 0 else ''}); the first differ in "
+                f"{', '.join(differing[first])}. One of them comes from other code or another machine's arithmetic: "
+                "keep the one that you trust"
             )
+
+    def _object(self, conflict: str) -> None:
+        self.conflicts.append(f"cell {self.key}: {conflict}")
+
+    def write(self, report: MergeReport, models: FoldModels | None) -> None:
+        """Write the cell into the record, unless there are conflicts, and count it in the report."""
+        key, cell, record = self.key, self.cell, self.record
+        objection = "" if cell is None else objection_to(key, cell.info, cell.content)
+        if objection:
+            self._object(f"{objection}, so it was altered")
+        if models is not None and models.are_mixed({row["model_fingerprint"] for row in self.rows.values()}, cell):
+            self._object("its searches are on differently fitted models; --mixed-models allows it")
+        report.conflicts += self.conflicts
+        if self.conflicts or not (cell or self.rows):
+            return  # without either, all of it is damaged, which the report names
+        waiting = self.rows.keys() - self.done
+        if cell is not None and self.done != self.known:
+            record.adopt(cell.info, cell.content, cell.eligible, [self.rows[search] for search in sorted(self.done)])
+        elif cell is not None and not cell.mark and not self.before:
+            (record.fail if cell.failure else record.skip)(cell.info, cell.content, cell.failure or cell.skipped)
+        record.append_all(self.rows[search] for search in sorted(waiting))
+        report.searches += len(self.new)
+        report.kept_by_clock += self.kept_by_clock
+        report.waiting += bool(waiting)
+        report.added += not self.before
+        report.grown += self.before and bool(self.new)
+        report.same += self.before and not self.new
 
 
 def _differing(one: Row, other: Row) -> list[str]:
@@ -267,11 +235,10 @@ class FoldModels:
         mixed = [fold for fold, fingerprints in self._found.items() if len(fingerprints) > 1]
         if not mixed:
             return
-        listing = "".join(
-            f"\n  {self._names[fold]}: "
-            + ", ".join(f"{one[:12]} in {path}" for one, path in sorted(self._found[fold].items()))
-            for fold in mixed[:SHOWN]
-        )
+        listing = ""
+        for fold in mixed[:SHOWN]:
+            models = ", ".join(f"{one[:12]} in {path}" for one, path in sorted(self._found[fold].items()))
+            listing += f"\n  {self._names[fold]}: {models}"
         more = f"\n  and {len(mixed) - SHOWN} more" if len(mixed) > SHOWN else ""
         raise RecordError(
             f"the searches are on differently fitted models of {len(mixed)} fold(s), so they are no results of one "

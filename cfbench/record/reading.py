@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfbench.record.cells import CELLS, CellSummary, Outline, loaded_cell, model_of, summarise
+from cfbench.record.cells import CELLS, CellSummary, loaded_cell
 from cfbench.record.database import Database
 from cfbench.record.files import explained, is_damage
-from cfbench.record.measures import PointValues, measure_frame
+from cfbench.record.measures import PointValues, measure_frame, metric_of
 from cfbench.record.schema import (
+    MACHINES,
     MEASURES,
     SEARCHES,
     DamagedError,
@@ -27,7 +26,6 @@ from cfbench.record.schema import (
     checked_key,
     loaded_search,
 )
-from cfbench.registry.events import CellInfo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,20 +35,13 @@ RUNS_AGAIN = "it runs again with the next `cfbench run` of its study"
 """What becomes of a damaged search."""
 MEASURED_AGAIN = "`cfbench measure` measures it again"
 """What becomes of damaged measures."""
-MOST_MACHINES = 100
-_COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
 
 
 @dataclass(frozen=True)
 class RecordedCell:
-    """What a record holds of a cell.
+    """What a record holds of a cell: None if it was never finished, skipped or failed, and its rows.
 
-    Parameters
-    ----------
-    cell : CellSummary or None
-        None if the cell was never finished, skipped or failed.
-    finished, waiting : dict of (int, int) to dict
-        Rows by (point, repetition): those of the finished cell, and those that wait for it to be finished.
+    The rows of the finished cell, and those that wait for it to be finished, are given by (point, repetition).
     """
 
     cell: CellSummary | None
@@ -58,36 +49,15 @@ class RecordedCell:
     waiting: dict[SearchId, Row]
 
 
-def machines_in(listed: object) -> list[dict[str, str]]:
-    """Return what is a list of machines in JSON-like content from elsewhere."""
-    machines = [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
-    return [{_shown(key): _shown(value) for key, value in one.items()} for one in machines][:MOST_MACHINES]
-
-
-def _shown(value: object) -> str:
-    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 class RecordReading:
-    """What a record holds.
-
-    Parameters
-    ----------
-    path : Path
-        The results directory, or that of a packed record.
-    database : Database
-    is_packed : bool
-        Whether it is a packed record, which stays as it is.
-    """
+    """What a record holds; `path` is the results directory, or that of a packed record, which stays as it is."""
 
     def __init__(self, path: Path, database: Database, *, is_packed: bool = False) -> None:
         self.path = path
-        self.origin = path
         self.is_packed = is_packed
         self.problems: list[str] = []
         """What is damaged, a sentence each; it grows while the record is read."""
         self._database = database
-        self._measured: dict[str, frozenset[MetricId]] | None = None  # kept by the writer alone
         self._kept: dict[str, tuple[Any, ...]] = {}
 
     def keys(self) -> set[str]:
@@ -96,15 +66,15 @@ class RecordReading:
 
     def summaries(self) -> dict[str, CellSummary]:
         """Return the summaries of all cells that were finished, skipped or failed, by key."""
-        return {cell.info.key: cell for cell in self._keep("cells", self._cells)}
+        return {cell.info.key: cell for cell in self._keep("cells", self.cells)}
 
-    def outlines(self) -> Iterator[tuple[CellInfo, float, Outline]]:
-        """Yield coordinates, wall-clock seconds and outline of the cells in `summaries`, one at a time."""
-        shared: dict[Any, Any] = {}
-        for one in self._cells():
-            runs = shared.setdefault(one.runs, one.runs)
-            outline = Outline(one.eligible, one.searches, one.skipped, one.failure, model_of(one.content), runs)
-            yield one.info, one.wall_seconds, outline
+    def cells(self) -> Iterator[CellSummary]:
+        """Yield the cells in `summaries`, one at a time; damaged ones are reported and left out."""
+        for values in self.scan(CELLS):
+            try:
+                yield loaded_cell(values)
+            except DamagedError as error:
+                self._report(f"cell {values[0]!s:.40} is damaged ({error}); {RUNS_AGAIN}")
 
     def pending(self) -> set[str]:
         """Return the keys of the cells with searches that wait for `finish`."""
@@ -124,18 +94,11 @@ class RecordReading:
         """Return the searches of a cell, the waiting ones included, sorted by point and repetition."""
         return self._of_cell(SEARCHES, key, loaded_search)
 
-    def searches(self, key: str, columns: Collection[str] = ()) -> pd.DataFrame:
-        """Return the searches of a cell, the waiting ones included, as `search_frame` describes them.
-
-        Parameters
-        ----------
-        key : str
-        columns : collection of str
-            The columns that are needed; all if it is empty.
-        """
+    def searches(self, key: str) -> pd.DataFrame:
+        """Return the searches of a cell, the waiting ones included, as `search_frame` describes them."""
         from cfbench.record.frames import search_frame  # loads pandas
 
-        return search_frame(self.rows(key), columns=columns)
+        return search_frame(self.rows(key))
 
     def cell_of(self, key: str) -> RecordedCell:
         """Return what the record holds of a cell, its finished and its waiting searches apart."""
@@ -155,27 +118,12 @@ class RecordReading:
 
     def contradictions(self, recorded: RecordedCell) -> list[str]:
         """Return what a board reads of a cell, its summary, that the cell's searches deny; a sentence, or nothing."""
-        if recorded.cell is None or not (recorded.finished or recorded.cell.searches):
-            return []
         said = recorded.cell
-        made = summarise(said.info, said.content, said.eligible, recorded.finished.values())
-        made = replace(made, skipped=said.skipped, failure=said.failure, source=said.source)
+        if said is None or not (recorded.finished or said.searches):
+            return []
+        made = said.of_rows(recorded.finished.values())
         names = [one.name for one in fields(CellSummary) if getattr(made, one.name) != getattr(said, one.name)]
         return [f"its summary has another {', '.join(names)} than its searches"] if names else []
-
-    def all_searches(self) -> pd.DataFrame:
-        """Return the searches of all finished cells; `load_record` describes the frame."""
-        from cfbench.record.frames import search_frame  # loads pandas
-
-        infos = [cell.info for cell in self._cells() if cell.mark]
-        rows: list[Row] = []
-        coordinates: dict[str, list[Any]] = {name: [] for name in _COORDINATES}
-        for info in sorted(infos, key=lambda info: (*(getattr(info, name) for name in _COORDINATES), info.key)):
-            of_cell = self.rows(info.key)
-            rows += of_cell
-            for name in _COORDINATES:
-                coordinates[name] += [getattr(info, name)] * len(of_cell)
-        return search_frame(rows, coordinates)
 
     def measures(self, key: str) -> pd.DataFrame:
         """Return what metrics say about a cell, in the columns of ``MEASURE_SCHEMA``; it may have no rows."""
@@ -192,13 +140,16 @@ class RecordReading:
 
         A cell that has grown since, or whose searches ran again, has to be measured again.
         """
-        if self._database.lock is None or self._measured is None:
-            known: dict[frozenset[MetricId], frozenset[MetricId]] = {}  # a run keeps one object for equal sets
-            found: dict[str, set[MetricId]] = {}
-            for key, metric, _ in self._keep("measures", self._current_measures):
-                found.setdefault(key, set()).add(metric)
-            self._measured = {key: known.setdefault(one := frozenset(ids), one) for key, ids in found.items()}
-        return MappingProxyType(self._measured)
+        found: dict[str, set[MetricId]] = {}
+        for key, metric, _ in self._keep("measures", self._current_measures):
+            found.setdefault(key, set()).add(metric)
+        known: dict[frozenset[MetricId], frozenset[MetricId]] = {}  # a run keeps one object for equal sets
+        return {key: known.setdefault(one := frozenset(ids), one) for key, ids in found.items()}
+
+    def measured_of(self, key: str) -> set[MetricId]:
+        """Return what `measured` says of one cell."""
+        cell = self._cell(key)
+        return set() if cell is None else set(map(metric_of, self.measure_rows(cell)))
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results, in the order of the points in each cell's summary."""
@@ -211,13 +162,13 @@ class RecordReading:
 
     def machines(self) -> list[dict[str, str]]:
         """Return the machines that the searches ran on, each once."""
-        described = []
-        for (text,) in self._select("SELECT description FROM machines ORDER BY rowid"):
+        found = []
+        for values in self._select(MACHINES.select(order="rowid")):
             try:
-                described.append(json.loads(text))
-            except (TypeError, ValueError, RecursionError):
+                found.append(MACHINES.loaded(values)["description"])
+            except DamagedError:
                 self._report("the description of a machine is damaged and is left out")
-        return machines_in(described)
+        return found
 
     def notes(self) -> dict[str, str]:
         """Return the facts that are noted about the whole record, by name."""
@@ -246,14 +197,6 @@ class RecordReading:
             self._kept[name] = (version, list(read()))
         kept: list[T] = self._kept[name][1]
         return kept
-
-    def _cells(self) -> Iterator[CellSummary]:
-        """Yield all cells, except damaged ones, which are reported."""
-        for values in self.scan(CELLS):
-            try:
-                yield loaded_cell(values)
-            except DamagedError as error:
-                self._report(f"cell {values[0]!s:.40} is damaged ({error}); {RUNS_AGAIN}")
 
     def _cell(self, key: str) -> CellSummary | None:
         """Return a cell; None if there is none, or it is damaged."""

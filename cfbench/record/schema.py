@@ -15,9 +15,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
 from cfbench.errors import RecordError
 from cfbench.problem.outcome import Status
@@ -28,8 +29,6 @@ ROW_VERSION = 1
 """The columns of a search's row and of a measure's, as tracking stores and version 1 have them."""
 TIME_COLUMNS = ("wall_seconds", "cpu_seconds")
 """The columns that differ between two runs of the same study."""
-LONGEST = 10_000
-"""Characters of a name, a version or a reason; cfbench writes no longer ones."""
 WRONG = (TypeError, ValueError, OverflowError, KeyError, IndexError, RecursionError)
 """What a check or a conversion raises for a value that a field cannot hold."""
 
@@ -39,6 +38,10 @@ SearchId = tuple[int, int]
 """(point, repetition): names a search within its cell."""
 MetricId = tuple[str, str, str]
 """(metric with its variant label, version, settings as canonical JSON)."""
+
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
+Name = Annotated[str, Field(max_length=10_000)]
+"""A name, a version or a reason; cfbench writes no longer ones."""
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -80,16 +83,9 @@ def _without_infinities(value: Any) -> Any:
 class FieldKind:
     """What a field may hold, and how it is stored.
 
-    Parameters
-    ----------
-    sql : str
-        The column's type in SQLite; without NOT NULL, None is allowed.
-    check : callable
-        Returns a given value in its one form; raises TypeError or ValueError for what the field cannot hold.
-    store, load : callable
-        From that form to what SQLite holds, and back; `check` is applied after `load`. None is never passed.
-    arrow : str
-        The column's type in the schemas of tables that are handed on, such as those of tracking stores.
+    `sql` is the column's type in SQLite; without NOT NULL, None is allowed, and NaN means None. `check` returns a given
+    value in its one form, or raises one of `WRONG`. `store` and `load` lead from that form to what SQLite holds, and
+    back; `check` is applied after `load`. `arrow` is the column's type in tables that are handed on.
     """
 
     sql: str
@@ -116,19 +112,6 @@ def _text(value: Any) -> str:
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise TypeError(f"names, versions and reasons are texts of at most {LONGEST:,} characters")
-    value.encode()  # half a surrogate pair can neither be shown nor written
-    return value
-
-
-def _status(value: Any) -> str:
-    if _text(value) not in tuple(Status):
-        raise ValueError(f"it must be one of {', '.join(Status)}")
-    return str(value)
-
-
 def _whole(value: Any) -> int:
     number = operator.index(value)
     if not 0 <= number < 2**63:
@@ -136,21 +119,11 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _number_or_none(value: Any) -> float | None:
-    number = float(value)
-    return None if math.isnan(number) else number
-
-
 def _amount(value: Any) -> float:
     number = float(value)
     if not 0 <= number < math.inf:
         raise ValueError("it must be a finite number from 0")
     return number
-
-
-def _amount_or_none(value: Any) -> float | None:
-    number = _number_or_none(value)
-    return None if number is None else _amount(number)
 
 
 def _vector(value: Any) -> list[float]:
@@ -167,34 +140,7 @@ def _anytime(value: Any) -> list[list[float]]:
 
 
 def _figures(value: Any) -> dict[str, float]:
-    return dict(sorted((_text(name), float(number)) for name, number in value.items()))
-
-
-def _flag(value: Any) -> bool:
-    if value not in (0, 1):
-        raise TypeError("it must be true or false")
-    return bool(value)
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"it must be a table, not {type(value).__name__}")
-    return dict(value)
-
-
-def _runs(value: Any) -> tuple[tuple[str, int, int, int], ...]:
-    return tuple((_name(status), _whole(rep), _whole(first), _whole(last)) for status, rep, first, last in value)
-
-
-def _wholes(value: Any) -> tuple[int | None, ...]:
-    given = [item for item in value if item is not None]
-    if not set(map(type, given)) <= {int} or min(given, default=0) < 0 or max(given, default=0) >= 2**63:
-        raise ValueError("it must hold whole numbers from 0 to 2**63 - 1")
-    return tuple(value)
-
-
-def _numbers(value: Any) -> tuple[float | None, ...]:
-    return tuple(item if type(item) is float or item is None else float(item) for item in value)
+    return dict(sorted((_text(name), float(number)) for name, number in dict(value).items()))
 
 
 def packed_numbers(values: Iterable[float]) -> bytes:
@@ -219,30 +165,24 @@ def _unpacked_matrix(data: bytes) -> list[list[float]]:
     return found
 
 
-def _json(check: Callable[[Any], Any], arrow: str = "string") -> FieldKind:
-    return FieldKind("TEXT NOT NULL", check, sorted_text, json.loads, arrow)
+def of_type(python_type: Any) -> FieldKind:
+    """Return the kind of a field that holds a value of a type, written as JSON."""
+    return FieldKind("TEXT NOT NULL", TypeAdapter(python_type).validate_python, sorted_text, json.loads)
 
 
+_STATUS = TypeAdapter(Status)
 KEY = FieldKind("TEXT NOT NULL", checked_key)
 TEXT = FieldKind("TEXT NOT NULL", _text)
-NAME = FieldKind("TEXT NOT NULL", _name)
-STATUS = FieldKind("TEXT NOT NULL", _status)
+NAME = FieldKind("TEXT NOT NULL", TypeAdapter(Name).validate_python)
+STATUS = FieldKind("TEXT NOT NULL", lambda value: str(_STATUS.validate_python(value)))
 WHOLE = FieldKind("INTEGER NOT NULL", _whole, arrow="int64")
+FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(bool).validate_python, int)
 AMOUNT = FieldKind("REAL NOT NULL", _amount, arrow="double")
-OPTIONAL_AMOUNT = FieldKind("REAL", _amount_or_none, arrow="double")
-OPTIONAL_NUMBER = FieldKind("REAL", _number_or_none, arrow="double")
-FLAG = FieldKind("INTEGER NOT NULL", _flag, int)
+NUMBER = FieldKind("REAL NOT NULL", float, arrow="double")
 VECTOR = FieldKind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
 MATRIX = FieldKind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
-ANYTIME = _json(_anytime, "list<struct<queries: int64, loss: double>>")
-FIGURES = _json(_figures, "map<string, double>")
-TABLE = _json(_table)
-BY_NAME = _json(lambda value: {_name(name): _name(text) for name, text in _table(value).items()})
-COUNTS = _json(lambda value: {_name(name): _whole(count) for name, count in _table(value).items()})
-NAMES = _json(lambda value: tuple(map(_name, value)))
-RUNS = _json(_runs)
-WHOLES = _json(_wholes)
-NUMBERS = _json(_numbers)
+ANYTIME = FieldKind("TEXT NOT NULL", _anytime, sorted_text, json.loads, "list<struct<queries: int64, loss: double>>")
+FIGURES = FieldKind("TEXT NOT NULL", _figures, sorted_text, json.loads, "map<string, double>")
 
 
 # ---------------------------------------------------------------- tables
@@ -252,12 +192,7 @@ NUMBERS = _json(_numbers)
 class Table:
     """A table of the database. Its last column is a digest of the others, by which a damaged row is known.
 
-    Parameters
-    ----------
-    name : str
-    key : tuple of str
-        The fields that name a row.
-    fields : mapping of str to FieldKind
+    `key` has the fields that name a row.
     """
 
     name: str
@@ -286,20 +221,24 @@ class Table:
         condition = f" WHERE {where}" if where else ""
         return f"SELECT {names} FROM {self.name}{condition}{f' ORDER BY {order}' if order else ''}"  # noqa: S608
 
-    def checked(self, given: Mapping[str, Any]) -> Row:
-        """Return a row in its one form; raise RecordError if a field is missing, unknown or holds what it cannot."""
+    def checked(self, given: Mapping[str, Any], *, are_stored: bool = False) -> Row:
+        """Return a row in its one form; raise DamagedError if a field is missing, unknown or holds what it cannot."""
         if given.keys() != self.fields.keys():
             missing = ", ".join(sorted(self.fields.keys() - given.keys())) or "none"
             unknown = ", ".join(sorted(map(str, given.keys() - self.fields.keys()))) or "none"
-            raise RecordError(f"a row of {self.name} has other columns (missing: {missing}; unknown: {unknown})")
+            raise DamagedError(f"a row of {self.name} has other columns (missing: {missing}; unknown: {unknown})")
         row: Row = {}
         for name, kind in self.fields.items():
             value = given[name]
             try:
-                row[name] = None if value is None and kind.is_optional else kind.check(value)
+                if kind.is_optional and (value is None or (isinstance(value, float) and math.isnan(value))):
+                    row[name] = None
+                else:
+                    row[name] = kind.check(kind.load(value) if are_stored and kind.load is not None else value)
             except (*WRONG, RecordError) as error:
+                why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
                 shown = repr(value)[:200]
-                raise RecordError(f"column {name!r} of a row of {self.name} cannot hold {shown}: {error}") from error
+                raise DamagedError(f"column {name!r} of a row of {self.name} cannot hold {shown}: {why}") from error
         return row
 
     def stored(self, row: Row) -> tuple[Any, ...]:
@@ -313,13 +252,7 @@ class Table:
     def loaded(self, values: Sequence[Any]) -> Row:
         """Return the row that SQLite holds; raise DamagedError if its digest or a value does not fit."""
         self.check_digest(values)
-        row: Row = {}
-        for (name, kind), value in zip(self.fields.items(), values, strict=False):
-            try:
-                row[name] = None if value is None else kind.check(value if kind.load is None else kind.load(value))
-            except (*WRONG, RecordError) as error:
-                raise DamagedError(f"{name} cannot be {value!r:.50}: {error}") from error
-        return row
+        return self.checked(dict(zip(self.fields, values[:-1], strict=True)), are_stored=True)
 
     def check_digest(self, values: Sequence[Any]) -> None:
         """Raise DamagedError if the digest does not fit."""
@@ -347,11 +280,11 @@ SEARCHES = Table(
         "x": VECTOR,
         "z": VECTOR.optional,
         "candidates": MATRIX,
-        "loss": OPTIONAL_AMOUNT,  # the loss (Eq. 9); None, like its parts, without a valid result
-        "gower": OPTIONAL_AMOUNT,
+        "loss": AMOUNT.optional,  # the loss (Eq. 9); None, like its parts, without a valid result
+        "gower": AMOUNT.optional,
         "l0": WHOLE.optional,
-        "cost": OPTIONAL_AMOUNT,
-        "objective_value": OPTIONAL_NUMBER,
+        "cost": AMOUNT.optional,
+        "objective_value": NUMBER.optional,
         "search_queries": WHOLE,
         "robustness_queries": WHOLE,
         "wall_seconds": AMOUNT,
@@ -375,23 +308,14 @@ MEASURES = Table(
     },
 )
 
-MACHINES = Table("machines", ("description",), {"description": BY_NAME})
+MACHINES = Table("machines", ("description",), {"description": of_type(dict[Name, Name])})
 STUDY = Table("study", ("name",), {"name": TEXT, "value": TEXT})
 
 
 def checked_row(row: Mapping[str, Any]) -> Row:
-    """Return a search's row in its one form.
+    """Return a search's row in its one form; raise RecordError if a column is missing, unknown or cannot be.
 
-    Parameters
-    ----------
-    row : mapping
-        The columns of `SEARCHES`. Vectors may be lists or arrays, an entry of `anytime` a pair or a mapping with
-        `queries` and `loss`. NaN in a column that may be None (loss, its parts, objective value) means None.
-
-    Raises
-    ------
-    RecordError
-        If a column is missing or unknown, or holds what no search can give.
+    Vectors may be lists or arrays, an entry of `anytime` a pair or a mapping with `queries` and `loss`.
     """
     return _of_one_width(SEARCHES.checked(row))
 
@@ -402,13 +326,7 @@ def loaded_search(values: Sequence[Any]) -> Row:
 
 
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows of one cell in their one form, sorted by point and repetition.
-
-    Raises
-    ------
-    RecordError
-        If one of them is not a search's row, or two are of one search; it names the search.
-    """
+    """Return the rows of one cell in their one form, sorted by point and repetition; an error names the search."""
     found: dict[SearchId, Row] = {}
     for row in rows:
         named = f"point {row.get('point')!r:.20}, repetition {row.get('repetition')!r:.20}"

@@ -6,20 +6,20 @@ One process writes, any number read meanwhile. A finished search is committed be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
-from cfbench.record.archive import FILES, check_target, read_packed, write_packed
-from cfbench.record.cells import CELLS, CellSummary, mark_of, stored_cell, summarise
+from cfbench.record.archive import read_packed
+from cfbench.record.cells import CELLS, CellSummary, stored_cell, summarise
 from cfbench.record.database import Database, open_for_reading, open_for_writing
 from cfbench.record.files import is_packed
-from cfbench.record.measures import measure_rows, metric_of
-from cfbench.record.reading import RecordReading, machines_in
+from cfbench.record.measures import measure_rows
+from cfbench.record.reading import RecordReading
 from cfbench.record.schema import (
     MACHINES,
     MEASURES,
@@ -90,10 +90,7 @@ class Record(RecordReading):
     def append_all(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write searches, in one commit: all of them are on the disk when this returns.
 
-        Raises
-        ------
-        RecordError
-            If a row does not fit the schema, or the disk refuses; what was written before stays sound.
+        RecordError: a row does not fit the schema, or the disk refuses; what was written before stays sound.
         """
         checked = {(row["cell_key"], row["point"], row["repetition"]): row for row in map(checked_row, rows)}
         if checked:
@@ -105,46 +102,23 @@ class Record(RecordReading):
     def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
         """Summarise a cell, all of whose searches are in.
 
-        Parameters
-        ----------
-        info : CellInfo
-        content : mapping
-            All that the key is a digest of.
-        eligible : int
-            Points of the test fold with another class than the target.
+        Its key is the digest of `content`; `eligible` are the points of the test fold with another class than the
+        target.
         """
         with self.transaction():
             return self._put(summarise(info, dict(content), eligible, self.rows(info.key)))
 
     def adopt(
-        self,
-        info: CellInfo,
-        content: Mapping[str, Any],
-        eligible: int,
-        rows: Iterable[Row],
-        *,
-        keep_waiting: bool = False,
-        source: str = "",
+        self, info: CellInfo, content: Mapping[str, Any], eligible: int, rows: Iterable[Row], *, source: str = ""
     ) -> CellSummary:
         """Take a finished cell over from elsewhere, whole; it replaces what this record holds of that cell.
 
-        Parameters
-        ----------
-        info, content, eligible
-            As in `finish`.
-        rows : iterable of mapping
-            One per search; a row that does not fit is refused before any is written.
-        keep_waiting : bool
-            Whether waiting searches that are not among `rows` stay.
-        source : str
-            Where the cell comes from.
+        A row that does not fit is refused before any is written. `source` says where the cell comes from.
         """
         checked = checked_rows(rows)
         with self.transaction() as connection:
-            waiting = self.cell_of(info.key).waiting if keep_waiting else {}
             connection.execute("DELETE FROM searches WHERE cell_key = ?", [info.key])
-            kept = [*waiting.values(), *checked]  # a row of the same search replaces the one before
-            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, kept))
+            connection.executemany(SEARCHES.insert, map(SEARCHES.stored, checked))
             return self._put(replace(summarise(info, dict(content), eligible, checked), source=source))
 
     def skip(self, info: CellInfo, content: Mapping[str, Any], reason: str) -> CellSummary:
@@ -168,36 +142,28 @@ class Record(RecordReading):
             for key in keys:
                 for table in (CELLS, SEARCHES, MEASURES):
                     connection.execute(f"DELETE FROM {table.name} WHERE {table.key[0]} = ?", [key])  # noqa: S608
-        self._measured = None
 
     def write_measures(self, key: str, table: pd.DataFrame) -> None:
         """Add metrics to a finished cell, or replace what the same (metric, version, settings) said before.
 
-        Parameters
-        ----------
-        key : str
-        table : DataFrame
-            Columns of ``MEASURE_SCHEMA``, for all finished searches of the cell.
+        `table` has the columns of ``MEASURE_SCHEMA``, for all finished searches of the cell.
         """
         cell = self._cell(key)
         if cell is None or not cell.mark:
             raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
-        self.write_measure_rows(key, measure_rows(table, cell))
+        self.write_measure_rows(measure_rows(table, cell))
 
-    def write_measure_rows(self, key: str, rows: Iterable[Row]) -> None:
+    def write_measure_rows(self, rows: Iterable[Row]) -> None:
         """Add rows of measures of a cell's finished searches, one per metric."""
-        added = [MEASURES.checked(row) for row in rows]
         with self.transaction() as connection:
-            connection.executemany(MEASURES.insert, map(MEASURES.stored, added))
-        if self._measured is not None and added:
-            self._measured[key] = self._measured.get(key, frozenset()) | set(map(metric_of, added))
+            connection.executemany(MEASURES.insert, [MEASURES.stored(MEASURES.checked(row)) for row in rows])
 
     def add_machines(self, machines: Iterable[Mapping[str, str]]) -> None:
         """Note machines that searches ran on, those that the record does not know."""
         with self.transaction() as connection:
             known = self.machines()
-            added = [one for one in machines_in([dict(one) for one in machines]) if one not in known]
-            connection.executemany(MACHINES.insert, [MACHINES.stored({"description": one}) for one in added])
+            new = [MACHINES.checked({"description": one}) for one in machines if one not in known]
+            connection.executemany(MACHINES.insert, map(MACHINES.stored, new))
 
     def note(self, name: str, value: str) -> None:
         """Note a fact about the whole record, such as the name of its study."""
@@ -218,8 +184,6 @@ class Record(RecordReading):
         connection = self._database.connection
         if self.mark(key) != summary.mark:
             connection.execute("DELETE FROM measures WHERE cell_key = ?", [key])
-            if self._measured is not None:
-                self._measured.pop(key, None)
         connection.execute(CELLS.insert, stored_cell(summary))
         return summary
 
@@ -228,8 +192,7 @@ class Record(RecordReading):
         cell = self._cell(key)
         if cell is not None and searches & cell.done.keys():
             rest = [row for search, row in self.cell_of(key).finished.items() if search not in searches]
-            made = summarise(cell.info, cell.content, cell.eligible, rest)
-            self._put(replace(made, skipped=cell.skipped, failure=cell.failure, source=cell.source))
+            self._put(cell.of_rows(rest))
         self._database.connection.executemany(
             "DELETE FROM searches WHERE cell_key = ? AND point = ? AND repetition = ?",
             [(key, *search) for search in searches],
@@ -240,61 +203,6 @@ class Record(RecordReading):
             known = self._cell(info.key)
             cell = known if known is not None and known.mark else CellSummary(info, dict(content))
             return self._put(replace(cell, skipped=skipped, failure=failure))
-
-
-@dataclass(frozen=True)
-class Packed:
-    """What was packed: the number of cells, and the keys of the cells that cannot be read."""
-
-    cells: int
-    left_out: tuple[str, ...]
-
-
-def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo], bool] = lambda _: False) -> Packed:
-    """Write all finished cells of a record to `folder`, replacing the packed record there.
-
-    Waiting searches are left out: they are not finished. The same cells give the same bytes.
-
-    Parameters
-    ----------
-    record : RecordReading
-    folder : Path
-    bare : callable
-        Says which cells are packed without the rows of their data set and what was found for them (`x`, `z` and the
-        candidates are empty then), because the data may not be passed on.
-
-    Raises
-    ------
-    RecordError
-        If `folder` holds anything but a packed record, lies in a record, is this very record or cannot be written; if
-        the record has no cell.
-    """
-    if record.is_packed and folder.resolve() == record.path.resolve():
-        raise RecordError(f"{folder} is to be packed into itself; name another folder, or a new one")
-    check_target(folder)
-    keys = record.summaries().keys()
-    if not (keys or record.problems):
-        raise RecordError(
-            f"there is nothing to pack in {record.path}: no cell is finished; `cfbench run` finishes some"
-        )
-    packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in FILES}
-    left_out = []
-    for key in sorted(keys):
-        recorded = record.cell_of(key)
-        if recorded.cell is None or recorded.finished.keys() != recorded.cell.done.keys():
-            left_out.append(key)
-            continue
-        is_bare = bare(recorded.cell.info)
-        rows = [{**row, "x": [], "z": None, "candidates": []} if is_bare else row for row in recorded.finished.values()]
-        stored = [SEARCHES.stored(row) for row in rows]
-        mark = mark_of(values[-1] for values in stored)
-        packed["cells.parquet"].append(stored_cell(replace(recorded.cell, mark=mark)))
-        packed["searches.parquet"] += stored
-        packed["measures.parquet"] += [
-            MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(recorded.cell)
-        ]
-    write_packed(folder, packed, record.machines())
-    return Packed(len(packed["cells.parquet"]), tuple(left_out))
 
 
 def load_record(path: Path | str) -> pd.DataFrame:
@@ -325,8 +233,18 @@ def load_record(path: Path | str) -> pd.DataFrame:
     >>> searches[["searcher", "status"]].drop_duplicates().values.tolist()
     [['nearest-unlike', 'found']]
     """
+    import pandas as pd  # slow to load
+
+    from cfbench.record.frames import search_frame  # loads pandas
+
+    coordinates = ["dataset", "model", "searcher", "objective", "constraints", "fold"]
     with Record.open(path) as record:
-        frame = record.all_searches()
+        infos = [cell.info for cell in record.cells() if cell.mark]
+        cells = pd.DataFrame({name: [getattr(info, name) for info in infos] for name in ("key", *coordinates)})
+        kinds = dict.fromkeys(cells, "str") | {"constraints": "bool", "fold": "int64"}
+        cells = cells.astype(kinds).sort_values([*coordinates, "key"])
+        frame = search_frame(row for key in cells["key"] for row in record.rows(key))
+        frame = cells.rename(columns={"key": "cell_key"}).merge(frame, on="cell_key")
     for problem in record.problems:
         warnings.warn(problem, stacklevel=2)
     return frame

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.digests import digest_of
-from cfbench.record.cells import Outline, model_of
+from cfbench.record.cells import CellSummary, model_of
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo, RunStarted
 from cfbench.registry.registry import Registry
@@ -67,8 +67,8 @@ class PlannedCell:
     Parameters
     ----------
     cell : Cell
-    known : Outline or None
-        What the record says of it.
+    known : CellSummary or None
+        What the record says of it, without its content and its points.
     done : frozenset of (int, int)
         (point, repetition) of the searches that count as done; it may hold more than is asked for.
     to_retry : int
@@ -82,7 +82,7 @@ class PlannedCell:
     """
 
     cell: Cell
-    known: Outline | None
+    known: CellSummary | None
     done: frozenset[SearchId]
     to_retry: int = 0
     eligible: int | None = None
@@ -190,16 +190,18 @@ def planned_cells(
     durations : Durations, optional
         Told of all searches of finished cells, before the first standing is returned.
     """
-    known: dict[str, Outline] = {}
+    known: dict[str, CellSummary] = {}
+    eligible: dict[str, int] = {}
     pending: set[str] = set()
     measured: Mapping[str, AbstractSet[MetricId]] = {}
     if record is not None:
         pending, measured = record.pending(), record.measured()
-        for info, seconds, one in record.outlines():
-            known[info.key] = one
+        for one in record.cells():
+            known[one.info.key] = one.outline()
             if durations is not None and one.searches:
-                durations.add(info, seconds, one.searches)
-    eligible = {one.model: one.eligible for one in known.values() if one.searches and not one.failure}
+                durations.add(one.info, one.wall_seconds, one.searches)
+            if one.searches and not one.failure:
+                eligible[model_of(one.content)] = one.eligible
     for cell in plan.cells:
         key = cell.info.key
         outline = known.get(key)

@@ -322,7 +322,7 @@ class Run:
         """Compact the cell, then measure what the study asks for."""
         key = cell.info.key
         self._record.finish(cell.info, cell.content, self._progress[key].eligible)
-        wanted = self._metrics.missing(self._record.measured().get(key, set()), cell.judged)
+        wanted = self._metrics.missing(self._record.measured_of(key), cell.judged)
         if wanted:
             self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, self._searches[key], wanted)))
         else:

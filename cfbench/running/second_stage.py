@@ -126,7 +126,7 @@ def measure_record(
             progress(done, len(whole))
         key = cell.info.key
         judged = [one for one in objectives if _is_judged_under(one, cell, registry, fitted_folds)]
-        missing = wanted.missing(record.measured().get(key, set()), judged)
+        missing = wanted.missing(record.measured_of(key), judged)
         if missing:
             measured = _measured(record, registry, fitted_folds, cell, missing)
             stage.failures.update(measured.complaints)
@@ -270,7 +270,7 @@ def _count(
     tallies: Sequence[MetricCounts], record: Record, registry: Registry, cell: CellSummary, missing: Sequence[Variant]
 ) -> None:
     table = record.measures(cell.info.key)
-    present = record.measured().get(cell.info.key, set())
+    present = record.measured_of(cell.info.key)
     for counts in tallies:
         counts.asked += 1
         label, version, settings = identity(counts.metric, registry)

@@ -20,7 +20,7 @@ from cfbench.digests import DIGEST_BYTES
 from cfbench.errors import RecordError
 from cfbench.record.cells import checked_info, objection_to
 from cfbench.record.files import DATABASE_NAME
-from cfbench.record.frames import MEASURE_SCHEMA, SEARCH_SCHEMA, rows_of
+from cfbench.record.frames import MEASURE_SCHEMA, SEARCH_SCHEMA
 from cfbench.record.schema import Row, checked_key, checked_rows
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
@@ -140,7 +140,7 @@ def _table(name: str, named: Mapping[str, Any], file_of: FileOf, schema: pa.Sche
 
 def _rows(key: str, table: pa.Table) -> list[Row]:
     try:
-        rows = checked_rows(rows_of(table))
+        rows = checked_rows(table.to_pylist())
     except RecordError as error:
         raise UnfitCellError(f"its {SEARCHES_NAME} holds what no search writes: {error}") from error
     if {row["cell_key"] for row in rows} != {key}:

@@ -20,10 +20,11 @@ from cfbench import CfbenchError, load_record
 from cfbench.analysis.published import opened_record
 from cfbench.board.board import leaderboard_of
 from cfbench.digests import DIGEST_BYTES
+from cfbench.record.archive import pack_record
 from cfbench.record.cells import TABLES
 from cfbench.record.files import DATABASE_NAME
 from cfbench.record.schema import digest_of_values, packed_numbers
-from cfbench.record.store import Record, pack_record
+from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.running.executors.local import SerialExecutor
@@ -45,13 +46,7 @@ JUNK = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dict
 
 
 class Template:
-    """A small record of every kind of file, and what is needed to read and to continue it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the record, its packed form and a cache are made.
-    """
+    """A small record of every kind of file, its packed form, and what is needed to read and to continue it."""
 
     def __init__(self, folder: Path) -> None:
         self._options = RegistryOptions(plugins=(str(TOYS),))

@@ -37,17 +37,7 @@ LONGEST = 20.0
 
 @dataclass(frozen=True)
 class Target:
-    """A kind of input.
-
-    Parameters
-    ----------
-    name : str
-    inputs : strategy
-    sound : object
-        An input without a fault.
-    use : callable
-        Does with an input what cfbench's commands do.
-    """
+    """A kind of input: `sound` is one without a fault, and `use` does with an input what cfbench's commands do."""
 
     name: str
     inputs: st.SearchStrategy[Any]
@@ -57,10 +47,7 @@ class Target:
     def fuzz(self, inputs: int, *, seed: int | None = None) -> tuple[int, float]:
         """Draw inputs and use each; return how many there were, and the most CPU seconds that one took.
 
-        Raises
-        ------
-        Exception
-            Whatever is no error of ours, with the input that led to it.
+        Whatever is raised is no error of ours, and hypothesis names the input that led to it.
         """
         count, longest = 0, 0.0
         self.use(self.sound)  # imports whatever is imported when it is first used

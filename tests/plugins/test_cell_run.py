@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.record.frames import rows_of, search_frame
+from cfbench.record.frames import search_frame
+from cfbench.record.schema import checked_rows
 from cfbench.registry import CellInfo
 from cfbench_reporters.cell_files import search_table
 from cfbench_reporters.cell_run import cell_run, mlflow_name
 from tests.plugins.tracked import FinishedCell
+
+KEY = "ab" * 16
 
 
 class TestCellRun:
@@ -74,7 +77,15 @@ class TestCellRun:
 
     def test_parameters_and_tags(self, finished_cell: FinishedCell) -> None:
         info = CellInfo(
-            "ab", "income", "neural-network", "k-d", "ck[m=4]", True, 3, {"cogs": "2", "protocol": "1"}, white_box=True
+            KEY,
+            "income",
+            "neural-network",
+            "k-d",
+            "ck[m=4]",
+            True,
+            3,
+            {"cogs": "2", "protocol": "1"},
+            white_box=True,
         )
         run = cell_run(finished_cell(info=info))
         assert run.params == {
@@ -85,7 +96,7 @@ class TestCellRun:
             "constraints": "on",
             "fold": "f3",
         }
-        assert run.tags["cfbench.cell"] == "ab"
+        assert run.tags["cfbench.cell"] == KEY
         assert run.tags["cfbench.white_box"] == "true"
         assert run.tags["cfbench.version.protocol"] == "1"
         assert run.tags["cfbench.version.cogs"] == "2"
@@ -106,4 +117,4 @@ def test_the_artifact_holds_what_the_record_holds(finished_cell: FinishedCell) -
     assert rows[1]["figures"] == [("bound", 0.125)]
     assert (rows[1]["l0"], rows[2]["l0"], rows[2]["loss"]) == (1, None, None)
     assert repr(rows[2]["z"]) == "[nan, inf]"
-    pd.testing.assert_frame_equal(search_frame(rows_of(table)), searches)
+    pd.testing.assert_frame_equal(search_frame(checked_rows(table.to_pylist())), searches)

@@ -16,7 +16,8 @@ import cfbench
 from cfbench.analysis.published import CombinedRecord, published_record
 from cfbench.cli import cli
 from cfbench.errors import RecordError
-from cfbench.record.store import Record, pack_record
+from cfbench.record.archive import pack_record
+from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 
 MakeRow = Callable[..., dict[str, Any]]

@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 import cfbench
 from cfbench.board.board import Leaderboard
 from cfbench.cli import cli
-from cfbench.record.store import Record, pack_record
+from cfbench.record.archive import pack_record
+from cfbench.record.store import Record
 
 TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
 WHOLE: dict[str, Any] = {

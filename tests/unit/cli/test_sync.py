@@ -11,7 +11,8 @@ import pytest
 
 from cfbench.cli import main
 from cfbench.cli.run import _epilogue
-from cfbench.record.store import Record, pack_record
+from cfbench.record.archive import pack_record
+from cfbench.record.store import Record
 from cfbench.registry import CellFinished
 from cfbench.running.progress import RunReport
 from cfbench.tracking.addresses import Remembered, remember_tracking, remembered_tracking

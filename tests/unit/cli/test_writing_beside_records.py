@@ -12,7 +12,8 @@ from cfbench.analysis import RenderedReport
 from cfbench.cli import cli
 from cfbench.cli.report import write
 from cfbench.errors import RecordError, StudyError
-from cfbench.record.store import Record, pack_record
+from cfbench.record.archive import pack_record
+from cfbench.record.store import Record
 from cfbench.registry import CellFinished
 
 

@@ -31,10 +31,6 @@ def rows(*values: float) -> FloatArray:
     return np.array([[value, 0.0] for value in values])
 
 
-def test_the_toy_is_an_oracle() -> None:
-    assert isinstance(Threshold(), Oracle)
-
-
 def test_every_row_is_counted_by_whatever_way_it_is_asked() -> None:
     oracle = Threshold()
     meter = Meter(oracle, d=2)

@@ -202,14 +202,6 @@ def test_a_question_past_the_budget_leaves_the_trace_as_it_was() -> None:
     assert problem.queries_left == 1
 
 
-def test_nothing_is_remembered_where_nothing_was_found() -> None:
-    problem = make()
-    problem.predict(size(2))
-    problem.predict(np.empty((0, 2)))
-    trace = trace_of(problem)
-    assert (trace.anytime, trace.best_asked, trace.figures) == ([], None, {})
-
-
 def test_what_a_searcher_needs_it_has_to_declare() -> None:
     problem = make()
     asks: list[tuple[Callable[[], object], str]] = [

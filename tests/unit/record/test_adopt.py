@@ -47,30 +47,3 @@ def test_a_row_that_does_not_fit_is_refused_before_anything_is_written(
         assert record.summaries() == {}
     with Record.open(tmp_path) as reader, pytest.raises(RecordError, match="open for reading"):
         reader.adopt(info, CONTENT, 60, [make_row(0)])
-
-
-def test_searches_that_wait_can_stay_beside_an_adopted_cell(tmp_path: Path, make_row: MakeRow, info: CellInfo) -> None:
-    with Record.open(tmp_path, write=True) as record:
-        record.append_all([make_row(0), make_row(1)])
-        record.adopt(info, CONTENT, 60, [make_row(0), make_row(2)], keep_waiting=True)
-        recorded = record.cell_of(info.key)
-        assert recorded.finished.keys() == {(0, 0), (2, 0)}
-        assert recorded.waiting.keys() == {(1, 0)}
-        record.adopt(info, CONTENT, 60, [make_row(0), make_row(1)], keep_waiting=True)
-        assert record.pending() == set()
-
-
-def test_searches_written_in_one_go_are_those_written_one_by_one(
-    tmp_path: Path, make_row: MakeRow, info: CellInfo
-) -> None:
-    rows = [make_row(point) for point in range(4)]
-    with Record.open(tmp_path / "a", write=True) as one, Record.open(tmp_path / "b", write=True) as many:
-        for row in rows:
-            one.append(row)
-        many.append_all(rows[:3])
-        many.append_all([])
-        many.append_all(rows[3:])
-        assert one.rows(info.key) == many.rows(info.key)
-        with pytest.raises(RecordError, match="column 'point'"):
-            many.append_all([make_row(4), make_row(-1)])
-        assert len(many.rows(info.key)) == 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -25,7 +24,7 @@ from cfbench.record import database
 from cfbench.record.merge import merge_records
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
-from tests.databases import contents, damage, execute, forge, record_digest
+from tests.databases import damage, execute, forge, record_digest
 
 MakeRow = Callable[..., dict[str, Any]]
 CONTENT = {"a": 1}
@@ -440,24 +439,6 @@ def test_a_record_of_journals_and_tables_is_refused_with_the_way_to_pack_it(path
     assert sorted(path.rglob("*")) == before
 
 
-def test_finishing_again_changes_nothing(path: Path, make_row: MakeRow, info: CellInfo) -> None:
-    with Record.open(path, write=True) as record:
-        record.append(make_row(0))
-        first = record.finish(info, CONTENT, 60)
-    before = contents(path)
-    with Record.open(path, write=True) as record:
-        assert record.finish(info, CONTENT, 60) == first
-    assert contents(path) == before
-
-
-@pytest.mark.slow
-def test_two_writers_in_one_process_or_two_are_one_too_many(path: Path, start_writer: Callable[..., Any]) -> None:
-    with Record.open(path, write=True), pytest.raises(RecordError, match=f"process {os.getpid()} on"):
-        Record.open(path, write=True)
-    with Record.open(path, write=True):
-        assert f"process {os.getpid()} on" in start_writer(path).opening
-
-
 @pytest.mark.parametrize("text", ["", "{", "7"])
 def test_a_damaged_description_of_a_machine_is_left_out_and_named(
     path: Path, two_cells: tuple[str, str], text: str
@@ -468,4 +449,4 @@ def test_a_damaged_description_of_a_machine_is_left_out_and_named(
     execute(path, "INSERT INTO machines VALUES (?, X'00')", text)
     with Record.open(path) as record:
         assert record.machines() == [machine]
-        assert len(record.problems) == (0 if text == "7" else 1)  # a number is sound JSON, and describes no machine
+        assert len(record.problems) == 1

@@ -145,9 +145,9 @@ def test_what_cannot_be_written_is_refused(path: Path, info: CellInfo) -> None:
             record.write_measures(info.key, measured(info, [1.0]).assign(cell_key="f" * 32))
         with pytest.raises(RecordError, match="do not fit their schema"):
             record.write_measures(info.key, measured(info, [1.0]).assign(value="high"))
-        with pytest.raises(RecordError, match="by sparsity are of 2 searches, and not of the 3 that are finished"):
+        with pytest.raises(RecordError, match="by sparsity are 2, and not one of each of the 3 finished searches"):
             record.write_measures(info.key, measured(info, [1.0, 2.0]))
-        with pytest.raises(RecordError, match="hold a measure of a search twice"):
+        with pytest.raises(RecordError, match="by sparsity are 6, and not one of each"):
             record.write_measures(info.key, pd.concat([measured(info, [1.0] * 3)] * 2))
         with pytest.raises(RecordError, match=r"cell ffff.* is not finished"):
             record.write_measures("f" * 32, measured(info, [1.0]))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from cfbench.robustness.draws import evaluation_keys, uniform_shares
-from cfbench.robustness.neighbours import KNeighbours, k_neighbours
+from cfbench.robustness.neighbours import KNeighbours
 from cfbench.robustness.reach import Distribution
 from cfbench.space.space import (
     CategoricalPerturbation,
@@ -42,7 +42,7 @@ def rows(*changes: dict[int, float]) -> FloatArray:
 
 
 def drawn(Z: FloatArray, distribution: Distribution = Distribution.UNIFORM) -> FloatArray:
-    return k_neighbours(Z, X, SPACE, stream=1, evaluation=0, m=M, distribution=distribution)
+    return KNeighbours(SPACE, X, stream=1, m=M, distribution=distribution).draw(Z)
 
 
 def test_kept_features_move_within_their_reach_and_others_stay() -> None:
@@ -80,7 +80,7 @@ def test_normal_perturbations_are_shares_of_the_largest_ones() -> None:
 def test_values_are_clipped_to_their_intervals() -> None:
     x = X.copy()
     x[[AGE, DEBT]] = 99.0, 1000.0
-    neighbours = k_neighbours(x[np.newaxis], x, SPACE, 1, 0, M)[0]
+    neighbours = KNeighbours(SPACE, x, 1, M).draw(x[np.newaxis])[0]
     assert neighbours[:, AGE].max() == 100
     assert 0.5 < (neighbours[:, AGE] == 100).mean() < 0.75  # 5/8 of the moves pass the end
     assert neighbours[:, DEBT].max() == 1000
@@ -88,7 +88,7 @@ def test_values_are_clipped_to_their_intervals() -> None:
 
 def test_a_draw_by_hand() -> None:
     shares = uniform_shares(evaluation_keys(77, 5, 1), 1, np.array([AGE, DEBT, JOB]))[0, 0]
-    neighbour = k_neighbours(X[np.newaxis], X, SPACE, 77, 5, 1)[0, 0]
+    neighbour = KNeighbours(SPACE, X, 77, 1, first_evaluation=5).draw(X[np.newaxis])[0, 0]
     assert neighbour[AGE] == pytest.approx(50 - 2 + 8 * shares[AGE], rel=1e-15)
     assert neighbour[DEBT] == pytest.approx(-200 - 20 + 80 * shares[DEBT], rel=1e-15)
     assert neighbour[JOB] == (1 if shares[JOB] < 0.5 else 3)
@@ -107,17 +107,11 @@ def test_rows_asked_together_have_the_draws_of_rows_asked_one_by_one(distributio
     assert not np.array_equal(neighbours.starting(11).draw(Z)[0, :, AGE], together[0, :, AGE])
 
 
-def test_starting_leaves_the_neighbours_as_they_are() -> None:
-    neighbours = KNeighbours(SPACE, X, 3, 8)
-    neighbours.starting(10)
-    assert neighbours.first_evaluation == 0
-
-
 def test_where_nothing_is_perturbed_neighbours_are_copies() -> None:
     space = FeatureSpace((FeatureSpec("height", Kind.NUMERICAL, 0, 2),))
     Z = np.array([[1.0], [1.5]])
-    np.testing.assert_array_equal(k_neighbours(Z, Z[0], space, 0, 0, 3), np.repeat(Z[:, np.newaxis], 3, axis=1))
+    np.testing.assert_array_equal(KNeighbours(space, Z[0], 0, 3).draw(Z), np.repeat(Z[:, np.newaxis], 3, axis=1))
 
 
 def test_no_candidates_have_no_neighbours() -> None:
-    assert k_neighbours(np.empty((0, 5)), X, SPACE, 0, 0, 3).shape == (0, 3, 5)
+    assert KNeighbours(SPACE, X, 0, 3).draw(np.empty((0, 5))).shape == (0, 3, 5)
