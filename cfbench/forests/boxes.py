@@ -18,17 +18,10 @@ from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 class Box(NamedTuple):
     """A part of the box: the cells that its points may have.
 
-    Parameters
-    ----------
-    low, high : ndarray of int64, shape (d,)
-        The lowest and the highest cell of each feature.
-    allowed : ndarray of bool, shape (cells,)
-        Which cells belong to it, all features' cells numbered through; within a feature that is not coded, those
-        between `low` and `high` that hold any value of the perturbation.
-    entries : ndarray of int64
-        Where it enters the trees that it may cut.
-    settled : ndarray of float64, shape (K,)
-        The votes of all other trees.
+    `low` and `high`, shape (d,), are the lowest and the highest cell of each feature. `allowed`, shape (cells,), says
+    which cells belong to it, all features' cells numbered through; within a feature that is not coded, those between
+    `low` and `high` that hold any value of the perturbation. The box enters the trees that it may cut at `entries`;
+    `settled`, shape (K,), are the votes of all other trees.
     """
 
     low: IntArray
@@ -41,14 +34,9 @@ class Box(NamedTuple):
 class Votes(NamedTuple):
     """What is known of the votes of all points of a box.
 
-    Parameters
-    ----------
-    least, most : ndarray of float64, shape (K,)
-        Bounds on the target's votes less those of each class; infinite for the target itself.
-    pull : ndarray of float64, shape (d,)
-        How much there is to gain from cutting the box at each feature; all 0 where no tree is cut.
-    place : ndarray of float64, shape (d,)
-        Where to cut it there.
+    `least` and `most`, shape (K,), bound the target's votes less those of each class; they are infinite for the target.
+    `pull`, shape (d,), is how much there is to gain from cutting the box at each feature, all 0 if no tree is cut, and
+    `place` where to cut it.
     """
 
     least: FloatArray
@@ -66,17 +54,8 @@ class KBox:
     bounds and then clipped to their interval, categories uniform over the perturbation set; its uniform numbers are
     taken for real ones.
 
-    Parameters
-    ----------
-    structure : ForestStructure
-    z : ndarray of float64, shape (d,)
-    lower, upper : ndarray of float64, shape (d,)
-        The sides; of no meaning for categorical features.
-    codes : tuple of ndarray of float64
-        The values of each categorical feature; empty for numerical ones.
-    whole : Box
-    mass : ndarray of float64, shape (cells,)
-        The probability of each cell; those of a feature add up to 1.
+    `lower` and `upper`, shape (d,), are the sides of numerical features; `codes` the values of each categorical one,
+    empty for numerical ones; `mass`, shape (cells,), the probability of each cell, which add up to 1 for each feature.
 
     References
     ----------
@@ -121,13 +100,9 @@ class KBox:
         return cls(structure, z, lower, upper, tuple(codes), _whole(structure, allowed), mass)
 
     def votes(self, box: Box, target: int) -> tuple[Votes, Box]:
-        """Bound the votes of all points of a part; `target` is the place of a class.
+        """Bound the votes of all points of a part; return it with the trees settled that it does not cut.
 
-        Returns
-        -------
-        votes : Votes
-        box : Box
-            The same part, with the trees settled that it does not cut.
+        `target` is the place of a class.
         """
         structure, k = self.structure, len(self.structure.classes)
         votes = Votes(np.empty(k), np.empty(k), np.empty(structure.d), np.empty(structure.d))
@@ -142,17 +117,7 @@ class KBox:
     def cut(self, box: Box, pull: FloatArray, place: FloatArray) -> Iterator[tuple[Box, float]]:
         """Cut a part in two where it pulls most: at a boundary, or one category off the others.
 
-        Parameters
-        ----------
-        box : Box
-        pull, place : ndarray of float64, shape (d,)
-            How much there is to gain at each feature, and where.
-
-        Yields
-        ------
-        box : Box
-        share : float
-            Of the whole part's probability.
+        Each half comes with its share of the whole part's probability; `pull` and `place` are those of `Votes`.
         """
         i = int(np.argmax(pull))
         own = slice(int(self.structure.first_cell[i]), int(self.structure.first_cell[i + 1]))

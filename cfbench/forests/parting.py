@@ -16,20 +16,10 @@ from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind, Num
 class BoxPart(NamedTuple):
     """A part of a box.
 
-    Parameters
-    ----------
-    size : float
-        The probability to be in the part.
-    kept, lost : float
-        Of that, what keeps the class for certain, and what loses it for certain.
-    open_box : Box or None
-        The smallest box around what is not settled, to be cut; None where all is.
-    share : float
-        The probability of all features beyond the sheet to be in the part.
-    open_kept, open_lost : float
-        What of `kept` and `lost` lies in the open box.
-    pull, place : ndarray of float64, shape (d,), or None
-        How much there is to gain from cutting the open box at each feature, and where to cut it there.
+    `size` is the probability to be in the part; `kept` and `lost` are what of it keeps and loses the class for certain.
+    `open_box` is the smallest box around what is not settled, None if all is; `open_kept` and `open_lost` are what of
+    `kept` and `lost` lies in it, and `pull` and `place`, shape (d,), say where to cut it. `share` is the probability of
+    all features beyond the sheet to be in the part.
     """
 
     size: float
@@ -44,15 +34,9 @@ class BoxPart(NamedTuple):
 
 
 class Parting:
-    """Looks at the parts of a box.
+    """Looks at the parts of a box for the class at the place `target`.
 
     The sheet's features are never cut: those two, of the ones in order, where there is most to gain from cuts.
-
-    Parameters
-    ----------
-    box : KBox
-    target : int
-        Place of the class.
     """
 
     def __init__(self, box: KBox, target: int) -> None:

@@ -13,12 +13,7 @@ from cfbench.space.space import FeatureSpace, FloatArray
 
 
 class Interval(NamedTuple):
-    """What encloses a probability.
-
-    Parameters
-    ----------
-    lower, upper : float
-    """
+    """What encloses a probability: `lower` and `upper`."""
 
     lower: float
     upper: float

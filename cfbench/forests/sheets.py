@@ -52,26 +52,11 @@ def settle_cells(
 ) -> Any:
     """Add up the probability of the cells of a sheet in which the class is kept for certain, or lost for certain.
 
-    Parameters
-    ----------
-    forest : ForestNodes
-    target : int
-    cells : ndarray of int64, shape (d,)
-        The lowest cells of the box, those of the sheet's corner among them.
-    pair : (int, int)
-    mass : (ndarray, ndarray)
-        Probability of the sheet's rows and columns.
-    clear : (float, float)
-        Leads from the first number on win, those below the second do not.
-    least, most : ndarray of float64, shape (n, m)
-    counted : bool
-        Whether nothing beyond the sheet matters, so that cells in between are looked at one by one.
-
-    Returns
-    -------
-    kept, lost : float, float
-    top, bottom, left, right : int
-        The rectangle around all cells that are open; `bottom` is below 0 where there are none.
+    `cells` are the lowest cells of the box, those of the sheet's corner among them; `mass` are the probabilities of the
+    sheet's rows and columns. Leads from `clear[0]` on win, those below `clear[1]` do not. `counted` says whether
+    nothing beyond the sheet matters, so that cells in between are looked at one by one. Return what is kept and lost,
+    and top, bottom, left and right of the rectangle around all cells that are open; bottom is below 0 if there are
+    none.
     """
     (n, m), moved, kept, lost = least.shape, cells.copy(), 0.0, 0.0
     top, bottom, left, right = n, -1, m, -1
@@ -101,11 +86,7 @@ def settle_cells(
 def where_to_cut(pull: Any, first: Any, is_coded: Any) -> Any:
     """Return how much there is to gain at each feature, and where: on the average, or where most for a coded one.
 
-    Parameters
-    ----------
-    pull : ndarray of float64, shape (cells,)
-    first : ndarray of int64, shape (d + 1,)
-    is_coded : ndarray of bool, shape (d,)
+    `pull` is given by cell, and `first` says where each feature's cells start.
     """
     gains, places = np.zeros(len(is_coded)), np.zeros(len(is_coded))
     for f in range(len(is_coded)):
@@ -128,29 +109,12 @@ def reached_leaves(
 ) -> Any:
     """Collect the leaves of a tree that a box reaches, each with its rectangle of the sheet.
 
-    Parameters
-    ----------
-    forest : ForestNodes
-    entry : int
-        The node where the box enters the tree.
-    box : (ndarray, ndarray, ndarray)
-        As in :func:`cfbench.forests.walks.vote_range`.
-    first : ndarray of int64, shape (d + 1,)
-    pair : (int, int)
-        The features of the sheet, in order; -1 for none.
-    spread : ndarray of float64, shape (N,)
-    waiting : ndarray of int64, shape (depth + 2, 6)
-        Where the walk keeps what it comes back to.
-    leaves : ndarray of int64, shape (leaves, 5)
-        Filled in its first places: row of `shares`, first and last cell of one feature, of the other.
-    pull : ndarray of float64, shape (cells,)
-        Added to: how much there is to gain from cutting the box at each cell of a feature beyond the sheet. A split
-        counts by the spread below it, half as much with each split above it.
-
-    Returns
-    -------
-    first_cut, count : int, int
-        The node that cuts the box or the sheet first, -1 where none does; how many leaves there are.
+    The box enters the tree at `entry`; `box` and `first` are those of :func:`cfbench.forests.walks.vote_range`. `pair`
+    has the features of the sheet, in order, -1 for none. `waiting`, shape (depth + 2, 6), is where the walk keeps what
+    it comes back to. Filled in the first places of `leaves`, shape (leaves, 5): row of `shares`, first and last cell of
+    one feature, of the other. Added to `pull`, shape (cells,): how much there is to gain from cutting the box at each
+    cell of a feature beyond the sheet; a split counts by its `spread`, half as much with each split above it. Return
+    the node that cuts the box or the sheet first, -1 if none does, and how many leaves there are.
     """
     nodes, (low, high, _) = forest.nodes, box
     a, b, c, d = 0, 0, 0, 0
@@ -196,15 +160,7 @@ def reached_leaves(
 def add_tree(shares: Any, target: int, leaves: Any, corner: Any, low_changes: Any, high_changes: Any) -> None:
     """Add the bounds on a tree's leads to the difference arrays of a sheet, shape (K, n + 1, m + 1) each.
 
-    Parameters
-    ----------
-    shares : ndarray of float64, shape (L, K)
-    target : int
-    leaves : ndarray of int64, shape (count, 5)
-        As :func:`reached_leaves` left them; overwritten.
-    corner : (int, int)
-        The first cells of the sheet.
-    low_changes, high_changes : ndarray of float64
+    `leaves` are as :func:`reached_leaves` left them, and are overwritten; `corner` are the first cells of the sheet.
     """
     rows, columns = np.empty(len(leaves), dtype=np.int64), np.empty(len(leaves), dtype=np.int64)
     n, m = numbered(leaves, 1, rows), numbered(leaves, 3, columns)
@@ -230,20 +186,10 @@ def add_tree(shares: Any, target: int, leaves: Any, corner: Any, low_changes: An
 
 @compiled_or_plain
 def numbered(leaves: Any, column: int, starts: Any) -> int:
-    """Number the pieces that leaves cut one feature of a sheet into; every piece starts where some leaf does.
+    """Number the pieces that leaves cut one feature of a sheet into, and return how many there are.
 
-    Parameters
-    ----------
-    leaves : ndarray of int64, shape (count, 5)
-        The first and the last cell in this column and the next become the first and the last piece.
-    column : int
-    starts : ndarray of int64, shape (count,)
-        Filled in its first places with the first cells of the pieces, ascending.
-
-    Returns
-    -------
-    int
-        How many pieces there are.
+    Every piece starts where some leaf does. In `leaves`, the first and the last cell in this column and the next become
+    the first and the last piece. `starts` is filled in its first places with the first cells of the pieces, ascending.
     """
     count = 0
     for leaf in range(len(leaves)):
@@ -284,22 +230,9 @@ def bound_sheet(
 ) -> Any:
     """Bound the target's lead over its strongest rival in every cell of a sheet, all other features within a box.
 
-    Parameters
-    ----------
-    forest : ForestNodes
-    target : int
-        Place of a class.
-    box, first, pair, spread, waiting, leaves, pull
-        As in :func:`reached_leaves`; `pull` is all 0.
-    entries, settled
-        As in :func:`cfbench.forests.walks.vote_range`.
-    least, most : ndarray of float64, shape (n, m)
-        Filled with the bounds: right but for rounding.
-
-    Returns
-    -------
-    int
-        How many trees the box or the sheet cuts.
+    The arguments are those of :func:`reached_leaves`, `pull` all 0, and of :func:`cfbench.forests.walks.vote_range`.
+    `least` and `most`, shape (n, m), are filled with the bounds, right but for rounding. Return how many trees the box
+    or the sheet cuts.
     """
     n_classes, (n, m), n_cut = forest.shares.shape[1], least.shape, 0
     low_changes, high_changes = np.zeros((n_classes, n + 1, m + 1)), np.zeros((n_classes, n + 1, m + 1))

@@ -26,15 +26,7 @@ _FINEST = 2.0**20
 
 
 class ForestNodes(NamedTuple):
-    """The arrays that compiled walks read.
-
-    Parameters
-    ----------
-    nodes : ndarray of int32, shape (N, 4)
-        Feature, cut, left child, right child. A leaf has -1 for a feature, and its row of `shares` for a left child.
-    roots : ndarray of int32, shape (T,)
-    shares : ndarray of float64, shape (L, K)
-    """
+    """The arrays that compiled walks read, as :class:`ForestStructure` describes them."""
 
     nodes: Int32Array
     roots: Int32Array

@@ -143,12 +143,6 @@ def leads_of_pair(forest: Any, depth: int, cells: Any, pair: Any, target: int, s
                 change[k, b + 1 - a0, c - c0] -= lead
                 change[k, a - a0, d + 1 - c0] -= lead
                 change[k, b + 1 - a0, d + 1 - c0] += lead
-    return least_of_sums(change, target)
-
-
-@compiled_or_plain
-def least_of_sums(change: Any, target: int) -> Any:
-    """Add up changes, shape (K, n + 1, m + 1), along both axes; return the least over the rivals, shape (n, m)."""
     least = np.empty((change.shape[1] - 1, change.shape[2] - 1))
     add_up(change, target, least)
     return least

@@ -113,37 +113,18 @@ def vote_range(
     pull: Any,
     place: Any,
 ) -> Any:
-    """Bound the votes of all points of a box.
+    """Bound the votes of all points of a box, and return how many trees it cuts.
 
     A tree's vote lies between those of the leaves that the box reaches, whatever the other trees say. So the sums over
     the trees of the least and of the largest lead bound the lead of every point: interval arithmetic on the trees.
 
-    Parameters
-    ----------
-    forest : ForestNodes
-    depth : int
-        Of its deepest tree.
-    target : int
-        Place of a class.
-    box : (ndarray, ndarray, ndarray)
-        The lowest and the highest cell of each feature, int64, shape (d,); and by cell, features one after the other,
-        whether it belongs to the box, which matters for coded features.
-    first : ndarray of int64, shape (d + 1,)
-        Where each feature's cells start.
-    entries : ndarray of int64, shape (m,)
-        Where the box enters the trees that are not settled. Left behind in the first places: where it is cut first.
-    settled : ndarray of float64, shape (K,)
-        The votes of all other trees; those that the box does not cut are added.
-    least, most : ndarray of float64, shape (K,)
-        Filled with the bounds on the target's votes less those of each class.
-    pull, place : ndarray of float64, shape (d,)
-        Filled: how much leads differ below the first cuts at each feature, and where these lie on the average; for a
-        coded feature, the cell of the cut below which they differ most.
-
-    Returns
-    -------
-    int
-        How many trees the box cuts.
+    `depth` is that of the deepest tree. `box` has the lowest and the highest cell of each feature, shape (d,), and by
+    cell, features one after the other, whether it belongs to the box, which matters for coded features; `first`, shape
+    (d + 1,), says where each feature's cells start. `entries` are where the box enters the trees that are not settled,
+    and are replaced in the first places by where it is cut first. `settled`, shape (K,), are the votes of all other
+    trees; those of trees that the box does not cut are added. `least`, `most`, `pull` and `place` are filled as in
+    :class:`cfbench.forests.boxes.Votes`; a place is the average of the first cuts, or, for a coded feature, the cell of
+    the cut below which leads differ most.
     """
     nodes, shares = forest.nodes, forest.shares
     n_classes, n_cut = shares.shape[1], 0
@@ -182,10 +163,7 @@ def tree_range(
 ) -> Any:
     """Fill in the least and the largest lead over each class among a tree's leaves that a box reaches.
 
-    Returns
-    -------
-    first_cut, leaf : int, int
-        The node that cuts the box first, -1 where none does; the last leaf's row of shares.
+    Return the node that cuts the box first, -1 if none does, and the last leaf's row of shares.
     """
     nodes, shares = forest.nodes, forest.shares
     lowest[:], highest[:] = np.inf, -np.inf

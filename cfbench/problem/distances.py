@@ -18,14 +18,7 @@ KERNELS = Kernels(modules=("cfbench.problem.distance_kernels",), warmup=__name__
 
 
 class FastCandidateMeasure(CandidateMeasure):
-    """Measures by compiled code, with the bits of numpy's.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-    x : ndarray of float64, shape (d,)
-    constraints, respect_steps : bool
-    """
+    """Measures by compiled code, with the bits of numpy's."""
 
     def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
         super().__init__(space, x, constraints=constraints, respect_steps=respect_steps)

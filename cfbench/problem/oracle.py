@@ -8,7 +8,7 @@ boundaries, one unit in the last place apart.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -44,20 +44,7 @@ class NeighbourOracle(Protocol):
 
 
 def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-    """Return the classes of K-neighbours, by the oracle's own method if it has one, else row by row.
-
-    Nothing is asked where there are no neighbours, ``m = 0``.
-
-    Parameters
-    ----------
-    oracle : Oracle
-    Z : ndarray of float64, shape (n, d)
-    neighbours : KNeighbours
-
-    Returns
-    -------
-    ndarray of int64, shape (n, m)
-    """
+    """Return the classes of K-neighbours, shape (n, m), by the oracle's own method if it has one, else row by row."""
     if neighbours.m == 0 or len(Z) == 0:
         return np.empty((len(Z), neighbours.m), dtype=np.int64)
     if isinstance(oracle, NeighbourOracle):
@@ -71,18 +58,10 @@ def predict_neighbours(oracle: Oracle, Z: FloatArray, neighbours: KNeighbours) -
 
 
 class Meter:
-    """An oracle that counts rows and keeps the query budget.
+    """An oracle that counts rows, each of `d` features, and keeps the query budget.
 
-    Every row counts, by whatever way it is asked, the searcher's and the objective's apart. Decision: the budget bounds
-    their sum, because both query the model.
-
-    Parameters
-    ----------
-    oracle : Oracle
-    d : int
-        Number of features that a row must have.
-    max_queries : int or None
-        The query budget in rows; None: no bound.
+    Every row counts, by whatever way it is queried, the searcher's and the objective's apart. Decision: the budget
+    bounds their sum, because both query the model.
     """
 
     def __init__(self, oracle: Oracle, d: int, max_queries: int | None = None) -> None:
@@ -100,13 +79,7 @@ class Meter:
         return self._max_queries - self.search_queries - self.robustness_queries
 
     def require(self, rows: int) -> None:
-        """Make sure that `rows` more rows may be asked.
-
-        Raises
-        ------
-        BudgetExhausted
-            If they would exceed the query budget.
-        """
+        """Raise BudgetExhausted if `rows` more rows would exceed the query budget."""
         left = self.queries_left
         if left is not None and rows > left:
             raise BudgetExhausted(
@@ -172,13 +145,7 @@ class AnsweringModel(Oracle, Protocol):
 def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) -> Oracle:
     """Return a model's oracle if it answers as the model's own methods do; the model itself, with a warning, if not.
 
-    Parameters
-    ----------
-    model : AnsweringModel
-        Its ``oracle()`` raises UnavailableError, with the reason, where it has none.
-    space : FeatureSpace
-    X : ndarray of float64, shape (n, d)
-        Training rows.
+    `X` are training rows. The model's ``oracle()`` raises UnavailableError, with the reason, if it has none.
     """
     try:
         oracle = model.oracle()
@@ -200,46 +167,36 @@ def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) ->
 
 
 def objection(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
-    """Say where an oracle's answers differ from the model's own; empty where they do not.
+    """Return where an oracle's answers differ from the model's own; empty if they do not.
 
-    Classifies a few thousand rows: training rows, random ones, rows on and near boundaries, and neighbours of
+    Classifies a few thousand rows: training rows `X`, random ones, rows on and near boundaries, and neighbours of
     candidates.
-
-    Parameters
-    ----------
-    oracle, model : Oracle
-    space : FeatureSpace
-    X : ndarray of float64, shape (n, d)
-        Training rows.
     """
     looks = (rows_differ, boundaries_differ, single_rows_differ, neighbours_differ, probabilities_differ)
     return next(filter(None, (look(oracle, model, space, X) for look in looks)), "")
 
 
 def rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
-    """Say where answers about training rows and random rows differ, each kind asked at once."""
-    for rows in _kinds_of_rows(space, X):
-        reason = _difference(rows, oracle.predict(rows), model.predict(rows))
-        if reason:
-            return reason
-    return ""
+    """Say where answers about training rows and random rows differ, each kind queried at once."""
+    return _first_difference(oracle, model, _kinds_of_rows(space, X))
 
 
 def boundaries_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
     """Say where answers about rows on both sides of boundaries differ."""
     rng = np.random.default_rng(_SEED)
     rows = np.concatenate(list(beside_boundaries(oracle, np.concatenate(_kinds_of_rows(space, X)), space, rng)))
-    return _difference(rows, oracle.predict(rows), model.predict(rows))
+    return _first_difference(oracle, model, [rows])
 
 
 def single_rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
     """Say where answers about single rows differ."""
-    for row in np.concatenate([rows[:SINGLE_ROWS] for rows in _kinds_of_rows(space, X)]):
-        asked = row[np.newaxis]
-        reason = _difference(asked, oracle.predict(asked), model.predict(asked))
-        if reason:
-            return reason
-    return ""
+    single = [row[np.newaxis] for rows in _kinds_of_rows(space, X) for row in rows[:SINGLE_ROWS]]
+    return _first_difference(oracle, model, single)
+
+
+def _first_difference(oracle: Oracle, model: Oracle, queries: Iterable[FloatArray]) -> str:
+    differences = (_difference(rows, oracle.predict(rows), model.predict(rows)) for rows in queries)
+    return next(filter(None, differences), "")
 
 
 def neighbours_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
@@ -290,14 +247,7 @@ def beside_boundaries(
     away.
 
     The boundaries are where `oracle` sees them: if the model sees one elsewhere, it differs on one of the two sides.
-
-    Parameters
-    ----------
-    oracle : Oracle
-    rows : ndarray of float64, shape (n, d)
-        Where the search for boundaries starts.
-    space : FeatureSpace
-    rng : Generator
+    The search for them starts at `rows`.
     """
     before, after, feature = _steps_across(oracle, rows, rng)
     yield before
@@ -333,15 +283,9 @@ def beside_boundaries(
 def _steps_across(
     oracle: Oracle, rows: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Find pairs of rows that differ in one feature and in their class.
+    """Find pairs of rows that differ in one feature and in their class: rows before, rows after, and the feature.
 
     Rows of different classes are turned into each other feature by feature; the first change of class is taken.
-
-    Returns
-    -------
-    before, after : ndarray of float64, shape (pairs, d)
-    feature : ndarray of int64, shape (pairs,)
-        Where they differ.
     """
     d = rows.shape[1]
     first = rng.permutation(len(rows))

@@ -64,28 +64,10 @@ class CounterfactualSet:
 class Outcome:
     """The harness's verdict on one search. Only the harness creates it.
 
-    Parameters
-    ----------
-    status : Status
-    reason : str
-        One-sentence reason (the searcher's own if it gave one and found nothing); empty if the status suffices.
-    z : ndarray of float64, shape (d,), or None
-        The result. Present for ``found``, and for ``budget_exhausted`` where a feasible target row had been asked;
-        for ``invalid`` it is what the searcher answered, where that can be stored at all.
-    candidates : ndarray of float64, shape (k, d)
-        All rows that the searcher returned.
-    loss, gower, cost, objective_value : float
-        Base loss (Eq. 9) and its parts, and the value that ranks repetitions, as the judge computes them; NaN without
-        a valid result.
-    l0 : int or None
-        Number of changed features; None without a valid result.
-    search_queries, robustness_queries : int
-        Queries by the searcher and by the objective.
-    wall_seconds, cpu_seconds : float
-    anytime : tuple of (int, float)
-        (queries, best base loss until then), one pair per improvement.
-    figures : mapping of str to float
-        What the searcher reported.
+    The reason is one sentence, the searcher's own if it gave one and found nothing. `z`, shape (d,), is the result; for
+    ``invalid`` it is what the searcher answered, if that can be stored. `candidates`, shape (k, d), are all rows that
+    the searcher returned. Loss, its parts and the objective value are those of the judge, NaN or None without a valid
+    result. `anytime` has a pair (queries, best base loss until then) per improvement.
     """
 
     status: Status

@@ -88,18 +88,7 @@ class TrainingFold:
 
 
 class CandidateMeasure:
-    """Measures candidates on their way from one factual point.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-    x : ndarray of float64, shape (d,)
-        The factual point.
-    constraints : bool
-        Whether the constraints hold.
-    respect_steps : bool
-        Whether values off a feature's steps are infeasible.
-    """
+    """Measures candidates on their way from one factual point."""
 
     def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
         self._space = space
@@ -119,8 +108,6 @@ class CandidateMeasure:
         """Return `cost` and `is_feasible` of each row."""
         return self.cost(Z), self.is_feasible(Z)
 
-
-__all__ = ["Problem", "SearchBudget", "SeparableTerm", "Term", "TrainingFold", "trace_of"]
 
 N_FINALISTS = 10
 """Candidates that are re-evaluated before one of them is a result, under an objective with draws."""

@@ -10,21 +10,9 @@ from cfbench.space.space import BoolArray, FloatArray
 
 
 class Shortlist:
-    """The distinct rows with the smallest values among all rows that were added.
+    """The `n_kept` distinct rows with the smallest values among all rows that were added, the best first.
 
     A row that is added several times is kept once, with its smallest value; of equal values the first one stays.
-
-    Parameters
-    ----------
-    n_kept : int
-        Number of rows kept at most.
-
-    Attributes
-    ----------
-    rows : tuple of ndarray of float64, shape (d,)
-        The best first.
-    values : tuple of float
-        Of `rows`, ascending.
     """
 
     def __init__(self, n_kept: int) -> None:
@@ -53,16 +41,8 @@ class Shortlist:
 class Trace:
     """What a problem sees of its search. The harness reads it when the search has ended.
 
-    Attributes
-    ----------
-    by_value : Shortlist
-        The feasible rows of the target class with the smallest objective values.
-    anytime : list of (int, float)
-        (queries, best base loss until then), one pair per improvement.
-    figures : dict of str to float
-        What the searcher reported.
-    reason : str
-        Why it returns nothing, as it says; empty where it does not say.
+    `by_value` has the feasible rows of the target class with the smallest objective values, `anytime` a pair (queries,
+    best base loss until then) per improvement, and `figures` and `reason` what the searcher says.
     """
 
     by_value: Shortlist = field(default_factory=lambda: Shortlist(1))
@@ -87,16 +67,9 @@ class Trace:
         return self.by_value.rows or self._by_cost.rows
 
     def note_classes(self, Z: FloatArray, good: BoolArray, cost: FloatArray, asked_before: int) -> None:
-        """Take note of rows whose class was asked.
+        """Take note of rows whose class was queried, after `asked_before` rows before these.
 
-        Parameters
-        ----------
-        Z : ndarray of float64, shape (n, d)
-        good : ndarray of bool, shape (n,)
-            Which rows are feasible and of the target class; their base loss is their cost.
-        cost : ndarray of float64, shape (n,)
-        asked_before : int
-            Rows that the searcher had asked before these.
+        The `good` rows are feasible and of the target class; their base loss is their cost.
         """
         hits = np.flatnonzero(good)
         if len(hits) == 0:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from cfbench.robustness.draws import descended_key as descended_key
     from cfbench.robustness.draws import uniform_share as uniform_share
     from cfbench.robustness.neighbours import KNeighbours as KNeighbours
-    from cfbench.robustness.neighbours import k_neighbours as k_neighbours
     from cfbench.robustness.neighbours import perturbed_value as perturbed_value
     from cfbench.robustness.random_perturbations import PerturbedPart as PerturbedPart
     from cfbench.robustness.random_perturbations import RandomPerturbations as RandomPerturbations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "robustness.draws": ["descended_key", "uniform_share"],
-    "robustness.neighbours": ["KNeighbours", "k_neighbours", "perturbed_value"],
+    "robustness.neighbours": ["KNeighbours", "perturbed_value"],
     "robustness.random_perturbations": ["PerturbedPart", "RandomPerturbations"],
     "robustness.reach": ["Distribution", "Reach"],
     "robustness.setbacks": ["Setbacks"],

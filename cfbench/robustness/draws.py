@@ -43,35 +43,14 @@ def uniform_share(key: Any) -> Any:
 
 
 def evaluation_keys(stream: int, first: int, n: int) -> UintArray:
-    """Return the keys of the evaluations ``first .. first + n - 1`` of a stream, shape (n,).
-
-    Parameters
-    ----------
-    stream : int
-        Any 64 bits.
-    first : int
-    n : int
-    """
+    """Return the keys of the evaluations ``first .. first + n - 1`` of a stream, any 64 bits, shape (n,)."""
     root = descended_key(np.zeros(1, dtype=np.uint64), np.array([stream], dtype=np.uint64))
     keys: UintArray = descended_key(root, np.arange(first, first + n, dtype=np.uint64))
     return keys
 
 
 def uniform_shares(evaluations: UintArray, m: int, features: IntArray) -> FloatArray:
-    """Draw uniform numbers in [0, 1).
-
-    Parameters
-    ----------
-    evaluations : ndarray of uint64, shape (n,)
-        Keys of evaluations.
-    m : int
-        Neighbours of each.
-    features : ndarray of int64, shape (k,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n, m, k)
-    """
+    """Draw uniform numbers in [0, 1) for m neighbours of each evaluation, shape (n, m, features)."""
     neighbours = descended_key(evaluations[:, np.newaxis], np.arange(m, dtype=np.uint64))
     shares: FloatArray = uniform_share(descended_key(neighbours[:, :, np.newaxis], features.astype(np.uint64)))
     return shares

@@ -126,26 +126,3 @@ class KNeighbours:
             normal = normal_shares(shares)
             perturbed = np.clip(values + np.where(normal > 0, normal * highest, -normal * lowest), lower, upper)
         neighbours[:, :, some] = np.where(kept[:, :, some], perturbed, values)
-
-
-def k_neighbours(
-    Z: FloatArray,
-    x: FloatArray,
-    space: FeatureSpace,
-    stream: int,
-    evaluation: int,
-    m: int,
-    distribution: Distribution = Distribution.UNIFORM,
-) -> FloatArray:
-    """Draw `m` K-neighbours of each row of `Z`, shape (n, m, d); row i is evaluation ``evaluation + i`` of the stream.
-
-    Parameters
-    ----------
-    Z : ndarray of float64, shape (n, d)
-    x : ndarray of float64, shape (d,)
-        The factual point.
-    space : FeatureSpace
-    stream, evaluation, m : int
-    distribution : Distribution
-    """
-    return KNeighbours(space, x, stream, m, distribution, evaluation).draw(Z)

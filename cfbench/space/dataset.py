@@ -98,30 +98,17 @@ FOLD_SEED = 42
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One fold's rows.
-
-    Parameters
-    ----------
-    train, test : ndarray of int64
-        Row numbers, ascending.
-    """
+    """One fold's rows, by their numbers, ascending."""
 
     train: IntArray
     test: IntArray
 
 
 def split(dataset: Dataset, fold: int) -> Fold:
-    """Return fold number `fold` of five stratified, shuffled folds.
+    """Return fold number `fold` of five stratified, shuffled folds; DataError if a class has fewer than five rows.
 
     Decision: ``StratifiedKFold(5, shuffle=True, random_state=42)``; every class is in every fold's training and test
     rows.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer rows than there are folds.
-    StudyError
-        If there is no such fold.
     """
     from sklearn.model_selection import StratifiedKFold
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+A = TypeVar("A", bound=NDArray[Any])
 
 
 @dataclass(frozen=True)
@@ -85,38 +87,32 @@ class FeatureSpace:
     @cached_property
     def lower(self) -> FloatArray:
         """Lower ends of the intervals, shape (d,)."""
-        return _frozen([feature.lower for feature in self.features])
+        return _frozen(np.array([feature.lower for feature in self.features], dtype=np.float64))
 
     @cached_property
     def upper(self) -> FloatArray:
         """Upper ends of the intervals, shape (d,)."""
-        return _frozen([feature.upper for feature in self.features])
+        return _frozen(np.array([feature.upper for feature in self.features], dtype=np.float64))
 
     @cached_property
     def ranges(self) -> FloatArray:
         """``max_i - min_i`` of the annotated intervals, shape (d,); 1 for categorical features, which do not use it."""
-        ranges = np.where(self.is_categorical, 1.0, self.upper - self.lower)
-        ranges.setflags(write=False)
-        return ranges
+        return _frozen(np.where(self.is_categorical, 1.0, self.upper - self.lower))
 
     @cached_property
     def is_categorical(self) -> BoolArray:
         """Which features are categorical, shape (d,)."""
-        mask = np.array([feature.kind is Kind.CATEGORICAL for feature in self.features])
-        mask.setflags(write=False)
-        return mask
+        return _frozen(np.array([feature.kind is Kind.CATEGORICAL for feature in self.features]))
 
     @cached_property
     def n_categories(self) -> IntArray:
         """Number of categories a feature, shape (d,); 0 for numerical ones."""
-        counts = np.array([feature.n_categories for feature in self.features], dtype=np.int64)
-        counts.setflags(write=False)
-        return counts
+        return _frozen(np.array([feature.n_categories for feature in self.features], dtype=np.int64))
 
     @cached_property
     def steps(self) -> FloatArray:
         """The features' steps, shape (d,); NaN where a feature has none."""
-        return _frozen([feature.step or np.nan for feature in self.features])
+        return _frozen(np.array([feature.step or np.nan for feature in self.features], dtype=np.float64))
 
     @cached_property
     def digest(self) -> str:
@@ -241,7 +237,6 @@ class FeatureSpace:
         return on_grid
 
 
-def _frozen(values: list[float]) -> FloatArray:
-    array = np.array(values, dtype=np.float64)
+def _frozen(array: A) -> A:
     array.setflags(write=False)
     return array
