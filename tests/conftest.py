@@ -9,24 +9,20 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cfbench.digests import digest_of
-from cfbench.record.frames import search_frame
-from cfbench.record.schema import checked_rows
 from cfbench.record.store import Record
-from cfbench.registry import CellFinished, CellInfo, RunFinished, RunStarted
-from cfbench.study.protocol import PROTOCOL_VERSION
+from cfbench.registry import CellFinished, RunFinished, RunStarted
 from cfbench.tracking.addresses import remember_tracking
+from tests.cells import finished_cell, put_cell, whole_cell
 from tests.toys.drifting import Drifting
 
 # A suite that is started in the background inherits an ignored Ctrl-C, and so would the commands that tests interrupt.
@@ -64,90 +60,22 @@ def _processes_are_slow(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     monkeypatch.setattr(BaseProcess, "start", refuse)
 
 
-@pytest.fixture(scope="session")
-def finished_cell() -> FinishedCell:
-    """Return what makes the event of a finished cell: a search a loss, in the order of points and repetitions."""
-
-    def make(
-        losses: Sequence[float | None] = (0.25, 0.5, None, 0.75),
-        *,
-        info: CellInfo | None = None,
-        repetitions: int = 1,
-        statuses: Sequence[str] = (),
-        objective_values: Sequence[float | None] = (),
-        measures: pd.DataFrame | None = None,
-    ) -> CellFinished:
-        info = info or CellInfo("0" * 31 + "1", "credit", "random-forest", "cogs", "none", False, 0, {"cogs": "1"})
-        rows = []
-        for i, loss in enumerate(losses):
-            status = statuses[i] if statuses else "not_found" if loss is None else "found"
-            value = objective_values[i] if objective_values else loss
-            rows.append(
-                {
-                    "cell_key": info.key,
-                    "point": i // repetitions,
-                    "row_id": 10 + i // repetitions,
-                    "repetition": i % repetitions,
-                    "status": status,
-                    "reason": "",
-                    "x": [1.0, 0.1 * i],
-                    "z": None if loss is None else [2.0, 0.1 * i],
-                    "candidates": [] if loss is None else [[2.0, 0.1 * i]],
-                    "loss": loss,
-                    "gower": loss,
-                    "l0": None if loss is None else 1,
-                    "cost": loss,
-                    "objective_value": value,
-                    "search_queries": 100 * (i + 1),
-                    "robustness_queries": 0,
-                    "wall_seconds": 0.5 * (i + 1),
-                    "cpu_seconds": 0.25,
-                    "anytime": [{"queries": 10, "loss": 1.0}],
-                    "figures": [("bound", 0.125)],
-                    "model_fingerprint": "f" * 32,
-                }
-            )
-        return CellFinished(info, search_frame(checked_rows(rows)), measures)
-
-    return make
+@pytest.fixture(scope="session", name="finished_cell")
+def _finished_cell() -> FinishedCell:
+    """Return what makes the event of a finished cell."""
+    return finished_cell
 
 
-@pytest.fixture(scope="session")
-def whole_cell(finished_cell: FinishedCell) -> FinishedCell:
-    """Return what makes the event of a finished cell whose key is the digest of its content, as a run sends it."""
-
-    def make(losses: Sequence[float | None] = (0.25, 0.5), *, dataset: str = "wine", **more: Any) -> CellFinished:
-        content = {
-            "protocol": PROTOCOL_VERSION,
-            "dataset": {"name": dataset, "digest": "d" * 32},
-            "model": {"name": "random-forest", "version": "1", "settings": {}},
-            "searcher": {"name": "cogs", "version": "1", "settings": {"population_size": 50}},
-            "objective": {"name": "none", "version": "1", "settings": {}},
-            "constraints": False,
-            "fold": 0,
-            "seed": 42,
-        }
-        info = CellInfo(
-            digest_of(content), dataset, "random-forest", "cogs[population_size=50]", "none", False, 0, {"cogs": "1"}
-        )
-        return replace(finished_cell(losses, info=info), content=content, eligible=20, **more)
-
-    return make
+@pytest.fixture(scope="session", name="put_cell")
+def _put_cell() -> PutCell:
+    """Return what writes a finished cell into a record."""
+    return put_cell
 
 
-@pytest.fixture(scope="session")
-def put_cell() -> PutCell:
-    """Return what writes a finished cell into a record, as a run would."""
-
-    def put(record: Record, event: CellFinished) -> None:
-        from cfbench_reporters.cell_files import search_table
-
-        assert event.searches is not None
-        for row in search_table(event.searches).to_pylist():
-            record.append({**row, "figures": dict(row["figures"])})
-        record.finish(event.cell, event.content, eligible=20)
-
-    return put
+@pytest.fixture(scope="session", name="whole_cell")
+def _whole_cell() -> FinishedCell:
+    """Return what makes the event of a finished cell with its content."""
+    return whole_cell
 
 
 @pytest.fixture(scope="session")
@@ -169,9 +97,7 @@ def store(empty_store: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tracked_results(
-    empty_store: Path, tmp_path_factory: pytest.TempPathFactory, finished_cell: FinishedCell, put_cell: PutCell
-) -> Path:
+def tracked_results(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a record of two cells, which the default store holds as the runs of experiment ``quick``."""
     from cfbench_reporters.tracking import TrackingReporter
 

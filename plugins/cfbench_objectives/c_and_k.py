@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench import ObjectiveContext
 from cfbench.problem import Term
 from cfbench.space import FloatArray, IntArray
 from cfbench_objectives.c_setback import SetbackAware
 from cfbench_objectives.k_score import MOST_DRAWS, NeighbourAware
-from cfbench_objectives.remarks import nothing_to_fear
+from cfbench_objectives.loss import RobustObjective
 
 
-class BothAware(Objective):
+class BothAware(RobustObjective):
     """Minimise the loss plus the terms of the objectives `c` and `k`.
 
     Parameters
@@ -50,7 +50,3 @@ class BothAware(Objective):
     def amounts_to(self) -> str:
         """Return ``c`` for ``m = 0``."""
         return "" if self.m else "c"
-
-    def remark(self, space: FeatureSpace) -> str:
-        """Say where there is nothing to be robust against."""
-        return nothing_to_fear(space)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench import ObjectiveContext
 from cfbench.problem import Term
 from cfbench.robustness import Reach, Setbacks
 from cfbench.space import FloatArray, IntArray
-from cfbench_objectives.remarks import nothing_to_fear
+from cfbench_objectives.loss import RobustObjective
 
 
-class SetbackAware(Objective):
+class SetbackAware(RobustObjective):
     """Minimise the loss with Gower's distance taken at ``z - w_max``, `w_max` the maximal C-setback.
 
     The number of changed features and the class stay those of `z`. It asks nothing of the model. Where no feature is
@@ -36,10 +36,6 @@ class SetbackAware(Objective):
     def draws_per_candidate(self) -> int:
         """Return 0: the largest setback is the same for equal candidates."""
         return 0
-
-    def remark(self, space: FeatureSpace) -> str:
-        """Say where there is nothing to be robust against."""
-        return nothing_to_fear(space)
 
 
 class SetbackTerm:

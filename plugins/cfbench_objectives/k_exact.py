@@ -7,15 +7,15 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from cfbench import CfbenchError, FeatureSpace, Objective, ObjectiveContext
+from cfbench import CfbenchError, ObjectiveContext
 from cfbench.forests import ForestStructure, forest_of
 from cfbench.problem import Term
 from cfbench.robustness import Reach
 from cfbench.space import FloatArray, IntArray
-from cfbench_objectives.remarks import nothing_to_fear
+from cfbench_objectives.loss import RobustObjective
 
 
-class ExactlyNeighbourAware(Objective):
+class ExactlyNeighbourAware(RobustObjective):
     """Minimise the loss plus ``(1/2) (1 - p)``, `p` the probability that a uniform K-perturbation keeps the class.
 
     Where `k` estimates `p` by the share of 64 draws, with a noise that a search can be misled by, this encloses it in
@@ -57,10 +57,6 @@ class ExactlyNeighbourAware(Objective):
     def draws_per_candidate(self) -> int:
         """Return 0: the probability is worked out, not sampled."""
         return 0
-
-    def remark(self, space: FeatureSpace) -> str:
-        """Say where there is nothing to be robust against."""
-        return nothing_to_fear(space)
 
 
 class _Penalty:

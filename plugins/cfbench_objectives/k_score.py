@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, Objective, ObjectiveContext
+from cfbench import ObjectiveContext
 from cfbench.problem import Term
 from cfbench.robustness import KNeighbours, Reach
 from cfbench.space import FloatArray, IntArray
-from cfbench_objectives.remarks import nothing_to_fear
+from cfbench_objectives.loss import RobustObjective
 
 JUDGE_DRAWS = 1000
 """Neighbours that the judge takes, whatever `m` is: results of different `m` are ranked alike."""
@@ -18,7 +18,7 @@ MOST_DRAWS = 1_000_000
 """More neighbours a candidate are refused: a population of them fits into no memory, and no count of rows."""
 
 
-class NeighbourAware(Objective):
+class NeighbourAware(RobustObjective):
     """Minimise the loss plus ``(1/2) (1 - score)``, `score` the share of random K-neighbours with the class of `z`.
 
     K are the features that a candidate keeps; its neighbours differ from it in those alone, uniformly within the
@@ -62,10 +62,6 @@ class NeighbourAware(Objective):
     def amounts_to(self) -> str:
         """Return ``none`` for ``m = 0``."""
         return "" if self.m else "none"
-
-    def remark(self, space: FeatureSpace) -> str:
-        """Say where there is nothing to be robust against."""
-        return nothing_to_fear(space)
 
 
 def penalty(context: ObjectiveContext, m: int) -> Term:

@@ -65,34 +65,17 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and the numbers that it shows.
+    """A figure and the numbers that it shows."""
 
-    Parameters
-    ----------
-    name : str
-        Of its files, without the ending.
-    title, caption : str
-    alt : str
-        What it shows, for those who do not see it.
-    svg : str
-        A whole SVG file.
-    png : bytes
-    numbers : ReportTable
-        Everything that is drawn, in numbers.
-    says : str
-        What the paper's text says about its figure, in our words.
-    points : tuple of int
-        Ways in which the published experiments differ from the text that bear on the paper's figure.
-    """
-
-    name: str
+    name: str  # of its files, without the ending
     title: str
     caption: str
-    alt: str
-    svg: str
+    alt: str  # what it shows, for those who do not see it
+    svg: str  # a whole SVG file
     png: bytes
-    numbers: ReportTable
-    says: str = ""
+    numbers: ReportTable  # everything that is drawn, in numbers
+    says: str = ""  # what the paper's text says about its figure, in our words
+    # Ways in which the published experiments differ from the text that bear on the paper's figure.
     points: tuple[int, ...] = ()
 
     @property
@@ -117,17 +100,8 @@ def draw(
 ) -> tuple[str, bytes]:
     """Draw panels below each other, or in columns, as SVG and as PNG.
 
-    Parameters
-    ----------
-    name : str
-        Of the figure; what the SVG's ids are made of.
-    titles : sequence of str
-        A panel each, row by row.
-    panel : callable
-        Draws the panel of a number into axes.
-    height : float
-        Inches a row.
-    columns : int
+    `name`: of the figure; what the SVG's ids are made of. `titles`: one per panel, row by row. `panel`: draws the panel
+    of a number into axes. `height`: inches a row.
     """
     rows = -(-len(titles) // columns)
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
@@ -175,13 +149,8 @@ class BoxPlot:
 def draw_boxes(axes: Axes, boxes: Sequence[BoxPlot], *, reference: float | None = None) -> None:
     """Draw boxes in their groups; whiskers reach the extremes.
 
-    Parameters
-    ----------
-    axes : Axes
-    boxes : sequence of BoxPlot
-        Those of a group follow each other; a box of an empty sample leaves its place free.
-    reference : float, optional
-        Where a dotted line is drawn.
+    `boxes`: those of a group follow each other; a box of an empty sample leaves its place free. `reference`: where a
+    dotted line is drawn.
     """
     if not any(box.sample.size for box in boxes):
         absent(axes)

@@ -31,22 +31,13 @@ SEED = 20231
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95 % interval.
-
-    Parameters
-    ----------
-    mean, low, high : float
-    n : int
-        Values.
-    strata : int
-        What they were taken from: (data set, model) pairs.
-    """
+    """A mean with its 95 % interval."""
 
     mean: float
     low: float
     high: float
-    n: int
-    strata: int
+    n: int  # values
+    strata: int  # what they were taken from: (data set, model) pairs
 
     @property
     def half_width(self) -> float:
@@ -59,18 +50,9 @@ def estimate(samples: Mapping[Any, FloatArray], *, resample_strata: bool) -> Est
 
     Every stratum counts alike, however many points it has.
 
-    Parameters
-    ----------
-    samples : mapping to ndarray of float64
-        Values by stratum; NaN and empty strata are left out.
-    resample_strata : bool
-        Whether strata are drawn anew as well, then points within them: an interval for data sets and models like
-        these. Otherwise one for these alone.
-
-    Returns
-    -------
-    Estimate or None
-        None without any value.
+    `samples`: values by stratum; NaN and empty strata are left out. `resample_strata`: whether strata are drawn anew as
+    well, then points within them: an interval for data sets and models like these. Otherwise one for these alone.
+    Returns None without any value.
     """
     kept = [values[np.isfinite(values)] for values in samples.values()]
     kept = [values for values in kept if values.size]
@@ -109,13 +91,7 @@ class ClaimResult(StrEnum):
 
 @dataclass(frozen=True)
 class Threshold:
-    """Where a number has to lie.
-
-    Parameters
-    ----------
-    bound : float
-    words : {"above", "below", "at least", "at most"}
-    """
+    """Where a number has to lie."""
 
     bound: float
     words: str
@@ -152,38 +128,17 @@ class Local:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and what the record says about it.
+    """A claim and what the record says about it."""
 
-    Parameters
-    ----------
-    claim : str
-        The paper's, in our words.
-    statistic : str
-        The number that stands for it, and over what.
-    threshold : Threshold
-        Where it has to lie.
-    verdict : ClaimResult
-    found : Estimate or None
-        None where the record has no value.
-    remark : str
-        What to keep in mind.
-    authors : str
-        The authors' value under the same computation, or that it is not at hand.
-    local : tuple of Local
-        The same on each data set, where the claim is about all of them.
-    goal : float or None
-        The half-width of an interval on one data set that a study should reach.
-    """
-
-    claim: str
-    statistic: str
-    threshold: Threshold
+    claim: str  # the paper's, in our words
+    statistic: str  # the number that stands for it, and over what
+    threshold: Threshold  # where it has to lie
     verdict: ClaimResult
-    found: Estimate | None
-    remark: str = ""
-    authors: str = NOT_AT_HAND
-    local: tuple[Local, ...] = field(default=())
-    goal: float | None = None
+    found: Estimate | None  # None if the record has no value
+    remark: str = ""  # what to keep in mind
+    authors: str = NOT_AT_HAND  # the authors' value under the same computation, or that it is not at hand
+    local: tuple[Local, ...] = field(default=())  # the same on each data set, where the claim is about all of them
+    goal: float | None = None  # the half-width of an interval on one data set that a study should reach
 
 
 def judged(
@@ -203,19 +158,9 @@ def judged(
     A claim holds where the whole 95 % interval lies on its side of the threshold, does not hold where it lies on the
     other, and is not decidable otherwise, or with fewer than six values.
 
-    Parameters
-    ----------
-    claim, statistic : str
-    samples : mapping of (str, str) to ndarray of float64
-        Values by data set and model.
-    threshold : Threshold
-    across : bool
-        Whether the claim is about data sets and models in general: the interval then counts on others, and the claim
-        is judged on each data set as well.
-    remark, authors : str
-    local_authors : mapping of str to str, optional
-        The authors' values by data set.
-    goal : float, optional
+    `samples`: values by data set and model. `across`: whether the claim is about data sets and models in general: the
+    interval then counts on others, and the claim is judged on each data set as well. `local_authors`: the authors'
+    values by data set.
     """
     found = estimate(samples, resample_strata=across)
     local = []

@@ -26,6 +26,7 @@ from cfbench_paper.tables import (
     TableRow,
     decimal,
     mean_and_sd,
+    rows_where,
 )
 
 WITHOUT = {"k": "none", "ck": "c"}
@@ -42,13 +43,7 @@ def of_samples(rows: pd.DataFrame, part: str, m: int) -> pd.DataFrame:
 def relative_cost(robust: pd.DataFrame, model: str, distribution: str, *, published: bool = False) -> Figure:
     """Return the actual cost after perturbations over the ideal cost, one panel per data set.
 
-    Parameters
-    ----------
-    robust : DataFrame
-    model : str
-    distribution : str
-    published : bool
-        In the reading of the published experiments.
+    `published`: in the reading of the published experiments.
     """
     metric = "relative-cost-published" if published else "relative-cost"
     mine = robust[robust["model"] == model]
@@ -93,7 +88,7 @@ def relative_cost_table(robust: pd.DataFrame) -> ReportTable:
     for dataset, short in DATASETS.items():
         for part, perturbed in PARTS.items():
             for objective, text in ROBUSTNESS.items():
-                mine = robust[(robust["dataset"] == dataset) & (robust["objective"] == objective)]
+                mine = rows_where(robust, dataset=dataset, objective=objective)
                 share = [1.0 - values for values in _columns(mine, "fixability", part)]
                 ours, published = (_columns(mine, name, part) for name in ("relative-cost", "relative-cost-published"))
                 entries = tuple(_mean_entry(values) for values in (ours, share, published))
@@ -165,8 +160,7 @@ def added_cost(robust: pd.DataFrame, model: str) -> Figure:
 
 
 def _values(rows: pd.DataFrame, dataset: str, objective: str, column: str) -> FloatArray:
-    mine = rows[(rows["dataset"] == dataset) & (rows["objective"] == objective)]
-    return mine[column].dropna().to_numpy(np.float64)
+    return rows_where(rows, dataset=dataset, objective=objective)[column].dropna().to_numpy(np.float64)
 
 
 def _columns(rows: pd.DataFrame, metric: str, part: str) -> list[FloatArray]:
@@ -300,11 +294,8 @@ def _alt(title: str, numbers: ReportTable) -> str:
 def accident_table(robust: pd.DataFrame, *, same_changes: bool = True) -> ReportTable:
     """Return the shares of points by model, robustness and tolerance; mean over folds, sd.
 
-    Parameters
-    ----------
-    robust : DataFrame
-    same_changes : bool
-        Whether both results have to change the same features: as in the published experiments, or as the text says.
+    `same_changes`: whether both results have to change the same features: as in the published experiments, or as the
+    text says.
     """
     column = "accidental" if same_changes else "accidental-text"
     rows = []
@@ -314,9 +305,7 @@ def accident_table(robust: pd.DataFrame, *, same_changes: bool = True) -> Report
                 paper = block("accidental", model, objective, str(percent)) if same_changes else {}
                 entries = []
                 for dataset in DATASETS:
-                    mine = robust[
-                        (robust["dataset"] == dataset) & (robust["model"] == model) & (robust["objective"] == objective)
-                    ]
+                    mine = rows_where(robust, dataset=dataset, model=model, objective=objective)
                     found = rate_over_folds(mine, f"{column}/{percent}")
                     entries.append(rate_entry(found, paper.get(dataset), points_of(paper, dataset)))
                 rows.append(TableRow((text, ROBUSTNESS[objective], f"{percent} %"), tuple(entries)))

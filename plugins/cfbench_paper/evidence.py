@@ -25,27 +25,15 @@ _AXES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
 
 @dataclass(frozen=True, eq=False)
 class PaperCells:
-    """The cells of the paper's matrix that a record holds.
+    """The cells of the paper's matrix that a record holds."""
 
-    Parameters
-    ----------
-    cells : mapping of Place to CellSummary
-        With results.
-    without_results : mapping of Place to str
-        Cells that were skipped or failed before they had any, and why.
-    passed_over : int
-        Cells with results that are not the paper's: other data sets, searchers, settings.
-    exact : tuple of CellSummary
-        Cells of the searcher that proves optima, for the loss alone: no part of the paper's experiments, and no cell
-        of the comparison.
-    other_setups : int
-        Cells of the paper's matrix that were left out because most others have another seed, budget, or version.
-    """
-
-    cells: Mapping[Place, CellSummary]
-    without_results: Mapping[Place, str]
-    passed_over: int
+    cells: Mapping[Place, CellSummary]  # with results
+    without_results: Mapping[Place, str]  # cells that were skipped or failed before they had any, and why
+    passed_over: int  # cells with results that are not the paper's: other data sets, searchers, settings
+    # Cells of the paper's matrix that were left out because most others have another seed, budget, or version.
     other_setups: int
+    # Cells of the searcher that proves optima, for the loss alone: no part of the paper's experiments, and no
+    # cell of the comparison.
     exact: tuple[CellSummary, ...] = ()
 
     @property
@@ -185,46 +173,28 @@ NEEDED = (*MEASURED.values(), *COMPARED.values())
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a record says.
-
-    Parameters
-    ----------
-    selection : PaperCells
-    robust : DataFrame
-        A row for each point of a cell with constraints on: `dataset`, `model`, `objective` (label), `robustness`
-        (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, `cpu_seconds`, `queries`, and the columns
-        of ``MEASURED`` and ``COMPARED``, NaN where there is no value. A point's result is the best of the repetitions
-        that all these cells have.
-    searching : DataFrame
-        A row for each point of a cell with constraints off: `dataset`, `model`, `searcher`, `fold`, `row_id`, `found`,
-        `loss`. A point's result is the best of the repetitions that all cells of the searcher have.
-    optimum : DataFrame
-        CoGS next to the proven optimum, as `gap_rows` returns it.
-    seconds : mapping of (str, str, str) to ndarray of float64
-        Wall-clock seconds of every search with constraints off, by data set, model and searcher.
-    unmeasured : Counter of str
-        Metrics that cells with constraints on lack, with the number of these cells.
-    complaints : Counter of str
-        What could not be compared.
-    """
+    """What a record says."""
 
     selection: PaperCells
+    # A row for each point of a cell with constraints on: `dataset`, `model`, `objective` (label), `robustness`
+    # (none, c, k, ck), `m`, `fold`, `row_id`, `found`, `loss`, `seconds`, `cpu_seconds`, `queries`, and the
+    # columns of ``MEASURED`` and ``COMPARED``, NaN where there is no value. A point's result is the best of the
+    # repetitions that all these cells have.
     robust: pd.DataFrame
+    # A row for each point of a cell with constraints off: `dataset`, `model`, `searcher`, `fold`, `row_id`,
+    # `found`, `loss`. A point's result is the best of the repetitions that all cells of the searcher have.
     searching: pd.DataFrame
-    optimum: pd.DataFrame
+    optimum: pd.DataFrame  # CoGS next to the proven optimum, as `gap_rows` returns it
+    # Wall-clock seconds of every search with constraints off, by data set, model and searcher.
     seconds: Mapping[tuple[str, str, str], FloatArray]
-    unmeasured: Counter[str]
-    complaints: Counter[str]
+    unmeasured: Counter[str]  # metrics that cells with constraints on lack, with the number of these cells
+    complaints: Counter[str]  # what could not be compared
 
 
 def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
     """Read a record.
 
-    Parameters
-    ----------
-    context : ReportContext
-    datasets : mapping of str to Dataset
-        Those at hand, by name: distances are measured in their spaces.
+    `datasets`: those at hand, by name: distances are measured in their spaces.
     """
     selection = select(context.record.summaries().values())
     results = PointResults(context.record, context.registry, shared_repetitions(selection))
@@ -270,11 +240,8 @@ def shared_repetitions(selection: PaperCells) -> dict[str, range]:
 def gap_rows(context: ReportContext, selection: PaperCells) -> pd.DataFrame:
     """Compare each search of CoGS, and the best of a point's searches, with the proven optimum.
 
-    Returns
-    -------
-    DataFrame
-        `dataset`, `constraints`, `fold`, `row_id`, `searches` (how many the value is the best of), `of` (how many the
-        point has), `gap` (relative to the optimum); a row for each search and one for the best of all.
+    Columns: `dataset`, `constraints`, `fold`, `row_id`, `searches` (how many the value is the best of), `of` (how many
+    the point has), `gap` (relative to the optimum); a row for each search and one for the best of all.
     """
     record, registry, metric = context.record, context.registry, context.metric("optimality-gap")
     cells = [cell for cell in selection.cells.values() if cell.info.searcher == REFERENCE]

@@ -15,7 +15,17 @@ from cfbench.analysis import bare_name
 from cfbench.record import CellSummary
 from cfbench_paper.evidence import Evidence, PaperCells, Place
 from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
-from cfbench_paper.tables import DATASETS, MODELS, N_FOLDS, SEARCHERS, ReportTable, TableCell, TableRow, decimal
+from cfbench_paper.tables import (
+    DATASETS,
+    MODELS,
+    N_FOLDS,
+    SEARCHERS,
+    ReportTable,
+    TableCell,
+    TableRow,
+    decimal,
+    rows_where,
+)
 
 POINTS = 10
 """Points a fold that a first comparison takes."""
@@ -23,45 +33,22 @@ POINTS = 10
 
 @dataclass(frozen=True)
 class Gaps:
-    """What is missing.
+    """What is missing."""
 
-    Parameters
-    ----------
-    coverage : tuple of str
-        What the record has, in sentences.
-    missing : tuple of str
-        The cells that it lacks on its own folds, grouped.
-    cells : int
-        How many these are.
-    run : tuple of str
-        Commands that run them.
-    unmeasured : tuple of str
-        Metrics that some cells lack, with the number of these cells; the variants of one metric together.
-    measure : str
-        The command that measures them, and what the missing cells will lack; empty where nothing is missing.
-    whole : str
-        The command that runs everything as the paper did.
-    """
-
-    coverage: tuple[str, ...]
-    missing: tuple[str, ...]
-    cells: int
-    run: tuple[str, ...]
+    coverage: tuple[str, ...]  # what the record has, in sentences
+    missing: tuple[str, ...]  # the cells that it lacks on its own folds, grouped
+    cells: int  # how many these are
+    run: tuple[str, ...]  # commands that run them
+    # Metrics that some cells lack, with the number of these cells; the variants of one metric together.
     unmeasured: tuple[str, ...]
-    measure: str
-    whole: str
+    measure: str  # the command that measures them, and what the missing cells will lack; empty where nothing is missing
+    whole: str  # the command that runs everything as the paper did
 
 
 def gaps(evidence: Evidence, results: Path, command: str = "cfbench") -> Gaps:
     """Return what a record lacks.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    results : Path
-        The record's directory.
-    command : str
-        How the user calls cfbench.
+    `results`: the record's directory. `command`: how the user calls cfbench.
     """
     selection = evidence.selection
     absent = [place for place in matrix(selection.folds) if place not in selection.cells]
@@ -216,22 +203,17 @@ OPTIMAL = 0.001
 def gap_table(optimum: pd.DataFrame) -> ReportTable:
     """Return the gap by data set, of one search and of the best of a point's searches.
 
-    Parameters
-    ----------
-    optimum : DataFrame
-        As :class:`~cfbench_paper.evidence.Evidence` has it.
+    `optimum`: as :class:`~cfbench_paper.evidence.Evidence` has it.
     """
     rows = []
     for constraints in (False, True):
         for dataset, short in DATASETS.items():
-            mine = optimum[(optimum["dataset"] == dataset) & (optimum["constraints"] == constraints)]
-            mine = mine.dropna(subset="gap")
+            mine = rows_where(optimum, dataset=dataset, constraints=constraints).dropna(subset="gap")
             for several in (False, True):
                 chosen = mine[(mine["searches"] == mine["of"]) if several else (mine["searches"] == 1)]
-                text = f"best of {_rounded_span(chosen['of'])}" if several else "one search"
                 if len(chosen) and not (several and (chosen["of"] == 1).all()):
-                    heads = (short, "on" if constraints else "off", text)
-                    rows.append(TableRow(heads, _entries(chosen)))
+                    text = f"best of {_span(chosen['of'])}" if several else "one search"
+                    rows.append(TableRow((short, "on" if constraints else "off", text), _entries(chosen)))
     return ReportTable(
         "gap-to-the-optimum",
         "CoGS next to the proven optimum",
@@ -253,8 +235,3 @@ def _entries(rows: pd.DataFrame) -> tuple[TableCell, TableCell]:
         TableCell(f"{decimal(100 * gap)} %", n, numbers={"mean": gap, "n": len(points)}),
         TableCell(f"{decimal(100 * optimal, 0)} %", n, numbers={"share": optimal, "n": len(points)}),
     )
-
-
-def _rounded_span(numbers: pd.Series[int]) -> str:
-    ordered = sorted(set(numbers))
-    return "" if not ordered else str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

@@ -63,11 +63,6 @@ def block(*path: str) -> Mapping[str, Any]:
 def points_of(numbers: Mapping[str, Any], dataset: str = "") -> tuple[int, ...]:
     """Return the ways in which the published experiments differ from the text that bear on a block.
 
-    Parameters
-    ----------
-    numbers : mapping
-        A block of ``paper.toml``.
-    dataset : str
-        A block may name further ways for one data set alone.
+    `numbers`: a block of ``paper.toml``. `dataset`: a block may name further ways for one data set alone.
     """
     return (*numbers.get("points", ()), *numbers.get("points_on", {}).get(dataset, ()))

@@ -43,17 +43,9 @@ from cfbench_paper.tables import DATASETS, DISTRIBUTIONS, MODELS, ReportTable, d
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and figures on one matter.
+    """Tables and figures on one matter."""
 
-    Parameters
-    ----------
-    name : str
-        Its anchor.
-    title, lead : str
-    items : tuple of ReportTable or Figure
-    """
-
-    name: str
+    name: str  # its anchor
     title: str
     lead: str
     items: tuple[ReportTable | Figure, ...]
@@ -61,24 +53,13 @@ class Section:
 
 @dataclass(frozen=True)
 class PaperReport:
-    """The comparison.
+    """The comparison."""
 
-    Parameters
-    ----------
-    record : str
-        What the record is called.
-    claims : tuple of Claim
-    sections : tuple of Section
-    gaps : Gaps
-    problems : tuple of str
-        What could not be read or compared.
-    """
-
-    record: str
+    record: str  # what the record is called
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
     gaps: Gaps
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # what could not be read or compared
 
 
 def render(context: ReportContext) -> RenderedReport:
@@ -108,14 +89,13 @@ def make_report(context: ReportContext) -> PaperReport:
     return PaperReport(
         record=str(results),
         claims=tuple(found),
-        sections=(_verdicts(found), *_sections(context, datasets, accuracies, evidence)),
+        sections=(
+            Section("claims", "What holds here", "", (claims_table(found), local_claims_table(found))),
+            *_sections(context, datasets, accuracies, evidence),
+        ),
         gaps=gaps(evidence, results, context.command),
         problems=(*context.record.problems, *problems, *complaints),
     )
-
-
-def _verdicts(found: list[Claim]) -> Section:
-    return Section("claims", "What holds here", "", (claims_table(found), local_claims_table(found)))
 
 
 def _sections(

@@ -38,6 +38,7 @@ from cfbench_paper.tables import (
     decimal,
     mean_and_sd,
     printed,
+    rows_where,
 )
 
 
@@ -73,8 +74,14 @@ def significance_table(robust: pd.DataFrame, dataset: str) -> ReportTable:
 
 def differences(robust: pd.DataFrame, dataset: str, part: str) -> Differences:
     """Test the relative costs of a data set under perturbations to a part."""
-    rows = robust[(robust["dataset"] == dataset) & robust["model"].isin(MODELS)]
-    return compare_samples({name: _costs(rows[rows["objective"] == name], part) for name in ROBUSTNESS})
+    rows = robust[robust["model"].isin(MODELS)]
+    columns = [f"relative-cost/{part}/{distribution}" for distribution in DISTRIBUTIONS]
+    return compare_samples(
+        {
+            name: rows_where(rows, dataset=dataset, objective=name)[columns].to_numpy(dtype=np.float64).ravel()
+            for name in ROBUSTNESS
+        }
+    )
 
 
 def p_entry(test: Significance, paper: float | None = None, points: tuple[int, ...] = ()) -> TableCell:
@@ -90,12 +97,6 @@ def _written(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _costs(rows: pd.DataFrame, part: str) -> FloatArray:
-    columns = [f"relative-cost/{part}/{distribution}" for distribution in DISTRIBUTIONS]
-    values: FloatArray = rows[columns].to_numpy(dtype=np.float64).ravel()
-    return values
-
-
 def _together() -> str:
     return f"{' and '.join(MODELS.values())}, {' and '.join(DISTRIBUTIONS)} perturbations together".capitalize()
 
@@ -108,14 +109,8 @@ def success_table(searching: pd.DataFrame) -> ReportTable:
             paper = block("success", model, searcher)
             entries = []
             for dataset in DATASETS:
-                mine = searching[
-                    (searching["dataset"] == dataset)
-                    & (searching["model"] == model)
-                    & (searching["searcher"] == searcher)
-                ]
-                entries.append(
-                    rate_entry(rate_over_folds(mine, "found"), paper.get(dataset), points_of(paper, dataset))
-                )
+                found = rate_over_folds(rows_where(searching, dataset=dataset, model=model, searcher=searcher), "found")
+                entries.append(rate_entry(found, paper.get(dataset), points_of(paper, dataset)))
             rows.append(TableRow((text, short), tuple(entries)))
     return ReportTable(
         "success",
@@ -236,7 +231,7 @@ def relative_loss(searching: pd.DataFrame, model: str) -> Figure:
 
 
 def _changes(searching: pd.DataFrame, dataset: str, model: str) -> list[BoxPlot]:
-    rows = searching[(searching["dataset"] == dataset) & (searching["model"] == model) & searching["found"]]
+    rows = rows_where(searching, dataset=dataset, model=model, found=True)
     losses = {name: rows[rows["searcher"] == name].set_index(["fold", "row_id"])["loss"] for name in SEARCHERS}
     base = losses[REFERENCE]
     boxes = []

@@ -10,7 +10,6 @@ from cfbench import (
     CategoricalPerturbation,
     Constraint,
     Dataset,
-    FeatureSpace,
     FeatureSpec,
     Kind,
     NumericalPerturbation,
@@ -129,11 +128,6 @@ class Accuracies:
 
     Decision: they are read where tuned settings are kept (the model's own table, the user's cache). Nothing is tuned or
     fitted for a report, so a fold without tuned settings has no accuracy.
-
-    Parameters
-    ----------
-    context : ReportContext
-    datasets : mapping of str to Dataset
     """
 
     def __init__(self, context: ReportContext, datasets: Mapping[str, Dataset]) -> None:
@@ -310,7 +304,8 @@ def _facts(name: str, dataset: Dataset | None, accuracies: Accuracies) -> tuple[
 def _ours(dataset: Dataset) -> tuple[object, ...]:
     space = dataset.space
     perturbed = [feature.kind for feature in space.features if feature.perturbation is not None]
-    limits = [_constrained(space, kind) for kind in (Constraint.ONLY_UP, Constraint.FIXED, Constraint.ONLY_DOWN)]
+    constraints = [feature.constraint for feature in space.features]
+    limits = [constraints.count(kind) for kind in (Constraint.ONLY_UP, Constraint.FIXED, Constraint.ONLY_DOWN)]
     return (
         dataset.n,
         space.d,
@@ -321,10 +316,6 @@ def _ours(dataset: Dataset) -> tuple[object, ...]:
         ", ".join(map(str, limits)),
         f"{perturbed.count(Kind.NUMERICAL)}, {perturbed.count(Kind.CATEGORICAL)}",
     )
-
-
-def _constrained(space: FeatureSpace, constraint: Constraint) -> int:
-    return sum(feature.constraint is constraint for feature in space.features)
 
 
 def _feature(datasets: Mapping[str, Dataset], name: str) -> FeatureSpec | None:

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from cfbench.analysis import markdown_cell, spreadsheet_cell, visible
 from cfbench_paper import presets
 
@@ -47,27 +49,14 @@ ABSENT = "-"
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    Parameters
-    ----------
-    ours : str
-        What the record says, as people read it.
-    n : str
-        What it is counted over.
-    paper : str
-        What the paper prints; empty where it prints nothing.
-    points : tuple of int
-        The numbered ways in which the published experiments differ from the paper's text that bear on `paper`.
-    numbers : mapping of str to float, int or None
-        The same unrounded, for the CSV file.
-    """
-
-    ours: str = ABSENT
-    n: str = ""
-    paper: str = ""
+    ours: str = ABSENT  # what the record says, as people read it
+    n: str = ""  # what it is counted over
+    paper: str = ""  # what the paper prints; empty where it prints nothing
+    # The numbered ways in which the published experiments differ from the paper's text that bear on `paper`.
     points: tuple[int, ...] = ()
-    numbers: Mapping[str, float | int | None] = field(default_factory=dict)
+    numbers: Mapping[str, float | int | None] = field(default_factory=dict)  # the same unrounded, for the CSV file
 
     @property
     def differs(self) -> tuple[int, ...]:
@@ -94,28 +83,15 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table.
+    """A table."""
 
-    Parameters
-    ----------
-    name : str
-        Of its files, without the ending.
-    title, caption : str
-    heads : tuple of str
-        What the first columns, which say what a row is about, are called.
-    columns : tuple of str
-    rows : tuple of TableRow
-    notes : tuple of str
-        Sentences below the table.
-    """
-
-    name: str
+    name: str  # of its files, without the ending
     title: str
     caption: str
-    heads: tuple[str, ...]
+    heads: tuple[str, ...]  # what the first columns, which say what a row is about, are called
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences below the table
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -144,6 +120,13 @@ class ReportTable:
                 cells = [spreadsheet_cell(visible(text)) for text in texts]
                 writer.writerow(cells + [_unrounded(entry.numbers.get(name)) for name in numbers])
         return out.getvalue()
+
+
+def rows_where(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Return the rows whose columns have these values."""
+    for column, value in values.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 def decimal(value: float | None, digits: int = 2) -> str:

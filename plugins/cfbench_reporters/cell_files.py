@@ -28,17 +28,10 @@ LAYOUT = 1
 
 @dataclass(frozen=True, eq=False)
 class CellTables:
-    """What a record holds of a cell.
-
-    Parameters
-    ----------
-    event : CellFinished
-    searches, measures : pyarrow.Table
-        In the record's schemas; `measures` may have no rows.
-    """
+    """What a record holds of a cell."""
 
     event: CellFinished
-    searches: pa.Table
+    searches: pa.Table  # in the record's schemas; `measures` may have no rows
     measures: pa.Table
 
     @classmethod

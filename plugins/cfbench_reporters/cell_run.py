@@ -32,20 +32,11 @@ class AnytimeCurve:
     Decision: a search that has found nothing yet counts as infinitely far, so that giving up on hard points gains
     nothing. The curve starts where more than half of the searches have found something; it is empty where that never
     happens.
-
-    Parameters
-    ----------
-    queries : IntArray
-        Queries by the searcher, ascending, at most ``MOST_STEPS``.
-    losses : FloatArray
-        The median at each of them; never rises.
-    searches : int
-        What the median is over.
     """
 
-    queries: IntArray
-    losses: FloatArray
-    searches: int
+    queries: IntArray  # queries by the searcher, ascending, at most ``MOST_STEPS``
+    losses: FloatArray  # the median at each of them; never rises
+    searches: int  # what the median is over
 
 
 def anytime_curve(searches: pd.DataFrame) -> AnytimeCurve:
@@ -125,28 +116,15 @@ _LONGEST_VALUE = 5000  # MLflow takes 6000 in a parameter; older servers take 50
 
 @dataclass(frozen=True)
 class CellRun:
-    """A cell's run, ready to be logged.
+    """A cell's run, ready to be logged."""
 
-    Parameters
-    ----------
-    key : str
-        The cell's key.
-    name : str
-    params, tags : dict of str to str
-    metrics : dict of str to float
-        Finite numbers only.
-    curve : AnytimeCurve
-    dataset_digest : str
-        Digest of the data set's table and annotation; empty where the event does not say.
-    """
-
-    key: str
+    key: str  # the cell's key
     name: str
     params: dict[str, str]
     tags: dict[str, str]
-    metrics: dict[str, float]
+    metrics: dict[str, float]  # finite numbers only
     curve: AnytimeCurve
-    dataset_digest: str = ""
+    dataset_digest: str = ""  # digest of the data set's table and annotation; empty where the event does not say
 
 
 def cell_run(event: CellFinished) -> CellRun:

@@ -18,7 +18,16 @@ from rich.text import Text
 
 from cfbench import hookimpl
 from cfbench.registry import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
-from cfbench_reporters.run_counts import FAILURES, RunCounts, counted, described, duration, printable, several
+from cfbench_reporters.run_counts import (
+    FAILURES,
+    RemainingTime,
+    RunCounts,
+    counted,
+    described,
+    duration,
+    printable,
+    several,
+)
 
 _MOST_CELLS = 4
 _COLOURS = {"found": "green", **{str(status): "red" for status in FAILURES}}
@@ -29,14 +38,7 @@ class Screen:
 
     Every text reaches rich as Text, never as markup.
 
-    Parameters
-    ----------
-    counts : RunCounts
-        Read anew four times a second.
-    stream : file
-        The terminal.
-    clock : callable
-        The tally's.
+    `counts`: read anew four times a second. `stream`: the terminal. `clock`: the tally's.
     """
 
     def __init__(self, counts: RunCounts, stream: TextIO, clock: Callable[[], float]) -> None:
@@ -92,12 +94,7 @@ _REASONS_SHOWN = 5
 class ConsoleReporter:
     """Shows a run's progress.
 
-    Parameters
-    ----------
-    stream : file, optional
-        stderr where it is not given: stdout belongs to the leaderboard.
-    clock : callable
-        Seconds, from any fixed moment.
+    `stream`: stderr where it is not given: stdout belongs to the leaderboard. `clock`: seconds, from any fixed moment.
     """
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -113,7 +110,7 @@ class ConsoleReporter:
         """Say what is going to happen, and open the live display where there is a terminal."""
         self._close()
         self._began = self._clock()
-        self._counts = RunCounts.of(event, self._began)
+        self._counts = RunCounts(event, RemainingTime(event, self._began), event.cells_done)
         self._reasons = {}
         stream = self._stream or sys.stderr
         if stream.isatty() and os.environ.get("TERM") != "dumb":

@@ -22,17 +22,8 @@ _INK, _FILL = "#1b3a57", "#c9dcec"
 def cell_figures(name: str, searches: pd.DataFrame, curve: AnytimeCurve) -> dict[str, bytes]:
     """Draw a cell's figures.
 
-    Parameters
-    ----------
-    name : str
-        What the figures are of, for their titles.
-    searches : DataFrame
-    curve : AnytimeCurve
-
-    Returns
-    -------
-    dict of str to bytes
-        PNG files by their paths in the run; none where nothing was found.
+    `name`: what the figures are of, for their titles. Returns PNG files by their paths in the run;
+    none if nothing was found.
     """
     losses = searches["loss"].dropna().to_numpy()
     drawn = {}

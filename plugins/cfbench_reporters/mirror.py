@@ -29,14 +29,8 @@ _LAYOUT = 2
 class Mirror:
     """The experiment of a study in a tracking store.
 
-    Parameters
-    ----------
-    address : str
-        The store's tracking address.
-    study : str
-        The experiment's name; the experiment is made where it does not exist.
-    results : Path
-        The record's directory, home of the artifacts of database stores elsewhere.
+    `address`: the store's tracking address. `study`: the experiment's name; the experiment is made where it does not
+    exist. `results`: the record's directory, home of the artifacts of database stores elsewhere.
 
     Raises
     ------
@@ -56,15 +50,7 @@ class Mirror:
     def log(self, run: CellRun, tables: CellTables) -> bool:
         """Write a cell's run, or bring the one that is there up to date.
 
-        Parameters
-        ----------
-        run : CellRun
-        tables : CellTables
-
-        Returns
-        -------
-        bool
-            False where the run already holds all this.
+        Returns False if the run already holds all this.
         """
         content = digest_of([_LAYOUT, run.params, run.metrics, tables.digest()])
         with talking_to(self._address):

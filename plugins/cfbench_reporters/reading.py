@@ -35,22 +35,12 @@ class UnfitFileError(ValueError):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as a store lists it.
-
-    Parameters
-    ----------
-    run_id : str
-    tags : dict of str to str
-    searches : float
-        The run's metric of that name; 0 where there is none.
-    started : int
-        Milliseconds since the epoch.
-    """
+    """A run as a store lists it."""
 
     run_id: str
     tags: dict[str, str]
-    searches: float
-    started: int
+    searches: float  # the run's metric of that name; 0 where there is none
+    started: int  # milliseconds since the epoch
 
 
 class Store(Protocol):
@@ -68,10 +58,6 @@ class Store(Protocol):
 
 class TrackingReader:
     """Reads cells from the store at an address.
-
-    Parameters
-    ----------
-    address : str
 
     Raises
     ------
@@ -190,12 +176,7 @@ def _no_study(shown: str, study: str, known: list[str], experiments: int) -> str
 
 
 class DatabaseStore:
-    """A tracking store in a database: SQLite, PostgreSQL and whatever else SQLAlchemy opens.
-
-    Parameters
-    ----------
-    address : str
-    """
+    """A tracking store in a database: SQLite, PostgreSQL and whatever else SQLAlchemy opens."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -264,10 +245,7 @@ A = TypeVar("A")
 class ServerStore:
     """A tracking server.
 
-    Parameters
-    ----------
-    address : str
-        Its address, ``http://`` or ``https://``; MLflow's environment variables hold user names and tokens.
+    `address`: its address, ``http://`` or ``https://``; MLflow's environment variables hold user names and tokens.
     """
 
     def __init__(self, address: str) -> None:

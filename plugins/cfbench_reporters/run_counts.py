@@ -17,11 +17,7 @@ class RemainingTime:
     those that have, and a search as much as the searches of its cell on average, or of its searcher, or of all, where
     there are none nearer.
 
-    Parameters
-    ----------
-    started : RunStarted
-    now : float
-        Seconds, from any fixed moment.
+    `now`: seconds, from any fixed moment.
     """
 
     def __init__(self, started: RunStarted, now: float) -> None:
@@ -109,31 +105,15 @@ class ActiveCell:
 
 @dataclass
 class RunCounts:
-    """Counts of a run.
-
-    Parameters
-    ----------
-    started : RunStarted
-    estimate : RemainingTime
-    cells_done, cells_failed : int
-        Cells in the record, those of earlier runs included, and cells that failed in this one.
-    statuses : Counter of str
-        How this run's searches ended.
-    active : dict of str to ActiveCell
-        By cell key; the one that a search ended in last comes last.
-    """
+    """Counts of a run."""
 
     started: RunStarted
     estimate: RemainingTime
-    cells_done: int
+    cells_done: int  # cells in the record, those of earlier runs included, and cells that failed in this one
     cells_failed: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)  # how this run's searches ended
+    # By cell key; the one that a search ended in last comes last.
     active: dict[str, ActiveCell] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, started: RunStarted, now: float) -> RunCounts:
-        """Begin to count at `now`, in the seconds of the estimate's clock."""
-        return cls(started, RemainingTime(started, now), started.cells_done)
 
     def cell_started(self, event: CellStarted) -> None:
         """Take the cell in."""

@@ -41,11 +41,7 @@ def talking_to(address: str, advice: str = _SYNC) -> Iterator[None]:
 
     What the user has set in the environment stays as it is. Everything is put back at the end.
 
-    Parameters
-    ----------
-    address : str
-    advice : str
-        How to go on, for the error.
+    `advice`: how to go on, for the error.
 
     Raises
     ------
@@ -75,11 +71,7 @@ def open_client(address: str, *, make: bool = True) -> Any:
 
     To be called inside :func:`talking_to`.
 
-    Parameters
-    ----------
-    address : str
-    make : bool
-        Whether an SQLite file that is not there is made; otherwise it is an error.
+    `make`: whether an SQLite file that is not there is made; otherwise it is an error.
     """
     from mlflow.tracking import MlflowClient
 

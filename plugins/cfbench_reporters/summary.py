@@ -134,42 +134,19 @@ Described = Any
 
 @dataclass(frozen=True)
 class SummaryRun:
-    """A searcher's line in the summary.
+    """A searcher's line in the summary."""
 
-    Parameters
-    ----------
-    name : str
-        The searcher with its variant, and what else tells it from others.
-    params : dict of str to str
-        What the line is about; changes with the study alone.
-    tags : dict of str to str
-        What a later run of the study may change.
-    metrics : dict of str to float
-        Finite numbers only.
-    """
-
-    name: str
-    params: dict[str, str]
-    tags: dict[str, str]
-    metrics: dict[str, float]
+    name: str  # the searcher with its variant, and what else tells it from others
+    params: dict[str, str]  # what the line is about; changes with the study alone
+    tags: dict[str, str]  # what a later run of the study may change
+    metrics: dict[str, float]  # finite numbers only
 
 
 def summarise(results: Path, metrics: Collection[str] = ()) -> tuple[list[SummaryRun], list[Described]]:
     """Summarise a record, in the leaderboard's order.
 
-    Parameters
-    ----------
-    results : Path
-        The record's directory.
-    metrics : collection of str
-        Further metrics that it has, by their labels.
-
-    Returns
-    -------
-    runs : list of SummaryRun
-        Empty where the record has nothing to show.
-    described : list of Described
-        The numbers of the runs, by their names in MLflow.
+    `results`: the record's directory. `metrics`: further metrics that it has, by their labels. Returns the runs,
+    empty if the record has nothing to show, and their numbers by their names in MLflow.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # unreadable cells are reported where the record is read
@@ -243,17 +220,8 @@ def write_summary(
 ) -> None:
     """Bring the summary of a study to `runs`.
 
-    Parameters
-    ----------
-    client : MlflowClient
-    study : str
-    experiment_id : str
-        The study's own experiment, which gets a tag that leads to the summary.
-    place : str or None
-        Where artifacts of a new experiment go; None leaves it to the server.
-    runs : sequence of SummaryRun
-    described : sequence of Described
-        The numbers of the runs.
+    `experiment_id`: the study's own experiment, which gets a tag that leads to the summary. `place`: where artifacts of
+    a new experiment go; None leaves it to the server. `described`: the numbers of the runs.
     """
     number = _experiment(client, study, place)
     known = {run.info.run_name: run for run in client.search_runs([number], max_results=_MOST_RUNS)}

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 class TrackingReporter:
     """Logs every finished cell of a run as a flat MLflow run.
 
-    Attributes
-    ----------
-    logged : int
-        Cells that the present run has logged anew or brought up to date.
+    `logged`: cells that the present run has logged anew or brought up to date.
     """
 
     def __init__(self) -> None:

@@ -18,14 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Fresh:
-    """A virtual environment with our wheel.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it is made.
-    wheel : Path
-    """
+    """A virtual environment with our wheel, made in a folder."""
 
     def __init__(self, folder: Path, wheel: Path) -> None:
         self.folder = folder

@@ -57,15 +57,6 @@ def test_the_wheel_holds_every_file_of_every_package_and_nothing_else(copy: Path
     assert inside == expected
 
 
-def test_types_and_tables_are_shipped(wheel: zipfile.ZipFile) -> None:
-    names = set(wheel.namelist())
-    assert {f"{package.name}/py.typed" for package in PACKAGES} <= names
-    for dataset in ("credit", "income", "housing", "recidivism"):
-        for file in ("data.csv", "annotations.toml", "CARD.md"):
-            assert f"cfbench_datasets/{dataset}/{file}" in names
-    assert not [name for name in names if "garments_worker_productivity" in name]
-
-
 def test_the_metadata_is_the_projects(wheel: zipfile.ZipFile) -> None:
     (info,) = {name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name}
     metadata = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())

@@ -30,11 +30,14 @@ CHOSEN = [(1e-4, 200, "adam"), (0.01, 200, "sgd"), (1e-4, 1000, "adam"), (0.01, 
 each_number_of_classes = pytest.mark.parametrize("classes", [2, 3])
 
 
-def rows(n: int, seed: int) -> FloatArray:
+def rows(n: int, seed: int, kept: float = 0.0) -> FloatArray:
+    """Draw rows; each value is that of one common row with probability `kept`."""
     rng = np.random.default_rng(seed)
     numbers = rng.uniform(SPACE.lower, SPACE.upper, (n, SPACE.d))
     codes = np.floor(rng.random((n, SPACE.d)) * np.maximum(SPACE.n_categories, 1))
-    return np.where(SPACE.is_categorical, codes, numbers)
+    drawn = np.where(SPACE.is_categorical, codes, numbers)
+    common = np.array([412.5, 1.0, 1.0, -3.0, 1.0, 4.0])
+    return np.where(rng.random((n, SPACE.d)) < kept, common, drawn)
 
 
 def fitted(classes: int, *choice: Any) -> NetworkModel:
@@ -59,6 +62,13 @@ def classes_of_all(model: NetworkModel, Z: FloatArray) -> IntArray:
 
 def classes_one_by_one(model: NetworkModel, Z: FloatArray) -> IntArray:
     return np.array([classes_of_all(model, z[np.newaxis])[0] for z in Z], dtype=np.int64)
+
+
+def exact_outputs(model: NetworkModel, Z: FloatArray) -> Any:
+    """Return the outputs in extended precision, shape (n, outputs)."""
+    first, second = (weights.astype(np.longdouble) for weights in model.classifier.coefs_)
+    hidden = np.maximum(model.encoding.transform(Z).astype(np.longdouble) @ first + model.classifier.intercepts_[0], 0)
+    return hidden @ second + model.classifier.intercepts_[1]
 
 
 @cache

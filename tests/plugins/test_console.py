@@ -16,8 +16,7 @@ from cfbench.problem import Status
 from cfbench.registry import CellFinished, CellInfo, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench_reporters.console import ConsoleReporter
 from cfbench_reporters.run_counts import RemainingTime, duration, printable
-
-FinishedCell = Callable[..., CellFinished]
+from tests.cells import finished_cell
 
 
 def _cell(key: str, searcher: str = "cogs") -> CellInfo:
@@ -114,7 +113,7 @@ def test_printable_takes_the_control_sequences_out() -> None:
 
 
 class TestPlainLines:
-    def test_a_run(self, finished_cell: FinishedCell) -> None:
+    def test_a_run(self) -> None:
         stream, now = io.StringIO(), [0.0]
         reporter = ConsoleReporter(stream, clock=lambda: now[0])
         cells = (_cell("a"), _cell("b"), _cell("c"))
@@ -156,7 +155,7 @@ class TestPlainLines:
         assert len(lines) == 5
         assert lines[-1].endswith("error 4; further reasons are in the record")
 
-    def test_events_without_a_run_are_ignored(self, finished_cell: FinishedCell) -> None:
+    def test_events_without_a_run_are_ignored(self) -> None:
         stream = io.StringIO()
         reporter = ConsoleReporter(stream)
         reporter.cfbench_cell_started(CellStarted(_cell("a"), 1, 0))
@@ -167,7 +166,7 @@ class TestPlainLines:
 
 
 class TestTerminal:
-    def test_the_live_display(self, terminal: TextIO, seen: Callable[[], str], finished_cell: FinishedCell) -> None:
+    def test_the_live_display(self, terminal: TextIO, seen: Callable[[], str]) -> None:
         reporter = ConsoleReporter(terminal, clock=lambda: 0.0)
         cells = (_cell("a"), _cell("b"))
         reporter.cfbench_run_started(_started(cells, 8, notes=("data set x is skipped",)))

@@ -7,20 +7,25 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from cfbench.errors import UnavailableError
 from cfbench.problem import Oracle
-from cfbench.problem.oracle import objection, predict_neighbours
+from cfbench.problem.oracle import checked_oracle, objection, predict_neighbours
 from cfbench.robustness import Distribution, KNeighbours
 from cfbench.space import FloatArray
 from cfbench_models.forest import oracle as forest_oracle
+from cfbench_models.forest import tables as flat_trees
 from cfbench_models.forest.family import ForestModel, RandomForest
 from cfbench_models.forest.oracle import CompiledForest, TreeByTree
 from cfbench_models.forest.warmup import warm_up
 from cfbench_models.shared import compilation
+from cfbench_models.shared.encoding import fit_encoding
 from tests.plugins.fitted_forests import SPACE, forest, table
 
 FORESTS = [(50, 2, 2), (500, 2, 8), (50, 3, 8), (500, 3, 2), (4, 2, 8), (6, 3, 8)]
@@ -102,7 +107,7 @@ def test_questions_of_any_size(n: int) -> None:
         np.testing.assert_array_equal(oracle.predict_proba(Z), model.predict_proba(Z))
 
 
-@each_forest
+@pytest.mark.parametrize(("trees", "classes", "split"), [(50, 2, 2), (50, 3, 8), (4, 2, 8)])
 def test_the_neighbours_classes_are_those_of_the_rows_drawn(trees: int, classes: int, split: int) -> None:
     model = forest(trees, classes, split)
     oracle = compiled(model)
@@ -143,18 +148,6 @@ def test_rows_met_before_have_their_answers_however_small_the_memo(monkeypatch: 
         oracle = compiled(model)
         for _ in range(2):
             np.testing.assert_array_equal(oracle.predict(Z), wanted)
-
-
-@sums_of_huge_values
-def test_questions_of_any_form_are_answered() -> None:
-    model = forest(50, 2, 8)
-    Z = hard_rows(model, 100)
-    wanted = model.predict(Z)
-    locked = Z.copy()
-    locked.setflags(write=False)
-    for oracle in oracles(model):
-        for form in (np.asfortranarray(Z), locked, np.repeat(Z, 2, axis=0)[::2]):
-            np.testing.assert_array_equal(oracle.predict(form), wanted)
 
 
 @sums_of_huge_values
@@ -292,3 +285,76 @@ def test_neighbours_of_nobody_and_no_neighbours_are_empty(m: int) -> None:
         predict_neighbours(oracle, Z, KNeighbours(SPACE, np.zeros(6), 5, m)),
     ):
         assert (answers.shape, answers.dtype) == ((len(Z), m), np.int64)
+
+
+def refit(classifier: Any, X: FloatArray | None = None, y: Any = None) -> ForestModel:
+    """A forest model around another classifier, fitted on the usual rows unless others are given."""
+    rows, classes = table(150, seed=2)
+    encoding = fit_encoding(rows, SPACE, standardise=False)
+    return ForestModel(
+        encoding, classifier.fit(encoding.transform(rows) if X is None else X, classes if y is None else y), 2
+    )
+
+
+def with_missing_values() -> ForestModel:
+    columns = np.random.default_rng(0).uniform(0, 1, (150, 8))
+    columns[::2] = np.nan
+    return refit(RandomForestClassifier(3, random_state=0), columns, np.arange(150) % 2)
+
+
+def with_counts() -> ForestModel:
+    model = refit(RandomForestClassifier(3, random_state=0))
+    tree = model.classifier.estimators_[1].tree_
+    names = ("children_left", "threshold", "node_count")
+    counted = SimpleNamespace(value=tree.value * 150, **{name: getattr(tree, name) for name in names})
+    model.classifier.estimators_[1].tree_ = counted
+    return model
+
+
+def with_another_member() -> ForestModel:
+    model = refit(RandomForestClassifier(3, random_state=0))
+    model.classifier.estimators_[1] = ExtraTreesClassifier(1, random_state=0).fit([[0], [1]], [0, 1]).estimators_[0]
+    return model
+
+
+UNKNOWN = {
+    "the classifier is a ExtraTreesClassifier, not a RandomForestClassifier": lambda: refit(ExtraTreesClassifier(3)),
+    "a member of the forest is no DecisionTreeClassifier": with_another_member,
+    "the forest has 2 outputs": lambda: refit(RandomForestClassifier(3), y=np.arange(300).reshape(150, 2) % 3),
+    "the forest was grown under monotonic constraints": lambda: refit(
+        RandomForestClassifier(3, monotonic_cst=[1, 0, 0, 0, 0, 0, 0, 0])
+    ),
+    "a split tells missing values from all others": with_missing_values,
+    "the leaves hold counts, whose sums may overflow, instead of shares": with_counts,
+}
+
+
+@pytest.mark.parametrize("reason", UNKNOWN)
+@pytest.mark.parametrize("fast", [True, False])
+def test_what_it_does_not_know_is_refused_with_the_reason(
+    reason: str, fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not fast:
+        monkeypatch.setattr(forest_oracle, "compiled_queries", lambda: None)
+    with pytest.raises(UnavailableError, match=reason):
+        UNKNOWN[reason]().oracle()
+
+
+def test_a_forest_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flat_trees, "MOST_NODES", 100)
+    with pytest.raises(UnavailableError, match=r"the forest has \d+ nodes, more than 100"):
+        forest(50, 2, 8).oracle()
+
+
+def test_standardised_columns_are_refused() -> None:
+    model = forest(50, 2, 8)
+    X, _ = table(150, seed=2)
+    standardised = ForestModel(fit_encoding(X, SPACE, standardise=True), model.classifier, 2)
+    with pytest.raises(UnavailableError, match="the forest's columns are standardised"):
+        standardised.oracle()
+
+
+def test_a_run_goes_on_with_the_model_itself(caplog: pytest.LogCaptureFixture) -> None:
+    model = refit(ExtraTreesClassifier(3))
+    assert checked_oracle(model, SPACE, table(150, seed=2)[0]) is model
+    assert "the fast oracle of this model is not used: the classifier is a ExtraTreesClassifier" in caplog.text

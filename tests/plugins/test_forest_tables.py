@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.errors import UnavailableError
 from cfbench.space import FloatArray, IntArray
-from cfbench_models.forest.tables import KEY_BITS, ForestTables, forest_tables
+from cfbench_models.forest.tables import ForestTables, forest_tables
 from cfbench_models.shared.encoding import fit_encoding
 
 LETTERS = ("a", "b", "c", "d")
@@ -58,46 +58,10 @@ def test_a_stump_on_a_category() -> None:
     assert stump.weights.tolist() == [1.0]
 
 
-def test_siblings_are_adjacent_and_leaves_are_numbered_tree_by_tree() -> None:
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.uniform(0, 1, 80), rng.integers(4, size=80)])
-    y = rng.integers(3, size=80)
-    encoding = fit_encoding(X, SPACE, standardise=False)
-    forest = RandomForestClassifier(7, random_state=0).fit(encoding.transform(X), y)
-    flat = forest_tables(forest, encoding)
-    ends = [*flat.roots[1:], len(flat.nodes)]
-    for root, end, member in zip(flat.roots, ends, forest.estimators_, strict=True):
-        tree, pairs = member.tree_, [(int(root), 0)]
-        for place, node in pairs:  # grows while it is walked
-            child, _, _, slot = fields(flat.nodes[place])
-            assert root <= place < end
-            if tree.children_left[node] >= 0:
-                assert slot < flat.first_slot[-1]
-                pairs += [(child, tree.children_left[node]), (child + 1, tree.children_right[node])]
-            else:
-                assert slot == flat.first_slot[-1]
-                if tree.value[node, 0, 0] < 1:
-                    np.testing.assert_array_equal(flat.shares[:, child], tree.value[node, 0])
-        assert len(pairs) == tree.node_count
-
-
 def test_shares_that_are_no_short_binary_fractions_are_not_exact() -> None:
     X = np.column_stack([np.full(3, 0.5), np.full(3, 2.0)])
     assert not tables(X, np.array([0, 1, 1]), SPACE).exact
     assert tables(np.repeat(X, 2, axis=0)[:4], np.array([0, 1, 1, 1]), SPACE).exact
-
-
-def test_the_order_of_rows_looks_at_the_weightiest_features_within_its_bits() -> None:
-    space = FeatureSpace(tuple(FeatureSpec(f"f{i}", Kind.NUMERICAL, 0, 1) for i in range(30)))
-    X = np.random.default_rng(0).uniform(0, 1, (400, 30))
-    y = (X @ np.arange(30) > np.median(X @ np.arange(30))).astype(np.int64)
-    encoding = fit_encoding(X, space, standardise=False)
-    flat = forest_tables(RandomForestClassifier(30, random_state=0).fit(encoding.transform(X), y), encoding)
-    levels = flat.levels()
-    assert np.prod(levels[:, 1]) <= 2**KEY_BITS
-    assert len(levels) == KEY_BITS // 2  # two bits each
-    assert levels[:, 0].tolist() == np.argsort(-flat.weights)[: len(levels)].tolist()
-    assert 29 in flat.features[levels[:3, 0]]
 
 
 def test_a_split_of_an_indicator_beyond_its_values_is_refused() -> None:

@@ -122,12 +122,6 @@ def test_a_success_and_a_failure(name: str, expected: list[float]) -> None:
     assert values(name, searches(RESULT, NOTHING)) == pytest.approx(expected, nan_ok=True)
 
 
-def test_what_has_no_result_at_all_is_measured_too() -> None:
-    for name in ("success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity"):
-        assert len(values(name, searches(NOTHING, NOTHING))) == 2
-        assert values(name, searches(RESULT).iloc[:0]) == []
-
-
 def test_a_result_within_an_exhausted_budget_is_a_success_and_a_skipped_search_is_none() -> None:
     table = searches({**RESULT, "status": "budget_exhausted"}, {"status": "skipped"}, {"status": "budget_exhausted"})
     assert values("success", table) == pytest.approx([1.0, math.nan, 0.0], nan_ok=True)

@@ -46,14 +46,6 @@ def test_standardising_moves_numerical_columns_only() -> None:
     np.testing.assert_array_equal(encoding.transform(np.array([[4.0, 1, 1, 7.0]])), [[2.0, 0, 1, 1, 2.0]])
 
 
-def test_a_space_without_numbers_and_one_without_categories() -> None:
-    codes = FeatureSpace((category("a", 3), category("b", 3)))
-    X = np.array([[0.0, 2.0], [1.0, 2.0]])
-    np.testing.assert_array_equal(fit_encoding(X, codes, standardise=True).transform(X), [[1, 0, 1], [0, 1, 1]])
-    numbers = FeatureSpace((number("a"), number("b")))
-    np.testing.assert_array_equal(fit_encoding(X, numbers, standardise=False).transform(X), X)
-
-
 @st.composite
 def spaces(draw: st.DrawFn) -> FeatureSpace:
     counts = draw(st.lists(st.sampled_from([0, 2, 3, 5]), min_size=1, max_size=5))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from typing import Any
 
@@ -14,9 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from cfbench import FeatureSpace, FeatureSpec, FittedModel, Kind, ModelFamily
+from cfbench import FeatureSpace, FeatureSpec, Kind, ModelFamily
 from cfbench.errors import ModelError
-from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import RandomForest
 from cfbench_models.network.family import NeuralNetwork
@@ -154,24 +152,6 @@ def test_training_is_silent_even_where_a_class_is_rare(family: ModelFamily, choi
 
 
 @each_family
-def test_answers_keep_the_contract(family: ModelFamily, choice: dict[str, Any]) -> None:
-    X, y = table(classes=3)
-    model = family.fit(X, y, SPACE, choice)
-    assert isinstance(model, FittedModel)
-    oracle = model.oracle()
-    assert isinstance(oracle, Oracle)
-    for asked in (X, X[:1], X[:0]):
-        classes, shares = oracle.predict(asked), oracle.predict_proba(asked)
-        assert classes.dtype == np.int64
-        assert classes.shape == (len(asked),)
-        assert shares.dtype == np.float64
-        assert shares.shape == (len(asked), 3)
-        np.testing.assert_array_equal(classes, model.predict(asked))
-        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(oracle.predict_proba(X).argmax(axis=1), model.predict(X))
-
-
-@each_family
 def test_a_class_that_training_lacks_has_a_column_of_zeros(family: ModelFamily, choice: dict[str, Any]) -> None:
     X, y = table()
     model = family.fit(X, y * 2, SPACE, choice)  # classes 0 and 2
@@ -198,15 +178,6 @@ def test_the_fingerprint_is_of_what_was_learned(family: ModelFamily, choice: dic
     assert family.fit(other_rows, y, SPACE, choice).fingerprint() != first.fingerprint()
     # the same trees or weights for other class codes give other answers
     assert family.fit(X, y * 2, SPACE, choice).fingerprint() != first.fingerprint()
-
-
-@each_family
-def test_a_model_survives_pickling(family: ModelFamily, choice: dict[str, Any]) -> None:
-    X, y = table()
-    model = family.fit(X, y, SPACE, choice)
-    again = pickle.loads(pickle.dumps(model))
-    assert again.fingerprint() == model.fingerprint()
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_both_models_are_registered_under_the_names_of_the_studies() -> None:

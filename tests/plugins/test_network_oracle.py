@@ -1,24 +1,34 @@
-"""The network's oracle: scikit-learn's classes, for every row, beside whatever other rows it is asked."""
+"""The network's oracle, its neighbours and its compiled pass: the classes that scikit-learn gives each row."""
 
 from __future__ import annotations
 
 import warnings
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPClassifier
 
+from cfbench import FeatureSpace, FeatureSpec
 from cfbench.errors import UnavailableError
-from cfbench.robustness import KNeighbours
+from cfbench.robustness import Distribution, KNeighbours
+from cfbench.space import FloatArray
+from cfbench_models.network import oracle as network_oracle
+from cfbench_models.network.family import NetworkModel
 from cfbench_models.network.inputs import ForwardPass
-from cfbench_models.network.oracle import NetworkOracle
+from cfbench_models.network.neighbours import CANDIDATES, NeighbourBox
+from cfbench_models.network.oracle import MANY_DIFFERENCES, CompiledPass, NetworkOracle
+from cfbench_models.network.warmup import warm_up
+from cfbench_models.shared.compilation import compiled_network
 from tests.plugins.fitted_networks import (
     CHOSEN,
     SPACE,
     classes_of_all,
     classes_one_by_one,
     each_number_of_classes,
+    exact_outputs,
     fitted,
     on_the_boundary,
     rows,
@@ -32,14 +42,6 @@ def test_50_000_rows_have_scikit_learns_classes(choice: tuple[Any, ...], classes
     model = fitted(classes, *choice)
     Z = rows(50_000, seed=2)
     np.testing.assert_array_equal(NetworkOracle(model).predict(Z), classes_of_all(model, Z))
-
-
-@each_number_of_classes
-def test_rows_one_by_one_have_the_same_classes(classes: int) -> None:
-    model = fitted(classes)
-    oracle = NetworkOracle(model)
-    Z = rows(300, seed=3)
-    np.testing.assert_array_equal([oracle.predict(z[np.newaxis])[0] for z in Z], classes_one_by_one(model, Z))
 
 
 @pytest.mark.slow
@@ -115,23 +117,13 @@ def test_answers_are_the_askers_own() -> None:
     np.testing.assert_array_equal(Z, before)
 
 
-@each_number_of_classes
-def test_probabilities_are_scikit_learns(classes: int) -> None:
-    model = fitted(classes)
-    Z = rows(50, seed=9)
-    expected = model.classifier.predict_proba(model.encoding.transform(Z))
-    np.testing.assert_array_equal(NetworkOracle(model).predict_proba(Z), expected)
-
-
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @each_number_of_classes
 def test_no_output_is_further_from_the_exact_one_than_the_bound_says(precision: Any, classes: int) -> None:
     model = fitted(classes)
     forward = ForwardPass(model.encoding, model.classifier, precision)
     Z = rows(2000, seed=10)
-    first, second = (weights.astype(np.longdouble) for weights in model.classifier.coefs_)
-    hidden = np.maximum(model.encoding.transform(Z).astype(np.longdouble) @ first + model.classifier.intercepts_[0], 0)
-    exact = (hidden @ second + model.classifier.intercepts_[1]).T
+    exact = exact_outputs(model, Z).T
     inputs = forward.encode(Z)
     outputs = forward.output @ np.maximum(forward.hidden @ inputs, 0) + forward.output_bias
     error = np.abs(outputs - exact).max(axis=0)
@@ -164,3 +156,206 @@ def test_another_classifier_is_refused() -> None:
     model.classifier.__class__ = Stranger
     with pytest.raises(UnavailableError, match="Stranger"):
         NetworkOracle(model)
+
+
+def candidates(x: FloatArray, n: int, seed: int) -> FloatArray:
+    """Return points that keep about half of the features of `x`."""
+    Z = rows(n, seed)
+    return np.where(np.random.default_rng(seed).random(Z.shape) < 0.5, x, Z)
+
+
+@pytest.mark.parametrize("distribution", list(Distribution))
+@pytest.mark.parametrize("m", [0, 1, 64, 130])
+@each_number_of_classes
+def test_neighbours_have_the_classes_of_their_rows(classes: int, m: int, distribution: Distribution) -> None:
+    model = fitted(classes)
+    oracle = NetworkOracle(model)
+    x = rows(1, seed=11)[0]
+    Z = candidates(x, CANDIDATES + 20, seed=12)
+    neighbours = KNeighbours(SPACE, x, 5, m, distribution, first_evaluation=3)
+    drawn = neighbours.draw(Z)
+    expected = classes_of_all(model, drawn.reshape(-1, SPACE.d)).reshape(len(Z), m) if m else np.empty((len(Z), 0))
+    np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
+
+
+@each_number_of_classes
+def test_neighbours_do_not_hang_on_the_candidates_beside_theirs(classes: int) -> None:
+    oracle = NetworkOracle(fitted(classes))
+    x = rows(1, seed=13)[0]
+    Z = candidates(x, 40, seed=14)
+    neighbours = KNeighbours(SPACE, x, 6, 16)
+    together = oracle.predict_neighbours(Z, neighbours)
+    alone = [oracle.predict_neighbours(z[np.newaxis], neighbours.starting(i))[0] for i, z in enumerate(Z)]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.slow
+@each_number_of_classes
+def test_neighbours_of_candidates_on_the_boundary(classes: int) -> None:
+    model = fitted(classes)
+    Z = on_the_boundary(classes)
+    oracle = NetworkOracle(model)
+    for x in (Z[0] + 1, Z[0]):  # nothing is kept, nearly everything is
+        neighbours = KNeighbours(SPACE, x, 7, 8)
+        expected = classes_one_by_one(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 8)
+        np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
+
+
+def test_neighbours_that_are_drawn_in_another_way_are_drawn_in_that_way() -> None:
+    class Doubled(KNeighbours):
+        def draw(self, Z: FloatArray, first: int = 0) -> FloatArray:
+            return super().draw(Z, first) * np.where(SPACE.is_categorical, 1, 2)
+
+    model = fitted(2)
+    x = rows(1, seed=20)[0]
+    Z = candidates(x, 30, seed=21)
+    neighbours = Doubled(SPACE, x, 1, 4)
+    expected = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, 4)
+    np.testing.assert_array_equal(NetworkOracle(model).predict_neighbours(Z, neighbours), expected)
+
+
+def test_searches_take_turns() -> None:
+    model = fitted(2)
+    oracle = NetworkOracle(model)
+    first, second = rows(2, seed=15)
+    for x, m in ((first, 4), (second, 4), (first, 6), (first, 4)):
+        Z = candidates(x, 30, seed=16)
+        neighbours = KNeighbours(SPACE, x, 8, m)
+        expected = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(-1, m)
+        np.testing.assert_array_equal(oracle.predict_neighbours(Z, neighbours), expected)
+
+
+@each_number_of_classes
+def test_a_box_is_settled_only_if_all_neighbours_are_of_one_class(classes: int) -> None:
+    model = fitted(classes)
+    x = rows(1, seed=17)[0]
+    Z = candidates(x, 400, seed=18)
+    neighbours = KNeighbours(SPACE, x, 9, 500)
+    box = NeighbourBox(ForwardPass(model.encoding, model.classifier, np.float32), neighbours)
+    winners, settled = box.answer(Z)
+    answers = classes_of_all(model, neighbours.draw(Z).reshape(-1, SPACE.d)).reshape(len(Z), -1)
+    agree = (answers == answers[:, :1]).all(axis=1)
+    assert agree[settled].all()
+    np.testing.assert_array_equal(winners[settled], answers[settled, 0])
+    assert settled.sum() > 0.5 * agree.sum()  # and the bounds are worth their while
+
+
+def test_where_nothing_is_perturbed_neighbours_are_the_candidate() -> None:
+    still = FeatureSpace(tuple(FeatureSpec(f.name, f.kind, f.lower, f.upper, f.categories) for f in SPACE.features))
+    model = fitted(2)
+    Z = np.concatenate([rows(30, seed=19), on_the_boundary(2)])
+    answers = NetworkOracle(model).predict_neighbours(Z, KNeighbours(still, Z[0], 1, 3))
+    np.testing.assert_array_equal(answers, np.repeat(classes_one_by_one(model, Z)[:, np.newaxis], 3, axis=1))
+
+
+def kernels() -> ModuleType:
+    module = compiled_network()
+    assert module is not None
+    return module
+
+
+@cache
+def passes(classes: int) -> tuple[CompiledPass, ForwardPass]:
+    model = fitted(classes)
+    single = ForwardPass(model.encoding, model.classifier, np.float32)
+    return CompiledPass(single, kernels()), single
+
+
+def exact(model: NetworkModel, Z: FloatArray) -> tuple[Any, Any]:
+    """Return the winners, and by how much they lead."""
+    outputs = exact_outputs(model, Z)
+    if outputs.shape[1] == 1:
+        return (outputs[:, 0] > 0).astype(np.int64), np.abs(outputs[:, 0])
+    ordered = np.sort(outputs, axis=1)
+    return outputs.argmax(axis=1), ordered[:, -1] - ordered[:, -2]
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.9, 1.0])
+@each_number_of_classes
+def test_rows_have_the_exact_class(classes: int, kept: float) -> None:
+    Z = rows(5000, seed=3, kept=kept)
+    winners, certain = passes(classes)[0].answer(Z)
+    wanted, leads = exact(fitted(classes), Z)
+    np.testing.assert_array_equal(winners[certain], wanted[certain])
+    assert certain.mean() > 0.98
+    assert certain[leads > 0.01].all()  # the bound is not idly large
+
+
+@each_number_of_classes
+def test_rows_beside_the_boundary_are_in_doubt_or_right(classes: int) -> None:
+    model, (compiled, _) = fitted(classes), passes(classes)
+    near, far = rows(4000, seed=4, kept=0.7), rows(4000, seed=5, kept=0.7)
+    far = np.where(SPACE.is_categorical, near, far)
+    apart = exact(model, near)[0] != exact(model, far)[0]
+    near, far = near[apart], far[apart]
+    assert len(near) > 100
+    own = exact(model, near)[0]
+    doubts = []
+    for _ in range(45):
+        middle = near + (far - near) / 2
+        winners, certain = compiled.answer(middle)
+        wanted, _ = exact(model, middle)
+        np.testing.assert_array_equal(winners[certain], wanted[certain])
+        stays = (wanted == own)[:, np.newaxis]
+        near, far = np.where(stays, middle, near), np.where(stays, far, middle)
+        doubts.append(1 - certain.mean())
+    assert doubts[0] < 0.05
+    assert doubts[-1] == 1
+
+
+def test_rows_without_likeness_are_answered_by_a_matrix_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, single = passes(2)
+    Z = rows(300, seed=6)
+    asked = kernels().classes_of_rows(compiled._tables, Z, 1.0)
+    assert not asked[0]
+    monkeypatch.setattr("cfbench_models.network.oracle.MANY_DIFFERENCES", 1.0)
+    for given, wanted in zip(compiled.answer(Z), single.answer(Z), strict=True):
+        np.testing.assert_array_equal(given, wanted)
+    assert MANY_DIFFERENCES > 1
+
+
+@pytest.mark.parametrize("odd", [0.5, -1.0, 7.0, 1e300, -1e300, np.inf])
+@each_number_of_classes
+def test_values_that_are_no_categories_or_beyond_all_measure(classes: int, odd: float) -> None:
+    model = fitted(classes)
+    Z = rows(60, seed=7, kept=0.8)
+    Z[::2, 1] = odd
+    winners, certain = passes(classes)[0].answer(Z)
+    np.testing.assert_array_equal(winners[certain], exact(model, Z)[0][certain])
+    assert certain.any()
+    Z = rows(60, seed=8, kept=0.8)
+    Z[::3, 0] = odd
+    with np.errstate(invalid="ignore", over="ignore"):
+        wanted = exact(model, Z)[0]
+        winners, certain = passes(classes)[0].answer(Z)
+    np.testing.assert_array_equal(winners[certain], wanted[certain])
+    if abs(odd) > 1e299:
+        assert not certain[::3].any()
+
+
+@each_number_of_classes
+def test_with_and_without_a_compiler_the_classes_are_the_same(monkeypatch: pytest.MonkeyPatch, classes: int) -> None:
+    model = fitted(classes)
+    fast = NetworkOracle(model)
+    monkeypatch.setattr(network_oracle, "compiled_network", lambda: None)
+    plain = NetworkOracle(model)
+    assert isinstance(fast._first, CompiledPass)
+    assert isinstance(plain._first, ForwardPass)
+    for kept in (0.0, 0.8):
+        Z = rows(2000, seed=9, kept=kept)
+        for some in (Z, Z[:1], Z[:0], np.asfortranarray(Z[:90])):
+            np.testing.assert_array_equal(fast.predict(some), plain.predict(some))
+
+
+def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> None:
+    for width in (5, 7):
+        with pytest.raises((ValueError, IndexError)):
+            passes(2)[0].answer(np.zeros((4, width)))
+
+
+def test_the_warm_up_asks_as_searches_do() -> None:
+    warm_up()
+    before = len(kernels().classes_of_rows.signatures)
+    for classes in (2, 3):
+        NetworkOracle(fitted(classes)).predict(rows(10, seed=0))
+    assert len(kernels().classes_of_rows.signatures) == before

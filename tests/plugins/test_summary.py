@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,17 @@ import pytest
 
 import cfbench
 from cfbench.record.store import Record
-from cfbench.registry import CellFinished, RunFinished, RunStarted
+from cfbench.registry import CellFinished, RunFinished
 from cfbench.tracking import CHART_VIEW, SUMMARY_TAG, TABLE_VIEW, VIEW_TAG_PREFIX
 from cfbench_reporters.summary import summarise, summary_charts, summary_table
-from cfbench_reporters.tracking import TrackingReporter
+from tests.cells import finished_cell, put_cell
+from tests.plugins.tracked import begun_reporter
 
-FinishedCell = Callable[..., CellFinished]
-PutCell = Callable[[Record, CellFinished], None]
-SEARCHERS = {"cogs": [0.5, 0.25], "lore": [0.5, None], "random-search": [0.75, 0.5]}
+SEARCHERS: dict[str, list[float | None]] = {"cogs": [0.5, 0.25], "lore": [0.5, None], "random-search": [0.75, 0.5]}
 
 
 @pytest.fixture
-def events(finished_cell: FinishedCell) -> list[CellFinished]:
+def events() -> list[CellFinished]:
     """Three searchers on one task: the first is best at both points, or shares that."""
     first = finished_cell().cell
     return [
@@ -33,7 +31,7 @@ def events(finished_cell: FinishedCell) -> list[CellFinished]:
 
 
 @pytest.fixture
-def results(store: Path, events: list[CellFinished], put_cell: PutCell) -> Path:
+def results(store: Path, events: list[CellFinished]) -> Path:
     with Record.open(store.parent, write=True) as record:
         for event in events:
             put_cell(record, event)
@@ -41,8 +39,7 @@ def results(store: Path, events: list[CellFinished], put_cell: PutCell) -> Path:
 
 
 def _run(results: Path, *events: CellFinished) -> None:
-    reporter = TrackingReporter()
-    reporter.cfbench_run_started(RunStarted("quick", results, f"sqlite:///{results}/mlflow.db", (), 0, 0, 0, 1))
+    reporter = begun_reporter(f"sqlite:///{results}/mlflow.db", results)
     for event in events:
         reporter.cfbench_cell_finished(event)
     reporter.cfbench_run_finished(RunFinished(len(events), 0, 0, interrupted=False))
@@ -81,9 +78,7 @@ def test_the_numbers_are_those_of_the_leaderboard(results: Path) -> None:
     }
 
 
-def test_ranks_and_wins_go_by_the_objective_value(
-    tmp_path: Path, finished_cell: FinishedCell, put_cell: PutCell
-) -> None:
+def test_ranks_and_wins_go_by_the_objective_value(tmp_path: Path) -> None:
     first = finished_cell().cell
     with Record.open(tmp_path / "record", write=True) as record:
         for number, (searcher, values) in enumerate({"cogs": [0.9, 0.9], "lore": [0.6, 0.7]}.items()):
@@ -99,9 +94,7 @@ def test_ranks_and_wins_go_by_the_objective_value(
 
 
 @pytest.mark.slow
-def test_it_is_rewritten_in_place(
-    results: Path, events: list[CellFinished], put_cell: PutCell, finished_cell: FinishedCell
-) -> None:
+def test_it_is_rewritten_in_place(results: Path, events: list[CellFinished]) -> None:
     _run(results, *events)
     _, runs = _summary(results)
     before = {run.info.run_name: run.info.run_id for run in runs}
@@ -126,9 +119,7 @@ def test_it_is_rewritten_in_place(
     assert len(runs) == len(SEARCHERS)
 
 
-def test_many_data_sets_are_counted_and_a_variant_is_a_line_of_its_own(
-    tmp_path: Path, finished_cell: FinishedCell, put_cell: PutCell
-) -> None:
+def test_many_data_sets_are_counted_and_a_variant_is_a_line_of_its_own(tmp_path: Path) -> None:
     first = finished_cell().cell
     with Record.open(tmp_path / "record", write=True) as record:
         for number, searcher in enumerate(["cogs", "cogs[population_size=50]"] * 5):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,23 +12,18 @@ import pytest
 
 from cfbench.errors import TrackingError
 from cfbench.record.store import Record
-from cfbench.registry import CellFinished, RunStarted
+from cfbench.registry import CellFinished
 from cfbench.tracking.mirror import fetched_cell, rebuild_record
 from cfbench_reporters import reading
-from cfbench_reporters import reading as database_store
-from cfbench_reporters import reading as server_store
 from cfbench_reporters.reading import TrackingReader
-from cfbench_reporters.tracking import TrackingReporter
+from tests.cells import put_cell, whole_cell
 from tests.databases import record_digest
-
-WholeCell = Callable[..., CellFinished]
-PutCell = Callable[[Record, CellFinished], None]
-Serve = Callable[[Callable[[http.server.BaseHTTPRequestHandler], None]], str]
+from tests.plugins.conftest import Handler, Serve, answer
+from tests.plugins.tracked import begun_reporter
 
 
 def _log(address: str, study: str, results: Path, *events: CellFinished) -> None:
-    reporter = TrackingReporter()
-    reporter.cfbench_run_started(RunStarted(study, results, address, (), 0, 0, 0, 1))
+    reporter = begun_reporter(address, results, study)
     for event in events:
         reporter.cfbench_cell_finished(event)
     assert reporter.logged == len(events)
@@ -51,9 +43,7 @@ def quick_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 class TestRealServer:
-    def test_a_record_goes_over_http_and_comes_back_the_same(
-        self, runs_page: str, tmp_path: Path, whole_cell: WholeCell, put_cell: PutCell
-    ) -> None:
+    def test_a_record_goes_over_http_and_comes_back_the_same(self, runs_page: str, tmp_path: Path) -> None:
         address = runs_page.partition("/#/")[0]
         events = [whole_cell(dataset=name) for name in ("wine", "housing")]
         with Record.open(tmp_path / "mine", write=True) as record:
@@ -68,10 +58,8 @@ class TestRealServer:
         assert (rebuilt.fetched, rebuilt.listing.foreign, rebuilt.listing.unfinished) == (2, 1, 1)
         assert record_digest(tmp_path / "theirs") == record_digest(tmp_path / "mine")
 
-    def test_paging_past_a_thousand_runs(
-        self, runs_page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole_cell: WholeCell
-    ) -> None:
-        monkeypatch.setattr(server_store, "PAGE", 2)
+    def test_paging_past_a_thousand_runs(self, runs_page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr(reading, "PAGE", 2)
         address = runs_page.partition("/#/")[0]
         _log(address, "paged", tmp_path, *(whole_cell(dataset=name) for name in "abcde"))
         assert len(TrackingReader(address).listing("paged").cells) == 5
@@ -82,9 +70,7 @@ class TestRealServer:
 
 
 class TestDatabase:
-    def test_a_cell_in_two_studies_counts_once_the_larger_one(
-        self, store: Path, tmp_path: Path, whole_cell: WholeCell
-    ) -> None:
+    def test_a_cell_in_two_studies_counts_once_the_larger_one(self, store: Path, tmp_path: Path) -> None:
         address = f"sqlite:///{store}"
         _log(address, "large", store.parent, whole_cell([0.5] * 3))
         _log(address, "small", store.parent, whole_cell([0.5]))
@@ -96,14 +82,12 @@ class TestDatabase:
         assert len(fetched.rows) == 3
 
     @pytest.mark.slow
-    def test_paging_past_five_hundred_runs(
-        self, store: Path, monkeypatch: pytest.MonkeyPatch, whole_cell: WholeCell
-    ) -> None:
-        monkeypatch.setattr(database_store, "PAGE", 2)
+    def test_paging_past_five_hundred_runs(self, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reading, "PAGE", 2)
         _log(f"sqlite:///{store}", "paged", store.parent, *(whole_cell(dataset=name) for name in "abcde"))
         assert len(TrackingReader(f"sqlite:///{store}").listing("paged").cells) == 5
 
-    def test_a_file_beyond_its_limit_or_not_there(self, store: Path, whole_cell: WholeCell) -> None:
+    def test_a_file_beyond_its_limit_or_not_there(self, store: Path) -> None:
         _log(f"sqlite:///{store}", "quick", store.parent, whole_cell())
         reader = TrackingReader(f"sqlite:///{store}")
         (cell,) = reader.listing().cells
@@ -129,31 +113,31 @@ class TestServersThatMisbehave:
             rebuild_record(TrackingReader("http://user:secret@127.0.0.1:1"), tmp_path / "record")
 
     def test_an_error(self, serve: Serve) -> None:
-        address = serve(lambda handler: _answer(handler, 500, b'{"message": "the disk is full"}'))
+        address = serve(lambda handler: answer(handler, 500, b'{"message": "the disk is full"}'))
         with pytest.raises(TrackingError, match=r"it answers 500 to experiments/search: .*the disk is full"):
             TrackingReader(address).listing()
 
     def test_no_way_in(self, serve: Serve) -> None:
-        address = serve(lambda handler: _answer(handler, 401, b"who are you?"))
+        address = serve(lambda handler: answer(handler, 401, b"who are you?"))
         with pytest.raises(TrackingError, match="MLFLOW_TRACKING_USERNAME"):
             TrackingReader(address).listing()
 
     @pytest.mark.parametrize("said", [b"<html>", b"[]", b"{", b'{"experiments": [{"name": 1}]}', b'{"experiments": 3}'])
     def test_something_else_than_mlflow(self, serve: Serve, said: bytes) -> None:
-        address = serve(lambda handler: _answer(handler, 200, said))
+        address = serve(lambda handler: answer(handler, 200, said))
         with pytest.raises(TrackingError, match=r"no MLflow server|not MLflow's"):
             TrackingReader(address).listing()
 
     def test_an_answer_without_an_end(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(server_store, "_MOST_ANSWER", 100_000)
-        address = serve(lambda handler: _answer(handler, 200, b"[" * 10_000_000))
+        monkeypatch.setattr(reading, "_MOST_ANSWER", 100_000)
+        address = serve(lambda handler: answer(handler, 200, b"[" * 10_000_000))
         with pytest.raises(TrackingError, match="no MLflow server"):
             TrackingReader(address).listing()
 
     def test_bytes_that_trickle(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.5)
 
-        def trickle(handler: http.server.BaseHTTPRequestHandler) -> None:
+        def trickle(handler: Handler) -> None:
             handler.send_response(200)
             handler.end_headers()
             while True:  # until the reader hangs up
@@ -167,11 +151,11 @@ class TestServersThatMisbehave:
     def test_a_list_that_goes_in_circles(self, serve: Serve) -> None:
         experiment = {"experiment_id": "1", "name": "quick", "tags": [{"key": "cfbench.study", "value": "quick"}]}
 
-        def circle(handler: http.server.BaseHTTPRequestHandler) -> None:
+        def circle(handler: Handler) -> None:
             if handler.path.endswith("experiments/search"):
-                _answer(handler, 200, json.dumps({"experiments": [experiment]}).encode())
+                answer(handler, 200, json.dumps({"experiments": [experiment]}).encode())
             else:
-                _answer(handler, 200, b'{"runs": [], "next_page_token": "again"}')
+                answer(handler, 200, b'{"runs": [], "next_page_token": "again"}')
 
         with pytest.raises(TrackingError, match="without an end"):
             TrackingReader(serve(circle)).listing()
@@ -180,18 +164,18 @@ class TestServersThatMisbehave:
         run = {"info": {"run_id": "../../etc", "start_time": 1}, "data": {}}
         experiment = {"experiment_id": "1", "name": "quick", "tags": []}
 
-        def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
+        def respond(handler: Handler) -> None:
             listed = {"experiments": [experiment]} if "experiments" in handler.path else {"runs": [run]}
-            _answer(handler, 200, json.dumps(listed).encode())
+            answer(handler, 200, json.dumps(listed).encode())
 
         with pytest.raises(TrackingError, match=r"identifier '\.\./\.\./etc'"):
-            TrackingReader(serve(answer)).listing("quick")
+            TrackingReader(serve(respond)).listing("quick")
 
     def test_files_too_large_or_gone(self, serve: Serve) -> None:
-        def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
-            _answer(handler, 200 if "cell.json" in handler.path else 404, b"x" * 1000)
+        def respond(handler: Handler) -> None:
+            answer(handler, 200 if "cell.json" in handler.path else 404, b"x" * 1000)
 
-        reader = TrackingReader(serve(answer))
+        reader = TrackingReader(serve(respond))
         assert reader.file("a", "cell.json", 1000) == b"x" * 1000
         with pytest.raises(ValueError, match="larger than 999 bytes"):
             reader.file("a", "cell.json", 999)
@@ -199,9 +183,7 @@ class TestServersThatMisbehave:
             reader.file("a", "measures.parquet", 999)
 
 
-def test_a_run_is_not_whole_while_it_is_rewritten(
-    store: Path, whole_cell: WholeCell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_not_whole_while_it_is_rewritten(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"sqlite:///{store}"
     event = whole_cell()
     _log(address, "quick", store.parent, event)
@@ -215,41 +197,3 @@ def test_a_run_is_not_whole_while_it_is_rewritten(
         _log(address, "quick", store.parent, replace(event, eligible=21))
     listing = TrackingReader(address).listing()
     assert (listing.cells, listing.unfinished) == ((), 1)
-
-
-def _answer(handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes) -> None:
-    handler.send_response(status)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Serve answers on loopback until the test ends."""
-    servers = []
-
-    def start(answer: Callable[[http.server.BaseHTTPRequestHandler], None]) -> str:
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                try:
-                    answer(self)
-                except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True
-
-            def do_POST(self) -> None:
-                self.do_GET()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()

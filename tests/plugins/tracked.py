@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cfbench.registry import CellFinished, RunStarted
+from cfbench.registry import RunStarted
 from cfbench_reporters.tracking import TrackingReporter
-
-FinishedCell = Callable[..., CellFinished]
 
 
 def run_started(address: str, results: Path, study: str = "quick") -> RunStarted:

@@ -58,18 +58,6 @@ def test_the_published_corrections_are_56_different_cells() -> None:
     assert all(correction["statlog"] != correction["south_german"] for correction in corrections)
 
 
-def test_adult_lines_lose_blanks_and_two_columns(build: ModuleType) -> None:
-    line = "39, State-gov, 77516, Bachelors, 13, Never-married, Sales, Wife, White, Male, 2174, 0, 40, Cuba, <=50K"
-    expected = "39,State-gov,13,Never-married,Sales,Wife,White,Male,2174,0,40,Cuba,<=50K"
-    assert build.pick_adult(line) == expected.split(",")
-
-
-@pytest.mark.parametrize(("price", "label"), [("2.600000000000000000e+01", "0"), ("2.610000000000000142e+01", "1")])
-def test_boston_values_are_shortened_and_the_price_becomes_a_class(build: ModuleType, price: str, label: str) -> None:
-    cells = ["6.320000000000000097e-03", "1.800000000000000000e+01", *["5.380000000000000338e-01"] * 11, price]
-    assert build.recode_boston(cells) == ["0.00632", "18", *["0.538"] * 11, label]
-
-
 COMPAS = {
     "age": "34",
     "sex": "Male",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,11 @@ from hypothesis import strategies as st
 from cfbench import CategoricalPerturbation, Constraint, Kind, NumericalPerturbation
 from cfbench.space.dataset import N_FOLDS
 from cfbench_datasets.encoding import FEWEST_ROWS_A_CLASS, load_folder
-
-WriteFolder = Callable[..., Path]
-Refusal = Callable[..., str]
+from tests.plugins.datasets.folders import refusal, write_folder
 
 
-def test_a_good_folder_becomes_what_it_says(write_folder: WriteFolder) -> None:
-    dataset = load_folder(write_folder(), "loans")
+def test_a_good_folder_becomes_what_it_says(tmp_path: Path) -> None:
+    dataset = load_folder(write_folder(tmp_path), "loans")
     assert (dataset.name, dataset.user, dataset.n, dataset.target) == ("loans", "Applicant", 10, 1)
     assert dataset.class_labels == ("no", "yes")
     assert dataset.class_counts == (5, 5)
@@ -36,17 +33,18 @@ def test_a_good_folder_becomes_what_it_says(write_folder: WriteFolder) -> None:
     assert (region.constraint, region.perturbation) == (Constraint.FIXED, None)
 
 
-def test_column_order_quotes_blank_lines_and_line_endings_do_not_matter(write_folder: WriteFolder) -> None:
-    plain, turned = write_folder("plain"), write_folder("turned")
+def test_column_order_quotes_blank_lines_and_line_endings_do_not_matter(tmp_path: Path) -> None:
+    plain, turned = write_folder(tmp_path, "plain"), write_folder(tmp_path, "turned")
     rows = [line.split(",") for line in (plain / "data.csv").read_text("utf-8").splitlines()]
     lines = [",".join(f'" {cell} "' for cell in reversed(row)) for row in rows]
     (turned / "data.csv").write_bytes(("\ufeff" + "\r\n".join([*lines, "", " "])).encode("utf-8"))
     assert load_folder(turned, "loans").digest == load_folder(plain, "loans").digest
 
 
-def test_ignored_columns_are_left_out(write_folder: WriteFolder) -> None:
-    plain = write_folder("plain")
+def test_ignored_columns_are_left_out(tmp_path: Path) -> None:
+    plain = write_folder(tmp_path, "plain")
     wider = write_folder(
+        tmp_path,
         "wider",
         annotation=lambda text: 'ignore = ["x"]\n' + text,
         table=lambda text: "\n".join("x," + line for line in text.splitlines()),
@@ -54,8 +52,8 @@ def test_ignored_columns_are_left_out(write_folder: WriteFolder) -> None:
     assert load_folder(wider, "loans").digest == load_folder(plain, "loans").digest
 
 
-def test_an_ignored_column_must_exist(refusal: Refusal) -> None:
-    message = refusal(annotation=lambda text: 'ignore = ["x"]\n' + text)
+def test_an_ignored_column_must_exist(tmp_path: Path) -> None:
+    message = refusal(tmp_path, annotation=lambda text: 'ignore = ["x"]\n' + text)
     assert "the ignored column 'x' of annotations.toml has no column in the table" in message
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +15,7 @@ from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import Study
 from cfbench_datasets.plugin import cfbench_register_datasets, folder_names
-
-WriteFolder = Callable[..., Path]
+from tests.plugins.datasets.folders import write_folder
 
 
 def of_users(folders: list[Path]) -> list[DatasetEntry]:
@@ -56,8 +52,8 @@ def test_copies_of_one_folder_are_numbered(tmp_path: Path) -> None:
     assert [name[12:] for name in names] == ["", "-copy-2", "-copy-3"]
 
 
-def test_a_broken_folder_fails_when_it_is_loaded_and_not_before(tmp_path: Path, write_folder: WriteFolder) -> None:
-    good = write_folder("good")
+def test_a_broken_folder_fails_when_it_is_loaded_and_not_before(tmp_path: Path) -> None:
+    good = write_folder(tmp_path, "good")
     source = DataSource((), tmp_path)
     broken, sound = of_users([tmp_path / "nowhere", good])
     with pytest.raises(DataError, match="nowhere is not a folder"):
@@ -65,8 +61,8 @@ def test_a_broken_folder_fails_when_it_is_loaded_and_not_before(tmp_path: Path, 
     assert sound.load(source).name == "good"
 
 
-def test_a_folder_has_the_card_that_lies_in_it(write_folder: WriteFolder) -> None:
-    folder = write_folder()
+def test_a_folder_has_the_card_that_lies_in_it(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path)
     (entry,) = of_users([folder])
     assert entry.card is not None
     assert entry.card() == ""
@@ -74,36 +70,26 @@ def test_a_folder_has_the_card_that_lies_in_it(write_folder: WriteFolder) -> Non
     assert entry.card() == "# Loans\n"
 
 
-def test_the_registry_finds_a_folder_by_name_and_by_path(tmp_path: Path, write_folder: WriteFolder) -> None:
-    folder = write_folder("My Loans")
+def test_the_registry_finds_a_folder_by_name_and_by_path(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, "My Loans")
     registry = build_registry(RegistryOptions(folders=(folder,)))
     entry = registry.dataset("my-loans").entry
     assert registry.dataset(str(folder)).entry is entry
     assert entry.load(DataSource((), tmp_path)).n == 10
 
 
-def test_entries_travel_between_processes(tmp_path: Path, write_folder: WriteFolder) -> None:
-    (entry,) = of_users([write_folder()])
+def test_entries_travel_between_processes(tmp_path: Path) -> None:
+    (entry,) = of_users([write_folder(tmp_path)])
     source = DataSource((), tmp_path)
     assert pickle.loads(pickle.dumps(entry)).load(source).digest == entry.load(source).digest
 
 
-@pytest.mark.slow
-def test_listing_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; from cfbench_datasets.plugin import cfbench_register_datasets as r; list(r([])); "
-        "print([name for name in ('pandas', 'sklearn', 'pooch', 'mlflow') if name in sys.modules])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
-
-
-def test_cells_of_a_folder_are_known_by_its_content_in_any_order_and_alone(
-    tmp_path: Path, write_folder: WriteFolder
-) -> None:
+def test_cells_of_a_folder_are_known_by_its_content_in_any_order_and_alone(tmp_path: Path) -> None:
     first, second = tmp_path / "first" / "loans", tmp_path / "second" / "loans"
-    shutil.copytree(write_folder("one"), first)
-    shutil.copytree(write_folder("other", annotation=lambda text: text.replace("[18, 90]", "[18, 95]")), second)
+    shutil.copytree(write_folder(tmp_path, "one"), first)
+    shutil.copytree(
+        write_folder(tmp_path, "other", annotation=lambda text: text.replace("[18, 90]", "[18, 95]")), second
+    )
     renamed = tmp_path / "people"
     shutil.copytree(first, renamed)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import http.server
 import io
-import threading
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from cfbench import DataSource
 from cfbench.errors import DataError, UnavailableError
 from cfbench_datasets.encoding import read_csv
 from cfbench_datasets.garments import CONTENT_DIGEST, MOST_BYTES, content_digest, garments_table
+from tests.plugins.conftest import Serve, answer
 
 NAME = "garments_worker_productivity.csv"
 
@@ -25,38 +23,9 @@ SMALL = """date,quarter,department,day,team,targeted_productivity,wip,actual_pro
 1/2/2015,Quarter1,sweing,Thursday,8,0.80,,0.1
 """
 
-Serve = Callable[[bytes], str]
 
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Serve bytes on this machine; return their address."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    content = b""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if content else 404)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-
-    def put(served: bytes) -> str:
-        nonlocal content
-        content = served
-        return f"http://127.0.0.1:{server.server_address[1]}/table.zip"
-
-    yield put
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def table_url(serve: Serve, content: bytes) -> str:
+    return serve(lambda handler: answer(handler, 200 if content else 404, content)) + "/table.zip"
 
 
 def zipped(members: dict[str, str]) -> bytes:
@@ -75,7 +44,7 @@ def digest(tmp_path: Path) -> str:
 
 def test_a_download_is_prepared_and_kept(serve: Serve, tmp_path: Path, digest: str) -> None:
     cache = tmp_path / "cache"
-    url = serve(zipped({"other.txt": "x", NAME: SMALL.replace("\n", "\r\n")}))
+    url = table_url(serve, zipped({"other.txt": "x", NAME: SMALL.replace("\n", "\r\n")}))
     table = garments_table(DataSource((), cache), url, digest)
     assert table.header == ("quarter", "department", "day", "team", "targeted_productivity", "productivity")
     assert table.rows == [
@@ -103,7 +72,7 @@ def test_a_damaged_cache_is_downloaded_again(serve: Serve, tmp_path: Path, diges
     (tmp_path / NAME).write_text("damaged")
     with pytest.raises(UnavailableError, match="the copy in the cache is damaged"):
         garments_table(DataSource((), tmp_path, download=False), "", digest)
-    url = serve(zipped({NAME: SMALL}))
+    url = table_url(serve, zipped({NAME: SMALL}))
     assert len(garments_table(DataSource((), tmp_path), url, digest).rows) == 2
     assert (tmp_path / NAME).read_text() == SMALL
 
@@ -123,14 +92,14 @@ BAD_ARCHIVES = {
 def test_a_bad_download_leaves_nothing(serve: Serve, tmp_path: Path, archive: bytes, reason: str, digest: str) -> None:
     cache = tmp_path / "a" / "cache"
     with pytest.raises(UnavailableError) as caught:
-        garments_table(DataSource((), cache), serve(archive), digest)
+        garments_table(DataSource((), cache), table_url(serve, archive), digest)
     assert reason in str(caught.value)
     assert_tells_two_ways(str(caught.value))
     assert list((tmp_path / "a").rglob("*")) == [cache]
 
 
-def test_no_network_tells_the_two_ways(serve: Serve, tmp_path: Path) -> None:
-    serve(b"")
+def test_no_network_tells_the_two_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     # Port 9 of this machine: nobody listens, the refusal comes at once.
     with pytest.raises(UnavailableError) as caught:
         garments_table(DataSource((), tmp_path), "http://127.0.0.1:9/table.zip")

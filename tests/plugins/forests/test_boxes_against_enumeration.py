@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cfbench.forests import Settled, forest_of, k_certificate, k_probability
+from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.forests import ForestStructure, Settled, forest_of, k_certificate, k_probability
+from cfbench.forests.boxes import KBox
+from cfbench.forests.parting import Parting
 from cfbench.space import FloatArray
+from cfbench_models.forest.family import RandomForest
+from tests.plugins.drawn_forests import Drawn, draw_forest
 
-DrawForest = Callable[..., Any]
 
-
-def bounds(drawn: Any, i: int, value: float) -> tuple[float, float]:
+def bounds(drawn: Drawn, i: int, value: float) -> tuple[float, float]:
     """Return how far feature `i` may be perturbed."""
-    feature = drawn.space.features[i]
+    feature: Any = drawn.space.features[i]
     scale = abs(value) if feature.perturbation.relative else 1.0
     return value - feature.perturbation.decrease * scale, value + feature.perturbation.increase * scale
 
 
-def values_of(drawn: Any, z: FloatArray, i: int) -> tuple[FloatArray, FloatArray]:
+def values_of(drawn: Drawn, z: FloatArray, i: int) -> tuple[FloatArray, FloatArray]:
     """Return a value of every piece that thresholds cut the perturbation of feature `i` into, and its probability."""
-    feature, value = drawn.space.features[i], float(z[i])
+    feature: Any = drawn.space.features[i]
+    value = float(z[i])
     if value != drawn.x[i]:
         return np.array([value]), np.ones(1)
     if feature.n_categories:
@@ -44,7 +47,7 @@ def values_of(drawn: Any, z: FloatArray, i: int) -> tuple[FloatArray, FloatArray
     return (ends[:-1] + ends[1:]) / 2, np.diff(shares)
 
 
-def enumerated(drawn: Any, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+def enumerated(drawn: Drawn, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a point of every piece of the box, and its probability."""
     pairs = [values_of(drawn, z, i) for i in range(drawn.space.d)]
     Z = np.array(list(product(*(values for values, _ in pairs))))
@@ -54,7 +57,7 @@ def enumerated(drawn: Any, z: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_boxes_are_what_enumeration_says(draw_forest: DrawForest, n_classes: int) -> None:
+def test_boxes_are_what_enumeration_says(n_classes: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(100):
         drawn = draw_forest(seed, n_classes=n_classes)
@@ -93,7 +96,7 @@ def test_boxes_are_what_enumeration_says(draw_forest: DrawForest, n_classes: int
 
 
 @pytest.mark.slow
-def test_a_limit_leaves_it_open(draw_forest: DrawForest) -> None:
+def test_a_limit_leaves_it_open() -> None:
     opened = 0
     for seed in range(40):
         drawn = draw_forest(seed)
@@ -108,8 +111,50 @@ def test_a_limit_leaves_it_open(draw_forest: DrawForest) -> None:
     assert opened > 5
 
 
-def test_a_class_that_the_forest_never_says_is_never_kept(draw_forest: DrawForest) -> None:
+def test_a_class_that_the_forest_never_says_is_never_kept() -> None:
     drawn = draw_forest(1)
     asked = (forest_of(drawn.model), drawn.space, drawn.x, drawn.x, 7)
     assert k_certificate(*asked).verdict is Settled.REFUTED
     assert k_probability(*asked) == (0.0, 0.0)
+
+
+SPACE = FeatureSpace(
+    tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, 0, 10, perturbation=NumericalPerturbation(3, 2)) for i in range(4))
+)
+
+
+def drawn(seed: int, n_classes: int) -> tuple[ForestStructure, KBox, int]:
+    """Return a forest, the box of a point that keeps all its features, and the place of the point's class."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.uniform(0, 10, (30, 4)), rng.integers(0, n_classes, 30)
+    y[:n_classes] = np.arange(n_classes)
+    model = RandomForest().fit(X, y, SPACE, {"n_estimators": 5, "max_depth": 4})
+    structure, z = forest_of(model), rng.uniform(0, 10, 4)
+    place = structure.place_of(int(model.predict(z[np.newaxis])[0]))
+    assert place is not None
+    return structure, KBox.of(structure, SPACE, z, z), place
+
+
+def probability(structure: ForestStructure, box: KBox, place: int) -> float:
+    """Add up the probability of all cells that have the class."""
+    allowed = [np.flatnonzero(of_feature) for of_feature in np.split(box.whole.allowed, structure.first_cell[1:-1])]
+    cells = np.array(list(product(*allowed)), dtype=np.int64)
+    mass = box.mass[cells + structure.first_cell[:-1]].prod(axis=1)
+    return float(mass[structure.predict_cells(cells) == structure.classes[place]].sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_interval_encloses_what_all_cells_say(n_classes: int) -> None:
+    cut = 0
+    for seed in range(25):
+        structure, box, place = drawn(seed, n_classes)
+        truth, target = probability(structure, box, place), int(structure.classes[place])
+        exact = k_probability(structure, SPACE, box.z, box.z, target, width=0.0)
+        assert exact == pytest.approx((truth, truth), abs=1e-9), seed
+        for width in (0.3, 0.05):
+            interval = k_probability(structure, SPACE, box.z, box.z, target, width=width)
+            assert interval.lower - 1e-9 <= truth <= interval.upper + 1e-9, seed
+            assert interval.width <= width, seed
+        cut += Parting(box, place).whole().open_box is not None
+    assert cut > 15

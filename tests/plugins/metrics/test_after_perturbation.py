@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from cfbench import (
     CategoricalPerturbation,
-    CellContext,
     Constraint,
     Dataset,
     FeatureSpace,
@@ -35,10 +34,7 @@ from cfbench_metrics.aftermath import (
     Unfixable,
     can_walk_back,
 )
-
-MakeContext = Callable[..., CellContext]
-MakeSearches = Callable[..., pd.DataFrame]
-Values = Callable[..., list[float]]
+from tests.plugins.metrics.cells import SPACE, context, searches, values
 
 EVERY = (Invalidity, Fixability, Unfixable, AdditionalCost, ActualCost)
 PARTS = ("c", "k", "ck")
@@ -120,15 +116,15 @@ def summary(metric: AfterPerturbation, space: FeatureSpace, *draws: Draw) -> flo
     return float(found[0])
 
 
-def test_shares_of_draws(space: FeatureSpace) -> None:
-    assert summary(made(Invalidity), space, *DRAWS) == pytest.approx(5 / 6)
-    assert summary(made(Fixability), space, *DRAWS) == pytest.approx(5 / 6)
-    assert summary(made(Unfixable), space, *DRAWS) == pytest.approx(1 / 6)
+def test_shares_of_draws() -> None:
+    assert summary(made(Invalidity), SPACE, *DRAWS) == pytest.approx(5 / 6)
+    assert summary(made(Fixability), SPACE, *DRAWS) == pytest.approx(5 / 6)
+    assert summary(made(Unfixable), SPACE, *DRAWS) == pytest.approx(1 / 6)
 
 
 @pytest.mark.parametrize(("draw", "cost"), list(zip(DRAWS, COSTS, strict=True)))
-def test_the_additional_cost_of_each_kind_of_draw(space: FeatureSpace, draw: Draw, cost: float) -> None:
-    assert summary(made(AdditionalCost), space, draw) == pytest.approx(cost)
+def test_the_additional_cost_of_each_kind_of_draw(draw: Draw, cost: float) -> None:
+    assert summary(made(AdditionalCost), SPACE, draw) == pytest.approx(cost)
 
 
 @pytest.mark.parametrize(
@@ -148,17 +144,15 @@ def test_the_additional_cost_of_each_kind_of_draw(space: FeatureSpace, draw: Dra
         ("invalidated", True, "raw", 17.25 / 6 / 5),
     ],
 )
-def test_every_variant_of_the_mean_with_a_permanent_draw(
-    space: FeatureSpace, over: str, l0: bool, setbacks: str, expected: float
-) -> None:
+def test_every_variant_of_the_mean_with_a_permanent_draw(over: str, l0: bool, setbacks: str, expected: float) -> None:
     metric = made(AdditionalCost, over=over, l0=l0, setbacks=setbacks)
-    assert summary(metric, space, *DRAWS) == pytest.approx(expected)
+    assert summary(metric, SPACE, *DRAWS) == pytest.approx(expected)
 
 
-def test_a_mean_over_no_draw_is_absent_and_one_over_all_never_is(space: FeatureSpace) -> None:
-    assert math.isnan(summary(made(AdditionalCost, over="fixable"), space, DRAWS[5]))
-    assert math.isnan(summary(made(AdditionalCost, over="invalidated"), space, DRAWS[0]))
-    assert summary(made(AdditionalCost), space, DRAWS[0]) == 0.0
+def test_a_mean_over_no_draw_is_absent_and_one_over_all_never_is() -> None:
+    assert math.isnan(summary(made(AdditionalCost, over="fixable"), SPACE, DRAWS[5]))
+    assert math.isnan(summary(made(AdditionalCost, over="invalidated"), SPACE, DRAWS[0]))
+    assert summary(made(AdditionalCost), SPACE, DRAWS[0]) == 0.0
 
 
 # ------------------------------------------------------------------ whole cells
@@ -166,9 +160,7 @@ def test_a_mean_over_no_draw_is_absent_and_one_over_all_never_is(space: FeatureS
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_absent_with_constraints_off_and_where_nothing_was_found(
-    part: str, distribution: str, context: MakeContext, searches: MakeSearches, values: Values
-) -> None:
+def test_absent_with_constraints_off_and_where_nothing_was_found(part: str, distribution: str) -> None:
     table = searches((X, Z), (X, None))
     for metric in EVERY:
         instance = made(metric, part=part, distribution=distribution)
@@ -180,9 +172,7 @@ def test_absent_with_constraints_off_and_where_nothing_was_found(
         assert values(instance, table.iloc[:0], context()) == []
 
 
-def test_k_perturbations_against_their_probabilities(
-    context: MakeContext, searches: MakeSearches, values: Values
-) -> None:
+def test_k_perturbations_against_their_probabilities() -> None:
     # Kept: debt 1, uniform on [0.5, 1.5]. With a wage of 5.25 the class holds while debt < 1.25: three quarters.
     table = searches((X, (5.25, 1, 1)))
     assert values(made(Invalidity, draws=4000), table, context()) == pytest.approx([0.25], abs=0.03)
@@ -193,9 +183,7 @@ def test_k_perturbations_against_their_probabilities(
     assert additional == pytest.approx(cost, rel=0.01)
 
 
-def test_what_cannot_be_repaired_costs_as_if_it_could(
-    context: MakeContext, searches: MakeSearches, values: Values
-) -> None:
+def test_what_cannot_be_repaired_costs_as_if_it_could() -> None:
     """Who needs the job `b` and may not change it: a draw of job `a` is permanent, one of `c` keeps the class."""
     wage = FeatureSpec("wage", Kind.NUMERICAL, 0, 10)
     debt = FeatureSpec("debt", Kind.NUMERICAL, 0, 4)
@@ -215,9 +203,7 @@ def test_what_cannot_be_repaired_costs_as_if_it_could(
     assert values(made(ActualCost), table, where) == pytest.approx([cost + lost / 3])
 
 
-def test_c_perturbations_against_their_probabilities(
-    context: MakeContext, searches: MakeSearches, values: Values
-) -> None:
+def test_c_perturbations_against_their_probabilities() -> None:
     # The wage is set back by up to 2, the job is a or c with equal chances: valid where it is c and the setback < 1.
     table = searches((X, (6, 1, 2)))
     (invalid,) = values(made(Invalidity, part="c", draws=4000), table, context())
@@ -231,18 +217,13 @@ def test_c_perturbations_against_their_probabilities(
     distribution=st.sampled_from(DISTRIBUTIONS),
 )
 def test_setbacks_can_always_be_fixed(
-    context: MakeContext,
-    searches: MakeSearches,
-    values: Values,
-    x: tuple[float, float, int],
-    z: tuple[float, float, int],
-    distribution: str,
+    x: tuple[float, float, int], z: tuple[float, float, int], distribution: str
 ) -> None:
     z = (max(x[0], z[0]), *z[1:])  # the wage may only grow
     assert values(made(Fixability, part="c", distribution=distribution), searches((x, z)), context()) == [1.0]
 
 
-def test_on_an_optimal_result_every_setback_invalidates(context: MakeContext, values: Values) -> None:
+def test_on_an_optimal_result_every_setback_invalidates() -> None:
     """Proposition 2, on a threshold in one dimension."""
     wage = FeatureSpec("wage", Kind.NUMERICAL, 0, 10, perturbation=NumericalPerturbation(2, 1))
     best = np.nextafter(5.0, 6.0)
@@ -269,9 +250,7 @@ def test_on_an_optimal_result_every_setback_invalidates(context: MakeContext, va
         assert values(made(Fixability, part="c", distribution=distribution), table, where) == [1.0]
 
 
-def test_actual_cost_is_the_cost_and_what_comes_on_top(
-    context: MakeContext, searches: MakeSearches, values: Values
-) -> None:
+def test_actual_cost_is_the_cost_and_what_comes_on_top() -> None:
     table = searches((X, (5.25, 1, 1)), (X, (6, 0.5, 2)))
     for part in PARTS:
         (first, second) = values(made(AdditionalCost, part=part), table, context())
@@ -279,14 +258,3 @@ def test_actual_cost_is_the_cost_and_what_comes_on_top(
         assert values(made(ActualCost, part=part), table, context()) == pytest.approx(
             [costs[0] + first, costs[1] + second]
         )
-
-
-def test_the_draws_hang_on_seed_and_point_alone(context: MakeContext, searches: MakeSearches, values: Values) -> None:
-    metric = made(Invalidity, part="ck", draws=2000)
-    z = (5.25, 1, 1)
-    table = searches((X, z), (X, (9, 0.25, 2)), (X, z), (X, z), row_ids=[3, 3, 3, 4])
-    first, _, again, other = values(metric, table, context())
-    assert first == again
-    assert first != other
-    assert values(metric, table.iloc[::-1], context())[::-1] == values(metric, table, context())
-    assert values(metric, table, context(seed=43))[0] != first

@@ -19,6 +19,7 @@ from cfbench_metrics.relative_cost import (
     RelativeCost,
     TimeOfRobustness,
 )
+from tests.plugins.metrics.cells import SPACE
 
 X = (2.0, 1.0, 0.0)
 
@@ -51,36 +52,34 @@ def matches(metric: AccidentalRobustness, z: Sequence[float], other: Sequence[fl
         ((6, 1, 1), (6, 1, 2), 0),  # another category
     ],
 )
-def test_results_match_within_a_tolerance(
-    z: Sequence[float], other: Sequence[float], at: float, space: FeatureSpace
-) -> None:
+def test_results_match_within_a_tolerance(z: Sequence[float], other: Sequence[float], at: float) -> None:
     for tolerance in (0.01, 0.05, 0.1):
         expected = float(at != 0 and tolerance >= at)
         for same in (True, False):
             metric = AccidentalRobustness(tolerance=tolerance, same_changes=same)
-            assert matches(metric, z, other, space) == expected
-            assert matches(metric, other, z, space) == expected
+            assert matches(metric, z, other, SPACE) == expected
+            assert matches(metric, other, z, SPACE) == expected
 
 
-def test_the_two_readings_differ_where_another_feature_is_changed_a_little(space: FeatureSpace) -> None:
+def test_the_two_readings_differ_where_another_feature_is_changed_a_little() -> None:
     z, other = (6, 1, 1), (6, 1.1, 1)  # the second changes debt, too
-    assert matches(AccidentalRobustness(), z, other, space) == 0
-    assert matches(AccidentalRobustness(same_changes=False), z, other, space) == 1
+    assert matches(AccidentalRobustness(), z, other, SPACE) == 0
+    assert matches(AccidentalRobustness(same_changes=False), z, other, SPACE) == 1
 
 
-def test_a_point_that_either_side_did_not_solve_is_no_match_and_no_mismatch(space: FeatureSpace) -> None:
+def test_a_point_that_either_side_did_not_solve_is_no_match_and_no_mismatch() -> None:
     z = (6, 1, 1)
-    found = AccidentalRobustness().compare(points(z, None, z, None), points(z, z, None, None), space)
+    found = AccidentalRobustness().compare(points(z, None, z, None), points(z, z, None, None), SPACE)
     assert found.tolist() == pytest.approx([1, math.nan, math.nan, math.nan], nan_ok=True)
 
 
-def test_relative_cost_is_the_actual_cost_over_the_ideal_one(space: FeatureSpace) -> None:
+def test_relative_cost_is_the_actual_cost_over_the_ideal_one() -> None:
     z = (6, 1, 1)
     for metric in (RelativeCost(), RawRelativeCost()):
         needed, _ = metric.measures()
         mine = points(z, None, z, z, z, **{needed: [0.6, math.nan, math.nan, 0.6, 0.6]})
         ideal = points(z, z, z, None, z, loss=[0.3, 0.3, 0.3, math.nan, 0.0])
-        found = metric.compare(mine, ideal, space).tolist()
+        found = metric.compare(mine, ideal, SPACE).tolist()
         assert found == pytest.approx([2, math.nan, math.nan, math.nan, math.nan], nan_ok=True)
 
 
@@ -93,9 +92,7 @@ def test_relative_costs_name_the_actual_cost_that_they_need() -> None:
 
 
 @pytest.mark.parametrize(("part", "expected"), [("c", 1 + 30 / 0.6), ("k", 1 + 0.2 / 0.6), ("ck", 1 + 30.2 / 0.6)])
-def test_the_published_cost_is_a_sum_of_means_over_the_own_loss(
-    part: Literal["c", "k", "ck"], expected: float, space: FeatureSpace
-) -> None:
+def test_the_published_cost_is_a_sum_of_means_over_the_own_loss(part: Literal["c", "k", "ck"], expected: float) -> None:
     z = (6, 1, 1)
     metric = PublishedRelativeCost(part=part)
     of_c, of_k, lost = (text for one in ("c", "k") for text in PublishedRelativeCost(part=one).measures()[:-1])
@@ -111,23 +108,23 @@ def test_the_published_cost_is_a_sum_of_means_over_the_own_loss(
     )
     none = points(z, z, z, z, loss=[0.3] * 4)
     without = 1 if part == "k" else 1 + 30 / 0.6
-    found = metric.compare(mine, none, space).tolist()
+    found = metric.compare(mine, none, SPACE).tolist()
     assert found == pytest.approx([expected, absent, without, absent], nan_ok=True)
 
 
-def test_where_only_invalidity_was_measured_the_published_cost_is_absent(space: FeatureSpace) -> None:
+def test_where_only_invalidity_was_measured_the_published_cost_is_absent() -> None:
     over_invalidated, lost, _ = PublishedRelativeCost().measures()
     mine = points((6, 1, 1), loss=[0.6], **{over_invalidated: [math.nan], lost: [0.5]})
-    assert math.isnan(PublishedRelativeCost().compare(mine, mine, space).iloc[0])
+    assert math.isnan(PublishedRelativeCost().compare(mine, mine, SPACE).iloc[0])
 
 
-def test_what_accounting_for_robustness_costs(space: FeatureSpace) -> None:
+def test_what_accounting_for_robustness_costs() -> None:
     z = (6, 1, 1)
     mine = points(z, z, None, loss=[0.6, 0.2, math.nan], seconds=[3, 1, math.nan])
     ideal = points(z, None, z, loss=[0.3, math.nan, 0.2], seconds=[1, math.nan, 2])
-    assert CostOfRobustness().compare(mine, ideal, space).tolist() == pytest.approx(
+    assert CostOfRobustness().compare(mine, ideal, SPACE).tolist() == pytest.approx(
         [2, math.nan, math.nan], nan_ok=True
     )
-    assert TimeOfRobustness().compare(mine, ideal, space).tolist() == pytest.approx(
+    assert TimeOfRobustness().compare(mine, ideal, SPACE).tolist() == pytest.approx(
         [2, math.nan, math.nan], nan_ok=True
     )

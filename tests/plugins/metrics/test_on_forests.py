@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ from cfbench import CellContext, CounterfactualMetric, Dataset
 from cfbench.errors import ModelError
 from cfbench_metrics.k_certified import KCertified, KProbability
 from cfbench_metrics.optimality import OptimalityGap
-
-MakeContext = Callable[..., CellContext]
-MakeSearches = Callable[..., pd.DataFrame]
-Values = Callable[..., list[float]]
+from tests.plugins.drawn_forests import Drawn, draw_forest
+from tests.plugins.metrics.cells import context, searches, values
 
 
-def cell_of(drawn: Any, model: Any = None) -> tuple[CellContext, pd.DataFrame]:
+def cell_of(drawn: Drawn, model: Any = None) -> tuple[CellContext, pd.DataFrame]:
     """Return a cell whose results are points of the target class, and one search without a result."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.uniform(0, 10, 60), rng.uniform(-4, 4, 60), rng.integers(0, 4, (60, 2)) % [4, 2]])
@@ -34,7 +31,7 @@ def cell_of(drawn: Any, model: Any = None) -> tuple[CellContext, pd.DataFrame]:
     return context, pd.DataFrame([*searches, {"row_id": 99, "x": drawn.x, "z": None, "loss": math.nan}])
 
 
-def test_certainty_and_probability_agree(draw_forest: Callable[..., Any], values: Values) -> None:
+def test_certainty_and_probability_agree() -> None:
     certain, lost = 0, 0
     for seed in range(6):
         context, searches = cell_of(draw_forest(seed))
@@ -49,16 +46,14 @@ def test_certainty_and_probability_agree(draw_forest: Callable[..., Any], values
 
 
 @pytest.mark.parametrize("metric", [KCertified(), KProbability()])
-def test_absent_on_models_that_show_no_forest(
-    context: MakeContext, searches: MakeSearches, values: Values, metric: CounterfactualMetric
-) -> None:
+def test_absent_on_models_that_show_no_forest(metric: CounterfactualMetric) -> None:
     table = searches(((2, 1, 0), (5.25, 1, 1)))
     assert np.isnan(values(metric, table, context())).all()
 
 
-def test_a_refutation_that_predict_does_not_confirm_is_an_error(draw_forest: Callable[..., Any]) -> None:
+def test_a_refutation_that_predict_does_not_confirm_is_an_error() -> None:
     class Stubborn:
-        def __init__(self, drawn: Any) -> None:
+        def __init__(self, drawn: Drawn) -> None:
             self.forest_structure = drawn.model.forest_structure
             self.predict = lambda Z: np.full(len(Z), drawn.target)
 

@@ -1,4 +1,4 @@
-"""The objectives `c`, `k` and `ck`: values by hand, draws of their own, and what they ask."""
+"""The objectives `c`, `k`, `ck` and `k-exact`: values by hand, draws of their own, and what they query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cfbench import (
     CategoricalPerturbation,
+    CfbenchError,
     FeatureSpace,
     FeatureSpec,
     Kind,
@@ -27,8 +28,10 @@ from cfbench.space import FloatArray, IntArray
 from cfbench.study.variants import make_variant
 from cfbench_objectives.c_and_k import BothAware
 from cfbench_objectives.c_setback import SetbackAware
+from cfbench_objectives.k_exact import ExactlyNeighbourAware
 from cfbench_objectives.k_score import NeighbourAware
 from cfbench_objectives.plugin import cfbench_register_objectives
+from tests.plugins.drawn_forests import draw_forest
 
 ENTRIES: dict[str, ObjectiveEntry] = {entry.name: entry for entry in cfbench_register_objectives()}
 
@@ -136,25 +139,11 @@ def test_the_score_is_about_the_class_of_z_whatever_it_is() -> None:
     assert bound(NeighbourAware(m=20_000))(z, classes_of(z)) == pytest.approx([0.125], abs=0.01)
 
 
-def test_values_do_not_hang_on_how_candidates_are_batched() -> None:
-    for objective in (NeighbourAware(m=16), BothAware(m=16), SetbackAware()):
-        whole = term_in_parts(bound(objective), Z)
-        assert np.array_equal(whole, term_in_parts(bound(objective), Z, 1, 1, 1, 1))
-        assert np.array_equal(whole, term_in_parts(bound(objective), Z, 3))
-
-
 def test_a_candidate_asked_again_meets_other_draws() -> None:
     z = np.array([[5.25, 1.0, 0.0]])
     term = bound(NeighbourAware(m=64))
     values = {float(term(z, classes_of(z))[0]) for _ in range(6)}
     assert len(values) > 1
-
-
-def test_the_stream_decides_the_draws() -> None:
-    z = np.tile([5.25, 1.0, 0.0], (6, 1))
-    same = [bound(NeighbourAware(), context(stream=5))(z, classes_of(z)).tolist() for _ in range(2)]
-    assert same[0] == same[1]
-    assert same[0] != bound(NeighbourAware(), context(stream=6))(z, classes_of(z)).tolist()
 
 
 def test_the_judge_takes_a_thousand_draws_the_same_for_every_candidate() -> None:
@@ -217,14 +206,6 @@ def test_a_space_that_nothing_moves_has_no_term_and_a_remark(objective: Objectiv
     assert objective.remark(SPACE) == ""
 
 
-def test_terms_leave_their_questions_as_they_were() -> None:
-    given = Z.copy()
-    classes = classes_of(Z)
-    for objective in (SetbackAware(), NeighbourAware(m=3), BothAware(m=3)):
-        bound(objective)(given, classes)
-    assert np.array_equal(given, Z)
-
-
 @pytest.mark.parametrize("m", [-1, 2.5, "4", True, None, [4], 1_000_001, 10**20])
 @pytest.mark.parametrize("name", ["k", "ck"])
 def test_m_is_a_whole_number_from_0_on(name: str, m: object) -> None:
@@ -232,3 +213,30 @@ def test_m_is_a_whole_number_from_0_on(name: str, m: object) -> None:
         make_variant(ENTRIES[name], {"m": m})
     assert make_variant(ENTRIES[name], {"m": 4}).label == f"{name}[m=4]"
     assert make_variant(ENTRIES[name], {}).settings == {"m": 64}
+
+
+def test_none_adds_nothing_and_asks_nothing() -> None:
+    entry = next(iter(cfbench_register_objectives()))
+    assert entry.name == "none"
+    assert entry.objective().bind(context(refuse)) is None
+
+
+def test_the_term_is_what_many_draws_come_to() -> None:
+    drawn = draw_forest(3)
+    context = ObjectiveContext(drawn.x, drawn.target, drawn.space, refuse, stream=0, model=drawn.model)
+    term = ExactlyNeighbourAware(width=0.0).bind(context)
+    assert term is not None
+    moved = np.array([[9.0, drawn.x[1], drawn.x[2], drawn.x[3]], [drawn.x[0], -3.0, 1.0, 0.0]])
+    Z = np.vstack([drawn.x, moved, drawn.x])
+    classes = drawn.model.predict(Z)
+    drawn_rows = KNeighbours(drawn.space, drawn.x, 5, 4000).draw(Z)
+    answers = drawn.model.predict(drawn_rows.reshape(-1, drawn.space.d)).reshape(len(Z), -1)
+    lost = (answers != classes[:, np.newaxis]).mean(axis=1)
+    assert term(Z, classes) == pytest.approx(0.5 * lost, abs=0.02)
+    assert term(Z, 1 - classes) == pytest.approx(0.5 * (1 - lost), abs=0.02)  # of whatever class it is asked about
+
+
+def test_without_a_model_it_says_so() -> None:
+    drawn = draw_forest(3)
+    with pytest.raises(CfbenchError, match="k-exact looks into the model, and this search gives none"):
+        ExactlyNeighbourAware().bind(ObjectiveContext(drawn.x, drawn.target, drawn.space, refuse, stream=0))

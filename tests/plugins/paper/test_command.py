@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,9 +12,7 @@ from click.testing import CliRunner, Result
 from cfbench.cli import cli
 from cfbench.errors import CfbenchError, RecordError
 from cfbench.record.store import Record
-
-if TYPE_CHECKING:
-    from tests.plugins.paper.conftest import Put
+from tests.plugins.paper.records import put
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +22,7 @@ def report(*arguments: str | Path) -> Result:
 
 
 @pytest.fixture(scope="module")
-def rendered(put: Put, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Result]]:
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Result]]:
     """The folder that a record of two cells became, and what the command said."""
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +86,7 @@ def test_it_says_what_holds_and_what_is_missing(rendered: tuple[Path, Result]) -
     assert "data set productivity is not at hand" in result.stderr
 
 
-def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record, put: Put) -> None:
+def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record) -> None:
     absent = report("--results", tmp_path / "absent", "--output", tmp_path / "out").exception
     assert isinstance(absent, RecordError)
     assert "absent: the folder does not exist. For a first comparison" in str(absent)
@@ -103,7 +100,7 @@ def test_nothing_to_show_names_the_commands(tmp_path: Path, record: Record, put:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, record: Record, put: Put) -> None:
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, record: Record) -> None:
     put(record, [(7, 0.2, 1.0)])
     (tmp_path / "file").write_text("mine")
     for output in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry, build_registry
-from cfbench.space.dataset import Dataset
 from cfbench.study.plan import make_plan
 from cfbench_paper.evidence import (
     COMPARED,
@@ -32,9 +31,7 @@ from cfbench_paper.evidence import (
     select,
 )
 from cfbench_paper.gaps import first_commands, gap_table, gaps, matrix
-
-if TYPE_CHECKING:
-    from tests.plugins.paper.conftest import Context, Put
+from tests.plugins.paper.records import context, datasets, put, registry
 
 
 def holding(evidence: Evidence, places: Sequence[Place]) -> Evidence:
@@ -64,9 +61,7 @@ def test_the_matrix_is_the_papers() -> None:
         assert not in_matrix(other)
 
 
-def test_values_of_the_right_points_and_metrics(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
-) -> None:
+def test_values_of_the_right_points_and_metrics(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (8, 0.1, 1.0), (9, None, 1.0)], measures={"actual-cost": [0.3, np.nan, np.nan]})
     put(
         record,
@@ -75,7 +70,7 @@ def test_values_of_the_right_points_and_metrics(
         step=0.1,
         measures={"actual-cost": [0.4, 0.5], "k-robustness": [0.6, 0.7]},
     )
-    found = gather(context(record), datasets)
+    found = gather(context(record), datasets())
     robust = found.robust
 
     def value(objective: str, row_id: int, column: str) -> Any:
@@ -98,13 +93,11 @@ def test_values_of_the_right_points_and_metrics(
     assert "actual-cost" not in found.unmeasured
 
 
-def test_comparisons_take_the_repetitions_that_all_cells_have(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
-) -> None:
+def test_comparisons_take_the_repetitions_that_all_cells_have(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (7, 0.1, 3.0), (8, 0.3, 1.0), (8, 0.3, 1.0)])
     put(record, [(7, 0.4, 2.0), (8, 0.6, 2.0)], objective="c")
     put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
-    found = gather(context(record), datasets)
+    found = gather(context(record), datasets())
     ours = {(row["objective"], row["row_id"]): row for row in found.robust.to_dict("records")}
     # The second repetition under none, which found 0.1, is in no comparison.
     assert ours["c", 7]["cost-of-robustness"] == pytest.approx(2.0)
@@ -119,21 +112,17 @@ def test_comparisons_take_the_repetitions_that_all_cells_have(
     ]
 
 
-def test_one_search_per_point_is_no_best_of_several(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
-) -> None:
+def test_one_search_per_point_is_no_best_of_several(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (8, None, 1.0)])
     put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
-    (row,) = gap_table(gather(context(record), datasets).optimum).rows
+    (row,) = gap_table(gather(context(record), datasets()).optimum).rows
     assert (row.heads, row.entries[0].text) == (("Hou", "on", "one search"), "100.00 % (n = 1)")
 
 
-def test_searchers_without_constraints(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
-) -> None:
+def test_searchers_without_constraints(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (8, None, 3.0)], constraints=False, searcher="lore")
     put(record, [(7, 0.2, 5.0)], constraints=False, searcher="lore", fold=1)
-    found = gather(context(record), datasets)
+    found = gather(context(record), datasets())
     assert found.searching[["searcher", "fold", "row_id", "found"]].to_numpy().tolist() == [
         ["lore", 0, 7, True],
         ["lore", 0, 8, False],
@@ -145,13 +134,11 @@ def test_searchers_without_constraints(
     assert "fixability/c/uniform" in found.robust.columns
 
 
-def test_a_data_set_that_is_not_at_hand_or_has_changed_costs_its_comparisons_alone(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put
-) -> None:
+def test_a_data_set_that_is_not_at_hand_or_has_changed_costs_its_comparisons_alone(record: Record) -> None:
     put(record, [(7, 0.2, 1.0)], dataset="income", measures={"k-robustness": [0.5]})
     put(record, [(7, 0.2, 1.0)], content={"dataset": {"name": "housing", "digest": "older"}})
     put(record, [(7, 0.2, 1.0)], dataset="credit")
-    found = gather(context(record), datasets)
+    found = gather(context(record), datasets())
     values = found.robust.set_index("dataset")
     assert values.loc["income", "k-robustness"] == 0.5
     assert values["cost-of-robustness"].isna().to_dict() == {"credit": False, "housing": True, "income": True}
@@ -159,7 +146,7 @@ def test_a_data_set_that_is_not_at_hand_or_has_changed_costs_its_comparisons_alo
     assert any(text.startswith("data set housing has changed since") for text in found.complaints)
 
 
-def test_other_setups_stay_apart(record: Record, put: Put) -> None:
+def test_other_setups_stay_apart(record: Record) -> None:
     put(record, [(7, 0.2, 1.0)])
     put(record, [(7, 0.3, 1.0)], objective="c")
     put(record, [(7, 0.4, 1.0)], content={"seed": 7})
@@ -174,7 +161,7 @@ def test_other_setups_stay_apart(record: Record, put: Put) -> None:
     assert [place_of(cell) for cell in found.searching] == [("housing", "random-forest", "lore", "none", False, 0)]
 
 
-def test_a_cell_that_failed_later_counts_and_one_that_never_ran_says_why(record: Record, put: Put) -> None:
+def test_a_cell_that_failed_later_counts_and_one_that_never_ran_says_why(record: Record) -> None:
     key = put(record, [(7, 0.2, 1.0)])
     summary = record.summaries()[key]
     record.fail(summary.info, summary.content, "the worker died")
@@ -185,13 +172,11 @@ def test_a_cell_that_failed_later_counts_and_one_that_never_ran_says_why(record:
     assert list(found.without_results.values()) == ["it needs the package dice-ml"]
 
 
-def test_what_is_missing_and_the_commands_that_add_it(
-    record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put, tmp_path: Path
-) -> None:
+def test_what_is_missing_and_the_commands_that_add_it(record: Record, tmp_path: Path) -> None:
     put(record, [(7, 0.2, 1.0), (8, 0.2, 1.0)], fold=2)
     present = [place for place in matrix((2,)) if place[3] in ("none", "c") and place[4]]
     present.append(("credit", "random-forest", "cogs", "k", True, 2))
-    evidence = holding(gather(context(record), datasets), present)
+    evidence = holding(gather(context(record), datasets()), present)
     found = gaps(evidence, tmp_path / "my results")
     assert found.cells == 10 * (8 - 2) - 1 + 10 * 6
     (k,) = [line for line in found.missing if "objective k," in line]
@@ -213,18 +198,18 @@ def test_what_is_missing_and_the_commands_that_add_it(
     assert "--points 2 --repetitions 1 --seed 42" in found.run[0]
 
 
-def test_nothing_is_missing(record: Record, context: Context, datasets: Mapping[str, Dataset], put: Put) -> None:
+def test_nothing_is_missing(record: Record) -> None:
     put(record, [(7, 0.2, 1.0)], measures={variant.label: [0.5] for variant in context(record).measured_for(NEEDED)})
-    one = gather(context(record), datasets)
+    one = gather(context(record), datasets())
     assert one.unmeasured == {}
     found = gaps(holding(one, matrix((0,))), Path("results"))
     assert (found.cells, found.run, found.missing, found.measure) == (0, (), (), "")
     assert found.whole == "cfbench run --preset paper --results results"
 
 
-def test_the_first_commands_plan_the_first_comparison(registry: Registry, tmp_path: Path) -> None:
+def test_the_first_commands_plan_the_first_comparison(tmp_path: Path) -> None:
     lines = [line.strip() for line in first_commands(Path("results")).splitlines() if line.startswith("  ")]
-    planned = set(_planned(lines[0], registry, tmp_path))
+    planned = set(_planned(lines[0], registry(), tmp_path))
     assert planned == {place for place in matrix((0,)) if place[4] and "[" not in place[3]}
 
 

@@ -157,13 +157,6 @@ def test_every_figure_is_reproducible_and_needs_nothing(
     assert figure.says
 
 
-@pytest.mark.slow
-def test_figures_of_a_page_share_no_ids(robust: pd.DataFrame) -> None:
-    pages = [k_score(robust, FOREST).inline, k_score(robust, "neural-network").inline]
-    first, second = (set(re.findall(r' id="([^"]+)"', page)) for page in pages)
-    assert first.isdisjoint(second)
-
-
 def test_an_empty_record_draws_empty_panels(robust: pd.DataFrame) -> None:
     figure = k_score(robust.iloc[:0], FOREST)
     assert _texts(figure.svg).count("not in this record") == 5

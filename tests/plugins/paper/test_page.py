@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 
 from cfbench_paper.charts import fixability
@@ -15,6 +14,7 @@ from cfbench_paper.claims import claims, claims_table
 from cfbench_paper.cost_tables import accident_table
 from cfbench_paper.gaps import Gaps
 from cfbench_paper.report import PaperReport, Section, headline, lacks, render_page
+from tests.plugins.paper.records import patterns
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +43,8 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report(patterns: pd.DataFrame) -> PaperReport:
-    found = claims(patterns)
+def report() -> PaperReport:
+    found = claims(patterns())
     return PaperReport(
         record=HOSTILE,
         claims=tuple(found),
@@ -55,9 +55,9 @@ def report(patterns: pd.DataFrame) -> PaperReport:
                 "Some of it",
                 "A lead.",
                 (
-                    accident_table(patterns),
-                    fixability(patterns, "random-forest"),
-                    fixability(patterns, "neural-network"),
+                    accident_table(patterns()),
+                    fixability(patterns(), "random-forest"),
+                    fixability(patterns(), "neural-network"),
                 ),
             ),
         ),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import csv
+import io
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cfbench.record.store import Record
-from cfbench.space.dataset import Dataset
 from cfbench_paper.cost_tables import accident_table
 from cfbench_paper.search_tables import searchers_over_datasets, searchers_table, significance_table, success_table
 from cfbench_paper.settings_tables import (
@@ -22,10 +22,8 @@ from cfbench_paper.settings_tables import (
     searcher_settings,
     tuned_table,
 )
-from cfbench_paper.tables import N_FOLDS, ReportTable
-
-if TYPE_CHECKING:
-    from tests.plugins.paper.conftest import Context
+from cfbench_paper.tables import ABSENT, N_FOLDS, ReportTable, TableCell, TableRow, decimal, mean_and_sd
+from tests.plugins.paper.records import context, datasets
 
 
 def texts(table: ReportTable, *heads: str) -> list[str]:
@@ -34,18 +32,18 @@ def texts(table: ReportTable, *heads: str) -> list[str]:
 
 
 @pytest.fixture
-def accuracies(context: Context, datasets: Mapping[str, Dataset], record: Record) -> Accuracies:
-    return Accuracies(context(record), datasets)
+def accuracies(record: Record) -> Accuracies:
+    return Accuracies(context(record), datasets())
 
 
-def test_data_sets_beside_the_paper(datasets: Mapping[str, Dataset], accuracies: Accuracies) -> None:
-    table = datasets_table(datasets, accuracies)
+def test_data_sets_beside_the_paper(accuracies: Accuracies) -> None:
+    table = datasets_table(datasets(), accuracies)
     credit = texts(table, "credit (Cre)")
     assert credit[:3] == ["1000; paper 1000", "20; paper 20", "6; paper 6"]
     assert credit[6:8] == ["3, 8, 0; paper 3, 8, 0", "6, 0; paper 6, 0"]
     assert credit[8].endswith("(5 of 5 folds); paper 0.76")  # the same to two digits
     assert texts(table, "income (Inc)")[0] == "-; paper 1883"
-    examples = perturbations_table(datasets)
+    examples = perturbations_table(datasets())
     assert texts(examples, "housing (Hou)", "CRIM") == ["1% / 5%; paper 1% / 5%"]
     assert texts(examples, "credit (Cre)", "savings") == ["10% / 10%; paper 10% / 10%"]
     assert texts(examples, "recidivism (Rec)", "age") == ["-; paper 0 / 2"]
@@ -65,7 +63,7 @@ def test_accuracies_come_from_the_tuned_tables(accuracies: Accuracies) -> None:
     assert texts(tuned_table("random-forest", accuracies), "3")[1] == "-"
 
 
-def test_settings_are_the_papers(context: Context, record: Record) -> None:
+def test_settings_are_the_papers(record: Record) -> None:
     table = searcher_settings(context(record))
     assert texts(table, "CoGS", "Population size") == ["1000; paper 1000"]
     assert texts(table, "DiCE-b", "Loss weights")[0].startswith("0.5, 0.5, 0.0; paper")
@@ -136,3 +134,75 @@ def test_significance_takes_models_and_distributions_together(robust: pd.DataFra
     assert texts(table, "together (Kruskal-Wallis)")[1] == "< 0.001 (n = 32, 32, 32, 32)"
     absent = significance_table(robust, "housing")
     assert texts(absent, "None / C")[0] == "- (none and c have fewer than 5 values); paper < 0.001"
+
+
+TABLE = ReportTable(
+    "shares",
+    "Shares",
+    "Share of points.",
+    ("model",),
+    ("Cre", "Inc"),
+    (
+        TableRow(
+            ("forest|net",),
+            (
+                TableCell("0.50", "5 of 10", "0.46 ± 0.11", (3,), {"mean": 0.5, "n": 10}),
+                TableCell(paper="1.00", points=(2,)),
+            ),
+        ),
+        TableRow(("=cmd()",), (TableCell("1.00 ± 0.00", paper="1.00 ± 0.05", points=(4,)), TableCell("0.25"))),
+    ),
+    ("A note.",),
+)
+
+
+def test_a_difference_is_named_only_where_the_numbers_differ() -> None:
+    assert TableCell("0.50", paper="0.46", points=(3,)).differs == (3,)
+    assert (
+        TableCell("0.46 ± 0.02", paper="0.46 ± 0.11", points=(3,)).differs == ()
+    )  # only the spread over folds differs
+    assert TableCell(paper="0.46", points=(3,)).differs == ()  # ours is absent
+    assert TableCell("0.50", points=(3,)).differs == ()  # the paper prints nothing
+    assert TABLE.points == (3,)
+
+
+def test_markdown() -> None:
+    lines = TABLE.markdown().splitlines()
+    assert lines[0] == "### Shares"
+    assert lines[4:8] == [
+        "| model | Cre | Inc |",
+        "| --- | --- | --- |",
+        "| forest\\|net | 0.50 (5 of 10); paper 0.46 ± 0.11 [3] | -; paper 1.00 |",
+        "| =cmd() | 1.00 ± 0.00; paper 1.00 ± 0.05 | 0.25 |",
+    ]
+    assert lines[-1] == "- A note."
+
+
+def test_csv_holds_a_cell_a_line_unrounded_and_no_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(TABLE.csv())))
+    assert len(rows) == 4
+    assert rows[0] == {
+        "model": "forest|net",
+        "column": "Cre",
+        "ours": "0.50",
+        "counted over": "5 of 10",
+        "paper": "0.46 ± 0.11",
+        "differences": "3",
+        "mean": "0.5",
+        "n": "10",
+    }
+    assert rows[2]["model"] == "'=cmd()"
+    assert rows[3]["mean"] == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ABSENT), (math.nan, ABSENT), (0.125, "0.12"), (1234.5, "1,234"), (-0.001, "0.00"), (-0.5, "-0.50")],
+)
+def test_numbers(value: float | None, text: str) -> None:
+    assert decimal(value) == text
+
+
+def test_a_mean_without_a_spread() -> None:
+    assert mean_and_sd(0.5, None) == "0.50"
+    assert mean_and_sd(None, None) == ABSENT

@@ -89,24 +89,6 @@ def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
         assert cell.searches == (0 if cell.skipped else points)
 
 
-def test_quick_skips_a_searcher_whose_package_is_missing_and_says_what_installs_it(tmp_path: Path) -> None:
-    registry = with_names(searchers=("cogs", "dice-a"))
-    found = registry.searchers["dice-a"]
-    missing = replace(found, entry=replace(found.entry, unavailable="it needs dice-ml; install it with: pip"))
-    tables: dict[type[Entry], dict[str, Registered[Any]]] = {
-        DatasetEntry: dict(registry.datasets),
-        ModelEntry: dict(registry.models),
-        SearcherEntry: {**registry.searchers, "dice-a": missing},
-        ObjectiveEntry: dict(registry.objectives),
-        MetricEntry: dict(registry.metrics),
-        PresetEntry: dict(registry.presets),
-    }
-    without = Registry(RegistryOptions(), [], tables, [])
-    plan = make_plan(preset("quick", without), without, DataSource((), tmp_path, download=False))
-    assert [cell.searcher.name for cell in plan.cells if cell.skipped] == ["dice-a"] * 2
-    assert "2 cells are skipped: dice-a cannot run here: it needs dice-ml; install it with: pip" in plan.notes
-
-
 def test_standard_is_what_the_published_leaderboard_shows() -> None:
     study = preset("standard", with_names(searchers=("cogs", "lore", "mine", "dice-a")))
     assert (study.datasets, study.models, study.folds) == (DATASETS, MODELS, (0, 1, 2, 3, 4))
@@ -132,22 +114,6 @@ def test_standard_searches_every_point_with_every_black_box_and_once_for_the_los
     assert {able[name] for name in ("cogs", "sparse-sweep", "random-search")} == {every * 2 * 2}
     assert {alone[name] for name in ("lore", "growing-spheres")} == {every * 2}
     assert not able.keys() & alone.keys()
-
-
-def test_standard_measures_robustness_and_plausibility() -> None:
-    study = preset("standard", build_registry())
-    assert study.metrics is not None
-    assert set(METRICS) < set(study.metrics)
-    for metric in (
-        "k-robustness",
-        "k-certified",
-        "optimality-gap",
-        "invalidity[part=ck]",
-        "fixability[part=c]",
-        "relative-cost[part=k]",
-        "lof-inlier",
-    ):
-        assert metric in study.metrics
 
 
 def test_paper_is_the_paper() -> None:
@@ -190,29 +156,9 @@ def test_paper_leaves_out_what_is_not_registered_and_says_so() -> None:
     )
 
 
-def test_a_part_whose_searcher_is_not_registered_is_dropped() -> None:
-    study = preset("paper", with_names(searchers=("lore",)))
-    assert len(study.parts) == 1
-    assert study.parts[0].constraints == (False,)
-
-
 def test_a_preset_of_which_nothing_is_registered_is_an_error() -> None:
     with pytest.raises(StudyError, match=r"preset quick: none of its datasets is registered \(credit, housing, wine\)"):
         preset("quick", with_names(datasets=("mine",)))
-
-
-def test_a_preset_without_metrics_measures_nothing() -> None:
-    study = preset("quick", with_names(metrics=()))
-    assert study.metrics == ()
-    assert "metrics that are not registered" in study.notes[0]
-
-
-def test_a_data_set_of_a_preset_that_cannot_be_had_is_noted_with_the_ways_to_get_it(tmp_path: Path) -> None:
-    registry = build_registry()
-    plan = make_plan(preset("paper", registry), registry, DataSource((), tmp_path, download=False))
-    (note,) = [note for note in plan.notes if "data set productivity is left out" in note]
-    assert "Two ways to get it" in note
-    assert set(plan.datasets) == {"credit", "income", "housing", "recidivism"}
 
 
 def test_every_preset_compares_with_the_papers_searcher_and_quick_is_the_starting_point() -> None:

@@ -49,16 +49,6 @@ def test_numbers_as_printed(path: tuple[str, ...], key: str, value: object) -> N
     assert block(*path)[key] == value
 
 
-def test_shares_are_shares() -> None:
-    success = [block("success", model, searcher) for model in MODELS for searcher in SEARCHERS]
-    accidental = [
-        block("accidental", model, part, str(one)) for model in MODELS for part in PARTS for one in TOLERANCES
-    ]
-    pairs = [numbers[name] for numbers in (*success, *accidental) for name in DATASETS]
-    assert len(pairs) == 5 * (12 + 18)
-    assert all(0.0 <= mean <= 1.0 and 0.0 <= sd <= 0.4 for mean, sd in pairs)
-
-
 def test_differences_are_those_of_the_documentation() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## Where the published experiments differ")[2]
     numbers = [int(number) for number in re.findall(r"^(\d+)\. ", section, flags=re.MULTILINE)]

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, TrainingFold
 from cfbench.space import FloatArray
-from cfbench_searchers.dice import DiceTable, MeteredModel, NoTargetInSightError, decimal_places, known_values
+from cfbench_searchers.dice import DiceTable, MeteredModel, NoTargetInSightError, decimal_places
+from tests.plugins.searchers.problems import SpiedProblem
 
 SPACE = FeatureSpace(
     (
@@ -20,12 +20,8 @@ SPACE = FeatureSpace(
 FOLD = TrainingFold(np.array([[0.5, 0, 273.15], [1.5, 2, 300.0]]), np.array([1, 0]))
 
 
-@pytest.fixture
-def make_table(make_problem: Callable[..., Problem]) -> Callable[..., DiceTable]:
-    def make(x: Any, **options: Any) -> DiceTable:
-        return DiceTable(make_problem(SPACE, x, lambda Z: Z[:, 0] > 1, training=FOLD, **options))
-
-    return make
+def make_table(x: Any, **options: Any) -> DiceTable:
+    return DiceTable(SpiedProblem(SPACE, x, lambda Z: Z[:, 0] > 1, training=FOLD, **options))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +41,7 @@ def test_decimal_places_are_as_many_as_the_values_have_and_a_float_holds(values:
     assert decimal_places(np.array(values, dtype=np.float64)) == places
 
 
-def test_frames_hold_numbers_and_labels_under_names_of_their_own(make_table: Callable[..., DiceTable]) -> None:
+def test_frames_hold_numbers_and_labels_under_names_of_their_own() -> None:
     table = make_table([2, 2, 1 / 3])
     assert (table.names, table.numerical, table.free) == (["f0", "f1", "f2"], ["f0", "f2"], ["f0", "f1", "f2"])
     assert table.training().to_dict("list") == {
@@ -59,12 +55,12 @@ def test_frames_hold_numbers_and_labels_under_names_of_their_own(make_table: Cal
     assert table.precisions == {"f0": 1, "f2": 12}
 
 
-def test_x_joins_the_fold_where_that_lacks_one_of_its_categories(make_table: Callable[..., DiceTable]) -> None:
+def test_x_joins_the_fold_where_that_lacks_one_of_its_categories() -> None:
     assert len(make_table([2, 0, 5]).training()) == 2
     assert make_table([2, 1, 5]).training()["f1"].tolist() == ["0", "2", "1"]
 
 
-def test_points_are_what_the_librarys_rows_stand_for(make_table: Callable[..., DiceTable]) -> None:
+def test_points_are_what_the_librarys_rows_stand_for() -> None:
     import pandas as pd
 
     x = np.array([2, 2, 100 / 3])
@@ -74,7 +70,7 @@ def test_points_are_what_the_librarys_rows_stand_for(make_table: Callable[..., D
     assert table.points(frame).tolist() == [x.tolist(), [2.5, 0, 0.125], [1, 2, 7.25]]
 
 
-def test_values_of_the_fold_survive_the_librarys_single_precision(make_table: Callable[..., DiceTable]) -> None:
+def test_values_of_the_fold_survive_the_librarys_single_precision() -> None:
     import pandas as pd
 
     table = make_table([2, 2, 100 / 3])
@@ -86,36 +82,27 @@ def test_values_of_the_fold_survive_the_librarys_single_precision(make_table: Ca
     assert table.points(table.training())[:, 2].tolist() == [273.15, 300]
 
 
-def test_of_values_that_come_back_as_one_the_first_is_meant() -> None:
-    near = np.nextafter(0.3, 1)
-    keys, exact = known_values(np.array([0.3, near, 7]), 1.0, 1)
-    single = float(np.float32(0.3))
-    assert dict(zip(keys.tolist(), exact.tolist(), strict=True)) == {0.3: 0.3, near: near, single: 0.3, 7: 7}
-    keys, exact = known_values(np.array([near, 0.3]), 1.0, 1)
-    assert dict(zip(keys.tolist(), exact.tolist(), strict=True)) == {near: near, 0.3: near, single: near}
-
-
-def test_an_end_of_an_interval_survives_rounding(make_problem: Callable[..., Problem]) -> None:
+def test_an_end_of_an_interval_survives_rounding() -> None:
     import pandas as pd
 
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, -1 / 3, 200 / 3),))
     fold = TrainingFold(np.array([[0.5]]), np.array([0]))
-    table = DiceTable(make_problem(space, [1], lambda Z: Z[:, 0] > 1, training=fold))
+    table = DiceTable(SpiedProblem(space, [1], lambda Z: Z[:, 0] > 1, training=fold))
     places = table.precisions["f0"]
     rounded = [np.round(-1 / 3, places), np.round(200 / 3, places)]
     assert rounded != [-1 / 3, 200 / 3]
     assert table.points(pd.DataFrame({"f0": rounded}))[:, 0].tolist() == [-1 / 3, 200 / 3]
 
 
-def test_where_steps_must_be_kept_the_fold_keeps_them(make_problem: Callable[..., Problem]) -> None:
+def test_where_steps_must_be_kept_the_fold_keeps_them() -> None:
     fold = TrainingFold(np.array([[0.6, 0, 273.15], [1.2, 2, 300.0]]), np.array([1, 0]))
-    problem = make_problem(SPACE, [2, 0, 5], lambda Z: Z[:, 0] > 1, training=fold, respect_steps=True)
+    problem = SpiedProblem(SPACE, [2, 0, 5], lambda Z: Z[:, 0] > 1, training=fold, respect_steps=True)
     table = DiceTable(problem)
     assert table.training()["f0"].tolist() == [1, 2]
     assert table.points(table.training())[:, 0].tolist() == [0.5, 1]
 
 
-def test_where_steps_must_be_kept_numbers_are_counted_in_steps(make_table: Callable[..., DiceTable]) -> None:
+def test_where_steps_must_be_kept_numbers_are_counted_in_steps() -> None:
     import pandas as pd
 
     table = make_table([2, 0, 5], respect_steps=True)
@@ -140,7 +127,7 @@ class _Script:
         return np.column_stack([1 - share, share])
 
 
-def test_patience_starts_anew_with_every_row_of_the_target_class(make_table: Callable[..., DiceTable]) -> None:
+def test_patience_starts_anew_with_every_row_of_the_target_class() -> None:
     table = make_table([2, 0, 5])
     model = MeteredModel(_Script([0, 0.5, 0.9, 0.1, 0.1, 0.2]), table, patience=3)  # type: ignore[arg-type]
     for _ in range(5):
@@ -149,7 +136,7 @@ def test_patience_starts_anew_with_every_row_of_the_target_class(make_table: Cal
         model.predict_proba(table.factual())
 
 
-def test_patience_is_for_rows_drawn_one_at_a_time_and_not_for_generations(make_table: Callable[..., DiceTable]) -> None:
+def test_patience_is_for_rows_drawn_one_at_a_time_and_not_for_generations() -> None:
     table = make_table([2, 0, 5])
     model = MeteredModel(_Script([0.1] * 10), table, patience=3)  # type: ignore[arg-type]
     for frame in (table.factual(), table.factual(), table.training(), table.training(), table.factual()):

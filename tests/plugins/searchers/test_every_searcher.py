@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -12,38 +11,25 @@ from cfbench import (
     FeatureSpace,
     FeatureSpec,
     Kind,
-    Problem,
     Searcher,
     SearcherEntry,
     TrainingFold,
 )
 from cfbench.space import FloatArray
 from cfbench_searchers.plugin import cfbench_register_searchers
+from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, categories, numbers, rng
 
 # Those that return sets have tests of their own.
 # The model here shows no structure; white boxes have tests of their own.
 ENTRIES = [entry for entry in cfbench_register_searchers() if not (entry.returns_sets or entry.is_white_box)]
 
 
-def numerical(*intervals: tuple[float, float]) -> FeatureSpace:
-    return FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, *interval) for i, interval in enumerate(intervals)))
-
-
-def categorical(*counts: int) -> FeatureSpace:
-    return FeatureSpace(
-        tuple(
-            FeatureSpec(f"c{i}", Kind.CATEGORICAL, 0, count - 1, tuple("abcdef"[:count]))
-            for i, count in enumerate(counts)
-        )
-    )
-
-
 SPACES = {
-    "one number": numerical((-2, 5)),
-    "one category": categorical(4),
-    "a single value": categorical(1),
-    "categories": categorical(2, 6, 3),
-    "tiny and huge": numerical((0, 1e-9), (-1e9, 1e9), (1e9, 1e9 + 1)),
+    "one number": numbers((-2, 5)),
+    "one category": categories(4),
+    "a single value": categories(1),
+    "categories": categories(2, 6, 3),
+    "tiny and huge": numbers((0, 1e-9), (-1e9, 1e9), (1e9, 1e9 + 1)),
     "all fixed": FeatureSpace(
         (
             FeatureSpec("n", Kind.NUMERICAL, 0, 1, constraint=Constraint.FIXED),
@@ -67,11 +53,7 @@ BETWEEN_CATEGORIES = ("growing-spheres", "growing-spheres-scaled", "nelder-mead"
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
-    make_problem: Callable[..., Problem],
-    asked: list[FloatArray],
-    entry: SearcherEntry,
-    space: FeatureSpace,
-    side: str,
+    entry: SearcherEntry, space: FeatureSpace, side: str
 ) -> None:
     respect_steps = any(feature.step for feature in space.features)
     low, high = (space.lower, space.upper) if not respect_steps else (np.array([1.0, -9.0]), np.array([8.0, 9.0]))
@@ -82,26 +64,26 @@ def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
         classes: FloatArray = np.where(np.abs(Z - x) > far, np.arange(1.0, space.d + 1), 0.0).max(axis=1)
         return classes
 
-    drawn = low + np.random.default_rng(9).random((60, space.d)) * (high - low)
+    drawn = low + rng(9).random((60, space.d)) * (high - low)
     X = np.where(space.is_categorical, np.rint(drawn), drawn)
-    problem = make_problem(
+    problem = SpiedProblem(
         space,
         x,
         classify,
         constraints=True,
         respect_steps=respect_steps,
-        max_queries=20_000,
+        max_queries=5_000,
         training=TrainingFold(X, np.zeros(len(X), dtype=np.int64)),
     )
     assert isinstance(entry.searcher, type)
     searcher = entry.searcher(**(entry.check_settings or {}))
     assert isinstance(searcher, Searcher)
     try:
-        z = searcher.search(problem, np.random.default_rng(0))
+        z = searcher.search(problem, rng())
     except BudgetExhausted:
         z = None
-    if asked:
-        rows = np.concatenate(asked)
+    if problem.asked:
+        rows = np.concatenate(problem.asked)
         if entry.name in BETWEEN_CATEGORIES:
             rows = np.where(space.is_categorical, np.rint(rows), rows)
         assert problem.is_feasible(rows).all()
@@ -114,27 +96,20 @@ def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
 
 @pytest.mark.parametrize("respect_steps", [False, True])
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_row_asked_among_all_kinds_of_features_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    entry: SearcherEntry,
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(
-        mixed,
-        mixed_x,
+def test_every_row_asked_among_all_kinds_of_features_is_feasible(entry: SearcherEntry, respect_steps: bool) -> None:
+    problem = SpiedProblem(
+        MIXED,
+        MIXED_X,
         lambda Z: Z[:, 0] > 60,
         constraints=True,
         respect_steps=respect_steps,
         max_queries=5000,
-        training=TrainingFold(np.tile(mixed_x, (3, 1)), np.zeros(3, dtype=np.int64)),
+        training=TrainingFold(np.tile(MIXED_X, (3, 1)), np.zeros(3, dtype=np.int64)),
     )
     assert isinstance(entry.searcher, type)
     with suppress(BudgetExhausted):
-        entry.searcher(**(entry.check_settings or {})).search(problem, np.random.default_rng(0))
-    rows = np.concatenate([mixed_x[np.newaxis], *asked])
+        entry.searcher(**(entry.check_settings or {})).search(problem, rng())
+    rows = np.concatenate([MIXED_X[np.newaxis], *problem.asked])
     if entry.name in BETWEEN_CATEGORIES:
-        rows = np.where(mixed.is_categorical, np.rint(rows), rows)
+        rows = np.where(MIXED.is_categorical, np.rint(rows), rows)
     assert problem.is_feasible(rows).all()

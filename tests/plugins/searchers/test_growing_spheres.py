@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from cfbench import BudgetExhausted, FeatureSpace, Problem
-from cfbench.space import FloatArray
+from cfbench import BudgetExhausted
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled, layer, project
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
+from tests.plugins.searchers.problems import SpiedProblem, answer_of, categories, never, numbers, rng
 
 
 def test_the_defaults_are_the_papers() -> None:
@@ -43,13 +38,10 @@ def test_a_layer_of_tiny_radii_keeps_them_in_many_dimensions() -> None:
     assert radii.max() <= 2e-12 * (1 + 1e-9)
 
 
-def test_grows_by_the_published_step_until_the_target_class_is_met(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
-    problem = make_problem(numbers((-5, 5), (-5, 5)), [0.0, 0.0], lambda Z: Z[:, 0] > 0.3)
-    z = GrowingSpheres().search(problem, rng())
-    assert z is not None
-    radii = [np.linalg.norm(Z, axis=1) for Z in asked if len(Z) == 2000]
+def test_grows_by_the_published_step_until_the_target_class_is_met() -> None:
+    problem = SpiedProblem(numbers((-5, 5), (-5, 5)), [0.0, 0.0], lambda Z: Z[:, 0] > 0.3)
+    z = answer_of(GrowingSpheres(), problem)
+    radii = [np.linalg.norm(Z, axis=1) for Z in problem.asked if len(Z) == 2000]
     assert radii[0].max() <= 0.1
     # The ball of 0.1 holds nothing, so that r = 0.01 and the layers are 9 * 0.01 / 5 wide.
     for i, layer_radii in enumerate(radii[1:]):
@@ -59,126 +51,74 @@ def test_grows_by_the_published_step_until_the_target_class_is_met(
     assert z[1] == 0
 
 
-def test_zooms_in_first_where_the_target_class_is_near(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
-    problem = make_problem(numbers((-5, 5), (-5, 5)), [0.0, 0.0], lambda Z: Z[:, 0] > 3e-4)
-    z = GrowingSpheres().search(problem, rng())
-    furthest = [np.linalg.norm(Z, axis=1).max() for Z in asked[:5]]
+def test_zooms_in_first_where_the_target_class_is_near() -> None:
+    problem = SpiedProblem(numbers((-5, 5), (-5, 5)), [0.0, 0.0], lambda Z: Z[:, 0] > 3e-4)
+    z = answer_of(GrowingSpheres(), problem)
+    furthest = [np.linalg.norm(Z, axis=1).max() for Z in problem.asked[:5]]
     # Balls of 0.1, 0.01, 0.001 hold target points, that of 0.0001 none; the layers begin at 0.00001.
     assert furthest == pytest.approx([0.1, 0.01, 0.001, 0.0001, 2.8e-5], rel=0.02)
-    assert z is not None
     assert 3e-4 < z[0] < 3e-4 + 2 * 1.8e-5
 
 
-def test_picks_the_closest_by_gower(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_picks_the_closest_by_gower() -> None:
     space = numbers((0, 1), (0, 100))
-    problem = make_problem(space, [0.5, 50.0], lambda Z: Z[:, 0] + Z[:, 1] > 50.75)
-    z = GrowingSpheres(sparse=False).search(problem, rng())
-    hits = asked[-1][asked[-1].sum(axis=1) > 50.75]
+    problem = SpiedProblem(space, [0.5, 50.0], lambda Z: Z[:, 0] + Z[:, 1] > 50.75)
+    z = answer_of(GrowingSpheres(sparse=False), problem)
+    hits = problem.asked[-1][problem.asked[-1].sum(axis=1) > 50.75]
     by_hand = (np.abs(hits[:, 0] - 0.5) + np.abs(hits[:, 1] - 50) / 100) / 2
-    assert z is not None
     assert z.tolist() == hits[by_hand.argmin()].tolist()
 
 
-def test_gives_up_past_the_diameter(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
-    problem = make_problem(numbers((0, 0.3), (0, 0.4)), [0.1, 0.1], lambda Z: Z[:, 0] < 0)
+def test_gives_up_past_the_diameter() -> None:
+    problem = SpiedProblem(numbers((0, 0.3), (0, 0.4)), [0.1, 0.1], lambda Z: Z[:, 0] < 0)
     assert GrowingSpheres(n_in_layer=50).search(problem, rng()) is None
     # The diameter is 0.5: one ball, then layers that begin at 0.01 + i * 0.018 < 0.5.
-    assert len(asked) == 1 + 28
+    assert len(problem.asked) == 1 + 28
 
 
-def test_a_box_smaller_than_the_first_ball_is_searched(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
-) -> None:
-    problem = make_problem(numbers((0, 1e-9)), [0.0], lambda Z: (Z[:, 0] > 4e-10) & (Z[:, 0] < 6e-10))
-    z = GrowingSpheres().search(problem, rng())
-    assert z is not None
+def test_a_box_smaller_than_the_first_ball_is_searched() -> None:
+    problem = SpiedProblem(numbers((0, 1e-9)), [0.0], lambda Z: (Z[:, 0] > 4e-10) & (Z[:, 0] < 6e-10))
+    z = answer_of(GrowingSpheres(), problem)
     assert 4e-10 < z[0] < 6e-10
 
 
-def test_nothing_to_search_where_nothing_can_change(
-    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
-    problem = make_problem(categories(1, 1), [0.0, 0.0], lambda Z: np.zeros(len(Z)))
+def test_nothing_to_search_where_nothing_can_change() -> None:
+    problem = SpiedProblem(categories(1, 1), [0.0, 0.0], never)
     assert GrowingSpheresScaled().search(problem, rng()) is None
-    assert not asked
+    assert not problem.asked
 
 
-def test_raw_units_are_lost_in_a_wide_feature_and_shares_of_the_range_are_not(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
-) -> None:
+def test_raw_units_are_lost_in_a_wide_feature_and_shares_of_the_range_are_not() -> None:
     space = numbers((0, 10_000), (0, 1))
     with pytest.raises(BudgetExhausted):
-        GrowingSpheres().search(make_problem(space, [0, 0], lambda Z: Z[:, 0] > 3000, max_queries=100_000), rng())
-    z = GrowingSpheresScaled().search(make_problem(space, [0, 0], lambda Z: Z[:, 0] > 3000, max_queries=100_000), rng())
-    assert z is not None
+        GrowingSpheres().search(SpiedProblem(space, [0, 0], lambda Z: Z[:, 0] > 3000, max_queries=100_000), rng())
+    z = answer_of(GrowingSpheresScaled(), SpiedProblem(space, [0, 0], lambda Z: Z[:, 0] > 3000, max_queries=100_000))
     assert 3000 < z[0] < 3000 + 2 * 180
     assert z[1] == 0
 
 
-@pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=200), GrowingSpheresScaled(n_in_layer=200)])
-@pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_feasible_but_for_numbers_between_categories(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    searcher: GrowingSpheres,
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(
-        mixed, mixed_x, lambda Z: Z[:, 4] > 1.5, constraints=True, respect_steps=respect_steps, max_queries=50_000
-    )
-    z = searcher.search(problem, rng())
-    rows = np.concatenate(asked)
-    assert problem.is_feasible(np.where(mixed.is_categorical, np.rint(rows), rows)).all()
-    assert z is not None
-    assert problem.is_feasible(z[np.newaxis]).all()
-    assert (z != mixed_x).tolist() == [False, False, False, False, True, False, False, False]
-
-
-def test_categories_are_asked_as_numbers_and_rounded_at_the_end(
-    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
-    past_half = make_problem(categories(3), [0.0], lambda Z: Z[:, 0] > 0.75)
+def test_categories_are_asked_as_numbers_and_rounded_at_the_end() -> None:
+    past_half = SpiedProblem(categories(3), [0.0], lambda Z: Z[:, 0] > 0.75)
     assert GrowingSpheresScaled().search(past_half, rng()) == [1.0]
-    assert (np.concatenate(asked) % 1 > 0).any()
+    assert (np.concatenate(past_half.asked) % 1 > 0).any()
     # Between the codes there is a target region that no category lies in: rounding loses it.
-    between = make_problem(categories(3), [0.0], lambda Z: (Z[:, 0] > 0.2) & (Z[:, 0] < 0.8))
+    between = SpiedProblem(categories(3), [0.0], lambda Z: (Z[:, 0] > 0.2) & (Z[:, 0] < 0.8))
     assert GrowingSpheresScaled().search(between, rng()) is None
 
 
 @pytest.mark.parametrize("searcher", [GrowingSpheres(n_in_layer=50), GrowingSpheresScaled(n_in_layer=50)])
-def test_a_target_class_between_all_categories_ends_the_zoom(
-    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], searcher: GrowingSpheres
-) -> None:
-    assert searcher.search(make_problem(categories(3), [1.0], lambda Z: Z[:, 0] % 1 > 0), rng()) is None
+def test_a_target_class_between_all_categories_ends_the_zoom(searcher: GrowingSpheres) -> None:
+    assert searcher.search(SpiedProblem(categories(3), [1.0], lambda Z: Z[:, 0] % 1 > 0), rng()) is None
 
 
-def test_projection_puts_the_least_moved_back_first(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_projection_puts_the_least_moved_back_first() -> None:
     space = numbers((0, 10), (0, 10), (0, 10), (0, 10))
-    problem = make_problem(space, np.zeros(4), lambda Z: Z.sum(axis=1) > 5)
+    problem = SpiedProblem(space, np.zeros(4), lambda Z: Z.sum(axis=1) > 5)
     z = project(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.ones(4))
     # 7 - 1 stays above 5; 6 - 2 does not; 6 - 4 does not.
     assert z.tolist() == [0, 4, 0, 2]
-    assert np.concatenate(asked).tolist() == [[0, 4, 0, 2], [0, 4, 0, 0], [0, 0, 0, 2]]
+    assert np.concatenate(problem.asked).tolist() == [[0, 4, 0, 2], [0, 4, 0, 0], [0, 0, 0, 2]]
     # In units of (1, 8, 1, 1), the second feature has moved least.
-    asked.clear()
+    problem.asked.clear()
     assert project(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.array([1.0, 8.0, 1.0, 1.0])).tolist() == [0, 4, 0, 2]
-    assert np.concatenate(asked)[0].tolist() == [1, 0, 0, 2]
-
-
-@pytest.mark.parametrize("budget", [1, 5, 2001])
-def test_an_exhausted_budget_passes(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], budget: int
-) -> None:
-    problem = make_problem(numbers((0, 1)), [0.0], lambda Z: Z[:, 0] > 0.9, max_queries=budget)
-    with pytest.raises(BudgetExhausted):
-        GrowingSpheres().search(problem, rng())
+    assert np.concatenate(problem.asked)[0].tolist() == [1, 0, 0, 2]

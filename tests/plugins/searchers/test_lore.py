@@ -1,20 +1,26 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from cfbench import BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, TrainingFold
 from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
 from cfbench_searchers.feasible_box import FeasibleBox
-from cfbench_searchers.lore import Lore, mixed_distance, value_pool
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
+from cfbench_searchers.lore import (
+    FactualRule,
+    Lore,
+    Rule,
+    counterfactual_rules,
+    factual_rule,
+    mixed_distance,
+    value_pool,
+)
+from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, answer_of, categories, never, numbers, rng
 
 
 def fold(space: FeatureSpace, n: int = 300) -> TrainingFold:
@@ -56,14 +62,12 @@ def test_mixed_distance_by_hand() -> None:
     assert mixed_distance(space, Z, np.zeros(3)) == pytest.approx([2 / 3 * np.sqrt(0.125), 1 / 3, 1.0])
 
 
-def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly(
-    make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray
-) -> None:
-    X = np.tile(mixed_x, (400, 1))
+def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly() -> None:
+    X = np.tile(MIXED_X, (400, 1))
     X[:, 1] = np.linspace(0, 100, 400)
     X[:40, 4] = 3.0
     training = TrainingFold(X, np.zeros(400, dtype=np.int64))
-    problem = make_problem(mixed, mixed_x, lambda Z: np.zeros(len(Z)), constraints=True, training=training)
+    problem = SpiedProblem(MIXED, MIXED_X, never, constraints=True, training=training)
     pool = value_pool(problem, FeasibleBox(problem), rng())
     assert pool.shape == (800, 8)
     assert problem.is_feasible(pool).all()
@@ -76,13 +80,11 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly(
     assert abs(counts[3] - 400) < 4 * 14.1
 
 
-def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another() -> None:
     space = numbers((0, 10), (0, 10), (0, 10))
-    problem = make_problem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 0] > 5, training=fold(space))
+    problem = SpiedProblem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 0] > 5, training=fold(space))
     Z, classes = Lore().neighbourhood(problem, FeasibleBox(problem), rng())
-    assert [len(rows) for rows in asked] == [1] + [1000] * 10
+    assert [len(rows) for rows in problem.asked] == [1] + [1000] * 10
     assert np.array_equal(classes, Z[:, 0] > 5)
     assert Z[0].tolist() == [2, 2, 2]
     assert (classes[1:501] == 0).mean() > 0.8
@@ -92,50 +94,39 @@ def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_finds_the_threshold_and_changes_nothing_else(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], seed: int
-) -> None:
+def test_finds_the_threshold_and_changes_nothing_else(seed: int) -> None:
     space = numbers((0, 10), (0, 10), (0, 10))
-    problem = make_problem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 1] > 7, training=fold(space))
-    z = Lore().search(problem, rng(seed))
-    assert z is not None
+    problem = SpiedProblem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 1] > 7, training=fold(space))
+    z = answer_of(Lore(), problem, seed)
     assert z[[0, 2]].tolist() == [2, 2]
     assert 7 < z[1] < 7.5
 
 
-def test_finds_a_category_among_three_classes(
-    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace]
-) -> None:
+def test_finds_a_category_among_three_classes() -> None:
     space = categories(3, 4, 2)
-    problem = make_problem(
+    problem = SpiedProblem(
         space, [0, 0, 0], lambda Z: np.where(Z[:, 1] == 2, 1, np.where(Z[:, 0] == 1, 2, 0)), training=fold(space)
     )
-    z = Lore().search(problem, rng())
-    assert z is not None
+    z = answer_of(Lore(), problem)
     assert z.tolist() == [0, 2, 0]
 
 
-def test_passes_the_threshold_by_doubled_steps(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_passes_the_threshold_by_doubled_steps() -> None:
     space = numbers((0, 10))
-    problem = make_problem(space, [9.0], lambda Z: Z[:, 0] < 4, training=fold(space))
-    z = Lore().search(problem, rng())
-    attempts = asked[-1][:, 0]
+    problem = SpiedProblem(space, [9.0], lambda Z: Z[:, 0] < 4, training=fold(space))
+    z = answer_of(Lore(), problem)
+    attempts = problem.asked[-1][:, 0]
     assert len(attempts) == 16
     pushes = [0, *(1e-3 * 2**i for i in range(15))]
     assert attempts == pytest.approx([max(attempts[0] - push, 0) for push in pushes])
-    assert z is not None
     assert z[0] == attempts[attempts < 4][0]
 
 
-def test_the_factual_rule_moves_x_to_its_own_threshold_and_inwards(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_the_factual_rule_moves_x_to_its_own_threshold_and_inwards() -> None:
     space = numbers((0, 10))
-    problem = make_problem(space, [9.0], lambda Z: Z[:, 0] <= 4, training=fold(space))
+    problem = SpiedProblem(space, [9.0], lambda Z: Z[:, 0] <= 4, training=fold(space))
     z = Lore(rule="factual").search(problem, rng())
-    attempts = asked[-1][:, 0]
+    attempts = problem.asked[-1][:, 0]
     # The rule of x is "above about 4". Only its threshold can be of the target class; a push leads away from that.
     assert attempts[0] == pytest.approx(4, abs=0.2)
     assert attempts == pytest.approx([min(attempts[0] + push, 10) for push in [0, *(1e-3 * 2**i for i in range(15))]])
@@ -143,14 +134,12 @@ def test_the_factual_rule_moves_x_to_its_own_threshold_and_inwards(
     assert z is None or z[0] == attempts[attempts <= 4][0]
 
 
-def test_the_factual_rule_finds_what_is_at_its_threshold(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
-) -> None:
+def test_the_factual_rule_finds_what_is_at_its_threshold() -> None:
     # The tree's threshold lies between the neighbours next to 5, by chance on either side of it.
     space = numbers((0, 10), (0, 10))
     found = []
     for seed in range(8):
-        problem = make_problem(space, [9.0, 5.0], lambda Z: (Z[:, 0] < 5).astype(int), training=fold(space))
+        problem = SpiedProblem(space, [9.0, 5.0], lambda Z: (Z[:, 0] < 5).astype(int), training=fold(space))
         found.append(Lore(rule="factual").search(problem, rng(seed)))
         reason = trace_of(problem).reason
         assert reason == ("no attempt at applying the rule of x is of the target class" if found[-1] is None else "")
@@ -159,14 +148,12 @@ def test_the_factual_rule_finds_what_is_at_its_threshold(
     assert all(4.5 < z[0] < 5 and z[1] == 5 for z in hits)
 
 
-def test_a_factual_rule_without_a_number_gives_the_reason(
-    make_problem: Callable[..., Problem], categories: Callable[..., FeatureSpace], asked: list[FloatArray]
-) -> None:
+def test_a_factual_rule_without_a_number_gives_the_reason() -> None:
     space = categories(3, 4, 2)
-    problem = make_problem(space, [0, 0, 0], lambda Z: Z[:, 1] == 2, training=fold(space))
+    problem = SpiedProblem(space, [0, 0, 0], lambda Z: Z[:, 1] == 2, training=fold(space))
     assert Lore(population_size=100, rule="factual").search(problem, rng()) is None
     assert trace_of(problem).reason == "the rule of x has no numerical condition"
-    assert [len(rows) for rows in asked] == [1] + [100] * 10
+    assert [len(rows) for rows in problem.asked] == [1] + [100] * 10
 
 
 def test_an_unknown_rule_is_refused() -> None:
@@ -174,69 +161,114 @@ def test_an_unknown_rule_is_refused() -> None:
         Lore.model_validate({"rule": "shortest"})
 
 
-def test_none_where_the_neighbourhood_holds_no_target(
-    make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray, asked: list[FloatArray]
-) -> None:
-    problem = make_problem(mixed, mixed_x, lambda Z: 2 * (Z[:, 0] > 50), training=fold(mixed))
+def test_none_where_the_neighbourhood_holds_no_target() -> None:
+    problem = SpiedProblem(MIXED, MIXED_X, lambda Z: 2 * (Z[:, 0] > 50), training=fold(MIXED))
     assert Lore(population_size=100).search(problem, rng()) is None
-    assert sum(map(len, asked)) == 1 + 10 * 100
+    assert sum(map(len, problem.asked)) == 1 + 10 * 100
 
 
 @pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_for_a_factual_rule_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    respect_steps: bool,
-) -> None:
-    options = {"constraints": True, "respect_steps": respect_steps, "training": fold(mixed)}
-    problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 0] > 60, **options)
+def test_every_row_asked_for_a_factual_rule_is_feasible(respect_steps: bool) -> None:
+    options: dict[str, Any] = {"constraints": True, "respect_steps": respect_steps, "training": fold(MIXED)}
+    problem = SpiedProblem(MIXED, MIXED_X, lambda Z: Z[:, 0] > 60, **options)
     Lore(population_size=200, rule="factual").search(problem, rng())
-    assert problem.is_feasible(np.concatenate(asked)).all()
-    assert len(asked[-1]) == 16
+    assert problem.is_feasible(np.concatenate(problem.asked)).all()
+    assert len(problem.asked[-1]) == 16
 
 
-@pytest.mark.parametrize("respect_steps", [False, True])
-def test_every_row_asked_is_feasible(
-    make_problem: Callable[..., Problem],
-    mixed: FeatureSpace,
-    mixed_x: FloatArray,
-    asked: list[FloatArray],
-    respect_steps: bool,
-) -> None:
-    problem = make_problem(
-        mixed,
-        mixed_x,
-        lambda Z: Z[:, 0] > 60,
-        constraints=True,
-        respect_steps=respect_steps,
-        training=fold(mixed),
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("wide", Kind.NUMERICAL, 0, 1e6),
+        FeatureSpec("job", Kind.CATEGORICAL, 0, 3, ("a", "b", "c", "d")),
+        FeatureSpec("narrow", Kind.NUMERICAL, 5, 5 + 1e-6),
     )
-    z = Lore(population_size=200).search(problem, rng())
-    assert problem.is_feasible(np.concatenate(asked)).all()
-    assert z is not None
-    assert z[0] > 60
-    assert z[1:].tolist() == mixed_x[1:].tolist()
+)
 
 
-def test_same_generator_same_search(
-    make_problem: Callable[..., Problem], mixed: FeatureSpace, mixed_x: FloatArray, asked: list[FloatArray]
-) -> None:
-    runs = []
-    for seed in (3, 3, 4):
-        asked.clear()
-        problem = make_problem(mixed, mixed_x, lambda Z: Z[:, 4] == 3, training=fold(mixed))
-        Lore(population_size=40).search(problem, rng(seed))
-        runs.append(np.concatenate(asked).tolist())
-    assert runs[0] == runs[1] != runs[2]
+def rules_of(x: list[float], Z: FloatArray, target_rows: NDArray[np.bool_]) -> list[Rule]:
+    return counterfactual_rules(SPACE, np.array(x), Z, target_rows.astype(np.int64), target=1, seed=0)
 
 
-@pytest.mark.parametrize("budget", [1, 5, 150])
-def test_an_exhausted_budget_passes(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace], budget: int
-) -> None:
-    space = numbers((0, 1))
-    problem = make_problem(space, [0.0], lambda Z: Z[:, 0] > 0.5, training=fold(space), max_queries=budget)
-    with pytest.raises(BudgetExhausted):
-        Lore(population_size=40).search(problem, rng())
+def grid() -> FloatArray:
+    shares = np.linspace(0, 1, 11)
+    wide, job, narrow = np.meshgrid(1e6 * shares, np.arange(4), 5 + 1e-6 * shares, indexing="ij")
+    return np.column_stack([wide.ravel(), job.ravel(), narrow.ravel()])
+
+
+def test_a_threshold_becomes_a_rule_and_is_passed() -> None:
+    Z = grid()
+    (rule,) = rules_of([0, 0, 5], Z, Z[:, 0] > 6.5e5)
+    assert rule.features.tolist() == [0]
+    assert rule.values == pytest.approx([6.5e5])
+    assert rule.directions.tolist() == [1]
+    assert rule.n_conditions == 1
+    applied = rule.applied(np.array([0, 0, 5.0]), np.array([0, 10.0]))
+    assert applied == pytest.approx(np.array([[6.5e5, 0, 5], [6.5e5 + 10, 0, 5]]))
+
+
+def test_a_ceiling_is_passed_downwards_also_in_a_narrow_range() -> None:
+    Z = grid()
+    (rule,) = rules_of([0, 0, 5 + 9e-7], Z, Z[:, 2] < 5 + 4.5e-7)
+    assert rule.values - 5 == pytest.approx([4.5e-7], rel=1e-3)
+    assert rule.directions.tolist() == [-1]
+
+
+def test_a_category_is_put_in_whichever_way_the_tree_asks_for_it() -> None:
+    Z = grid()
+    (wanted,) = rules_of([0, 0, 5], Z, Z[:, 1] == 2)
+    assert (wanted.features.tolist(), wanted.values.tolist(), wanted.directions.tolist()) == ([1], [2], [0])
+    # All but category 3 will do: the neighbours in the leaf are mostly of category 1 here.
+    mostly_b = np.concatenate([Z[Z[:, 1] != 0], Z[Z[:, 1] == 1]])
+    (other,) = rules_of([0, 3, 5], mostly_b, mostly_b[:, 1] != 3)
+    assert (other.features.tolist(), other.values.tolist(), other.n_conditions) == ([1], [1], 1)
+
+
+def test_only_violated_conditions_change_x_and_all_conditions_count() -> None:
+    Z = grid()
+    target_rows = (Z[:, 0] > 6.5e5) & (Z[:, 0] < 8.5e5) & (Z[:, 1] == 2)
+    rules = rules_of([7e5, 0, 5], Z, target_rows)
+    assert [(rule.features.tolist(), rule.n_conditions) for rule in rules] == [([1], 3)]
+
+
+def test_a_rule_that_x_keeps_is_none() -> None:
+    Z = grid()
+    assert rules_of([9e5, 0, 5], Z, Z[:, 0] > 6.5e5) == []
+    assert rules_of([9e5, 0, 5], Z, Z[:, 0] > 1e6) == []
+
+
+def test_the_factual_rule_is_the_path_that_x_takes() -> None:
+    Z = grid()
+    inside = (Z[:, 0] > 2.5e5) & (Z[:, 0] < 6.5e5)
+    x = np.array([3e5, 0, 5.0])
+    rule = factual_rule(SPACE, x, Z, inside.astype(np.int64), seed=0)
+    assert rule is not None
+    assert rule.features.tolist() == [0]
+    assert rule.lower == pytest.approx([2.5e5])
+    assert rule.upper == pytest.approx([6.5e5])
+    # The nearer end, and from there inwards: past 3.5e5 beyond the lower end, the upper one is nearer to x.
+    applied = rule.applied(x, np.array([0, 10.0, 4e5]))
+    assert applied == pytest.approx(np.array([[2.5e5, 0, 5], [2.5e5 + 10, 0, 5], [2.5e5, 0, 5]]))
+
+
+def test_a_factual_rule_with_one_end_is_applied_inwards() -> None:
+    inf = np.inf
+    rule = FactualRule(np.array([0, 2]), np.array([3.0, -inf]), np.array([inf, 8.0]))
+    applied = rule.applied(np.array([4.0, 1.0, 5.0]), np.array([0, 0.5]))
+    assert applied.tolist() == [[3, 1, 8], [3.5, 1, 7.5]]
+    # Of two ends equally near, the upper one.
+    between = FactualRule(np.array([1]), np.array([0.0]), np.array([2.0]))
+    assert between.applied(np.array([4.0, 1.0, 5.0]), np.array([0, 0.25])).tolist() == [[4, 2, 5], [4, 1.75, 5]]
+
+
+def test_the_factual_rule_is_of_any_class_and_has_numerical_conditions_alone() -> None:
+    Z = grid()
+    classes = np.where(Z[:, 1] == 2, 2, np.where(Z[:, 0] > 6.5e5, 1, 0))
+    rules = {x: factual_rule(SPACE, np.array(x), Z, classes, seed=0) for x in [(0.0, 0, 5.0), (9e5, 0, 5.0)]}
+    low, high = rules.values()
+    assert low is not None
+    assert high is not None
+    assert (low.features.tolist(), low.lower.tolist()) == ([0], [-np.inf])
+    assert (high.features.tolist(), high.upper.tolist()) == ([0], [np.inf])
+    assert low.upper == pytest.approx([6.5e5])
+    assert high.lower == pytest.approx([6.5e5])
+    assert factual_rule(SPACE, np.array([0.0, 2, 5.0]), Z, (Z[:, 1] == 2).astype(np.int64), seed=0) is None

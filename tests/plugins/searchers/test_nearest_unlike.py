@@ -1,62 +1,55 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cfbench import FeatureSpace, Problem, TrainingFold
+from cfbench import Problem, TrainingFold
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.nearest_unlike import NearestUnlike
+from tests.plugins.searchers.problems import SpiedProblem, numbers, rng
 
 CASES = [[0.9, 0.9], [0.7, 0.0], [0.1, 0.1], [0.6, 0.4], [0.8, 0.8]]
 
 
-@pytest.fixture
-def problem_of_cases(
-    make_problem: Callable[..., Problem], numbers: Callable[..., FeatureSpace]
-) -> Callable[..., Problem]:
-    def make(cases: Any, **options: Any) -> Problem:
-        fold = TrainingFold(np.array(cases, dtype=np.float64).reshape(-1, 2), np.zeros(len(cases), dtype=np.int64))
-        space = numbers((0, 1), (0, 1))
-        return make_problem(space, [0.2, 0.2], lambda Z: Z[:, 0] > 0.5, training=fold, **options)
-
-    return make
+def problem_of_cases(cases: Any, **options: Any) -> SpiedProblem:
+    fold = TrainingFold(np.array(cases, dtype=np.float64).reshape(-1, 2), np.zeros(len(cases), dtype=np.int64))
+    return SpiedProblem(numbers((0, 1), (0, 1)), [0.2, 0.2], lambda Z: Z[:, 0] > 0.5, training=fold, **options)
 
 
 def search(problem: Problem) -> Any:
-    z = NearestUnlike().search(problem, np.random.default_rng(0))
+    z = NearestUnlike().search(problem, rng())
     return None if z is None else z.tolist()
 
 
-def test_returns_the_closest_case_of_the_target_class(
-    problem_of_cases: Callable[..., Problem], asked: list[FloatArray]
-) -> None:
+def test_returns_the_closest_case_of_the_target_class() -> None:
     # Distances of the target cases from (0.2, 0.2): 0.7 + 0.7, 0.5 + 0.2, 0.4 + 0.2, 0.6 + 0.6; all change both.
-    assert search(problem_of_cases(CASES)) == [0.6, 0.4]
-    assert [len(Z) for Z in asked] == [5]
+    problem = problem_of_cases(CASES)
+    assert search(problem) == [0.6, 0.4]
+    assert [len(Z) for Z in problem.asked] == [5]
 
 
-def test_an_objective_decides_what_is_closest(problem_of_cases: Callable[..., Problem]) -> None:
+def test_an_objective_decides_what_is_closest() -> None:
     def shy_of_the_middle(Z: FloatArray, classes: IntArray) -> FloatArray:
         return np.where(Z[:, 0] < 0.65, 1.0, 0.0)
 
     assert search(problem_of_cases(CASES, term=shy_of_the_middle)) == [0.7, 0.0]
 
 
-def test_infeasible_cases_are_not_asked(problem_of_cases: Callable[..., Problem], asked: list[FloatArray]) -> None:
-    assert search(problem_of_cases([[0.6, 1.5], [0.9, 0.9]])) == [0.9, 0.9]
-    assert np.concatenate(asked).tolist() == [[0.9, 0.9]]
+def test_infeasible_cases_are_not_asked() -> None:
+    problem = problem_of_cases([[0.6, 1.5], [0.9, 0.9]])
+    assert search(problem) == [0.9, 0.9]
+    assert np.concatenate(problem.asked).tolist() == [[0.9, 0.9]]
 
 
 @pytest.mark.parametrize("cases", [[], [[0.1, 0.1]], [[0.6, 1.5]]])
-def test_none_where_no_case_serves(problem_of_cases: Callable[..., Problem], cases: list[list[float]]) -> None:
+def test_none_where_no_case_serves(cases: list[list[float]]) -> None:
     assert search(problem_of_cases(cases)) is None
 
 
-def test_a_budget_is_spent_on_the_nearest(problem_of_cases: Callable[..., Problem], asked: list[FloatArray]) -> None:
-    assert search(problem_of_cases(CASES, max_queries=1)) is None
-    assert np.concatenate(asked).tolist() == [[0.1, 0.1]]
-    asked.clear()
+def test_a_budget_is_spent_on_the_nearest() -> None:
+    problem = problem_of_cases(CASES, max_queries=1)
+    assert search(problem) is None
+    assert np.concatenate(problem.asked).tolist() == [[0.1, 0.1]]
     assert search(problem_of_cases(CASES, max_queries=2)) == [0.6, 0.4]

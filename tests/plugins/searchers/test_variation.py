@@ -8,11 +8,11 @@ import numba  # noqa: F401 - the compiled form serves where numba is loaded
 import numpy as np
 import pytest
 
-from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind, Problem
-from cfbench.space import FloatArray
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind
 from cfbench_searchers import cogs as variation
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.feasible_box import FeasibleBox
+from tests.plugins.searchers.problems import SpiedProblem, never, rng
 
 SPACE = FeatureSpace(
     (
@@ -46,61 +46,56 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.mark.parametrize("respect_steps", [False, True])
 @pytest.mark.parametrize("constraints", [False, True])
-def test_crossover_and_mutation(
-    make_problem: Callable[..., Problem], without: Callable[[], None], constraints: bool, respect_steps: bool
-) -> None:
+def test_crossover_and_mutation(without: Callable[[], None], constraints: bool, respect_steps: bool) -> None:
     assert variation._compiled() is not None
-    problem = make_problem(SPACE, X, lambda Z: np.zeros(len(Z)), constraints=constraints, respect_steps=respect_steps)
+    problem = SpiedProblem(SPACE, X, never, constraints=constraints, respect_steps=respect_steps)
     box = FeasibleBox(problem)
     steps = np.maximum(0.4 * SPACE.ranges, box.spacing)
     made = []
     for take in (with_it, without):
         take()
-        rng = np.random.default_rng(3)
-        population = box.sample(400, rng)
+        draws = rng(3)
+        population = box.sample(400, draws)
         population[::5] = box.nearest(X)
         for _ in range(20):
-            population = variation.cross(population, rng.permutation(400), rng)
-            variation.mutate(population, box, steps, rng)
-        made.append((population.view(np.int64).tolist(), rng.random()))
+            population = variation.cross(population, draws.permutation(400), draws)
+            variation.mutate(population, box, steps, draws)
+        made.append((population.view(np.int64).tolist(), draws.random()))
     assert made[0] == made[1]
     assert len(np.unique(made[0][0], axis=0)) > 300
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 40])
 def test_tournaments(without: Callable[[], None], size: int) -> None:
-    rng = np.random.default_rng(size)
-    values = rng.integers(0, 10, 40).astype(np.float64)  # many are equal
-    values[rng.random(40) < 0.1] = np.nan
-    values[rng.random(40) < 0.1] = np.inf
+    draws = rng(size)
+    values = draws.integers(0, 10, 40).astype(np.float64)  # many are equal
+    values[draws.random(40) < 0.1] = np.nan
+    values[draws.random(40) < 0.1] = np.inf
     chosen = []
     for take in (with_it, without):
         take()
-        rng = np.random.default_rng(7)
-        chosen.append([variation.winners(values, size, rng).tolist() for _ in range(30)])
+        draws = rng(7)
+        chosen.append([variation.winners(values, size, draws).tolist() for _ in range(30)])
     assert chosen[0] == chosen[1]
 
 
-def test_a_whole_search(
-    make_problem: Callable[..., Problem], asked: list[FloatArray], without: Callable[[], None]
-) -> None:
+def test_a_whole_search(without: Callable[[], None]) -> None:
     searches = []
     for take in (with_it, without):
         take()
-        asked.clear()
-        problem = make_problem(SPACE, X, lambda Z: (Z[:, 0] > 0.5) & (Z[:, 5] == 2), constraints=True)
-        z = Cogs(population_size=60, n_generations=15, tournament_size=3).search(problem, np.random.default_rng(2))
+        problem = SpiedProblem(SPACE, X, lambda Z: (Z[:, 0] > 0.5) & (Z[:, 5] == 2), constraints=True)
+        z = Cogs(population_size=60, n_generations=15, tournament_size=3).search(problem, rng(2))
         assert z is not None
-        searches.append((z.tolist(), np.concatenate(asked).tobytes()))
+        searches.append((z.tolist(), np.concatenate(problem.asked).tobytes()))
     assert searches[0] == searches[1]
 
 
-def test_the_warm_up_calls_every_kernel_as_searches_do(make_problem: Callable[..., Problem]) -> None:
+def test_the_warm_up_calls_every_kernel_as_searches_do() -> None:
     variation.warm_up()
     kernels = variation._compiled()
     assert kernels is not None
     operators = (kernels.cross, kernels.mutate, kernels.winners)
     before = [len(operator.signatures) for operator in operators]
-    problem = make_problem(SPACE, X, lambda Z: np.zeros(len(Z)))
-    Cogs(population_size=10, n_generations=2).search(problem, np.random.default_rng(0))
+    problem = SpiedProblem(SPACE, X, never)
+    Cogs(population_size=10, n_generations=2).search(problem, rng())
     assert [len(operator.signatures) for operator in operators] == before

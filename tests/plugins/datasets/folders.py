@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -64,39 +63,31 @@ ROWS = [
 TABLE = "\n".join(["age,income,job,region,repaid", *(",".join(row) for row in ROWS)]) + "\n"
 
 
-class WriteFolder(Protocol):
-    def __call__(self, name: str = ..., *, annotation: Edit = ..., table: Edit = ...) -> Path: ...
-
-
-class Refusal(Protocol):
-    def __call__(self, *, annotation: Edit = ..., table: Edit = ...) -> str: ...
-
-
 def unchanged(text: str) -> str:
     return text
 
 
-@pytest.fixture
-def write_folder(tmp_path: Path) -> WriteFolder:
+def swap(old: str, new: str) -> Edit:
+    """Replace a text once, which must be there."""
+
+    def edit(text: str) -> str:
+        assert text.count(old) >= 1
+        return text.replace(old, new, 1)
+
+    return edit
+
+
+def write_folder(where: Path, name: str = "loans", *, annotation: Edit = unchanged, table: Edit = unchanged) -> Path:
     """Write the folder with its annotation and its table edited; return its path."""
-
-    def write(name: str = "loans", *, annotation: Edit = unchanged, table: Edit = unchanged) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "annotations.toml").write_text(annotation(ANNOTATION), encoding="utf-8")
-        (folder / "data.csv").write_text(table(TABLE), encoding="utf-8")
-        return folder
-
-    return write
+    folder = where / name
+    folder.mkdir()
+    (folder / "annotations.toml").write_text(annotation(ANNOTATION), encoding="utf-8")
+    (folder / "data.csv").write_text(table(TABLE), encoding="utf-8")
+    return folder
 
 
-@pytest.fixture
-def refusal(write_folder: WriteFolder) -> Refusal:
+def refusal(where: Path, *, annotation: Edit = unchanged, table: Edit = unchanged) -> str:
     """Return the loader's message about the folder as edited."""
-
-    def refuse(*, annotation: Edit = unchanged, table: Edit = unchanged) -> str:
-        with pytest.raises(DataError) as caught:
-            load_folder(write_folder(annotation=annotation, table=table), "loans")
-        return str(caught.value)
-
-    return refuse
+    with pytest.raises(DataError) as caught:
+        load_folder(write_folder(where, annotation=annotation, table=table), "loans")
+    return str(caught.value)

@@ -1,0 +1,84 @@
+"""Hand-made problems for the searchers: every row that is queried is kept, and the right answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, Problem, Searcher
+from cfbench.problem.oracle import Meter
+from cfbench.space import FloatArray, IntArray
+
+Classify = Callable[[FloatArray], Any]
+
+
+class SpiedProblem(Problem):
+    """A problem with target class 1 and a rule for a model; `asked` keeps the rows of every query, in order."""
+
+    def __init__(
+        self, space: FeatureSpace, x: Any, classify: Classify, *, max_queries: int | None = None, **options: Any
+    ) -> None:
+        self.asked: list[FloatArray] = []
+        meter = Meter(_Spy(classify, self.asked), space.d, max_queries)
+        super().__init__(np.asarray(x, dtype=np.float64), 1, space, meter, **options)
+
+
+class _Spy:
+    def __init__(self, classify: Classify, asked: list[FloatArray]) -> None:
+        self._classify = classify
+        self._asked = asked
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        self._asked.append(Z.copy())
+        return np.asarray(self._classify(Z)).astype(np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def answer_of(searcher: Searcher, problem: Problem, seed: int = 0) -> FloatArray:
+    """Search, and return the row that must be found."""
+    z = searcher.search(problem, rng(seed))
+    assert isinstance(z, np.ndarray)
+    return z
+
+
+def never(Z: FloatArray) -> FloatArray:
+    """A rule without the target class."""
+    return np.zeros(len(Z))
+
+
+def numbers(*intervals: tuple[float, float]) -> FeatureSpace:
+    """Build a space of numerical features, one for each interval given."""
+    return FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, *interval) for i, interval in enumerate(intervals)))
+
+
+def categories(*counts: int) -> FeatureSpace:
+    """Build a space of categorical features, one for each number of categories given."""
+    specs = [FeatureSpec(f"c{i}", Kind.CATEGORICAL, 0, n - 1, tuple("abcdefgh"[:n])) for i, n in enumerate(counts)]
+    return FeatureSpace(tuple(specs))
+
+
+MIXED = FeatureSpace(
+    (
+        FeatureSpec("age", Kind.NUMERICAL, 18, 90, constraint=Constraint.ONLY_UP, step=1),
+        FeatureSpec("income", Kind.NUMERICAL, -500, 20_000),
+        FeatureSpec("debt", Kind.NUMERICAL, 0, 1e-3, constraint=Constraint.ONLY_DOWN),
+        FeatureSpec("height", Kind.NUMERICAL, 1, 2.5, constraint=Constraint.FIXED),
+        FeatureSpec("job", Kind.CATEGORICAL, 0, 3, ("none", "low", "mid", "high")),
+        FeatureSpec("sex", Kind.CATEGORICAL, 0, 1, ("f", "m"), constraint=Constraint.FIXED),
+        FeatureSpec(
+            "home", Kind.CATEGORICAL, 0, 2, ("rent", "own", "free"), perturbation=CategoricalPerturbation((0, 1))
+        ),
+        FeatureSpec("planet", Kind.CATEGORICAL, 0, 0, ("earth",)),
+    )
+)
+"""A space with every kind of feature and constraint."""
+MIXED_X = np.array([40.0, 20_000.0, 5e-4, 1.75, 0.0, 1.0, 2.0, 0.0])
+"""A factual point of it, two of its values at the sides of their intervals."""
