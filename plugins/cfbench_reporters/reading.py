@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from cfbench.errors import TrackingError
@@ -43,19 +43,6 @@ class StoredRun:
     started: int  # milliseconds since the epoch
 
 
-class Store(Protocol):
-    """A tracking store, open for reading."""
-
-    def experiments(self) -> list[tuple[str, str, dict[str, str]]]:
-        """Return identifier, name and tags of every active experiment."""
-
-    def page(self, experiments: list[str], token: str) -> tuple[list[StoredRun], str]:
-        """Return a page of runs, and the token of the next one; empty where it is the last."""
-
-    def file(self, run_id: str, name: str, most_bytes: int) -> bytes:
-        """Return a file of a run, or raise UnfitFileError."""
-
-
 class TrackingReader:
     """Reads cells from the store at an address.
 
@@ -67,7 +54,9 @@ class TrackingReader:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._store = self._ask(lambda: _open(address))
+        self._store: DatabaseStore | ServerStore = self._ask(
+            lambda: ServerStore(address) if address.startswith(("http://", "https://")) else DatabaseStore(address)
+        )
 
     def listing(self, study: str = "") -> MirrorListing:
         """List the cells of a study, or, where `study` is empty, of all studies that the store holds.
@@ -133,13 +122,6 @@ class TrackingReader:
     def _ask(self, question: Callable[[], T]) -> T:
         with talking_to(self._address, advice="What was fetched before is kept; the same command goes on from there"):
             return _within(ANSWER_SECONDS, question)
-
-
-def _open(address: str) -> Store:
-    if address.startswith(("http://", "https://")):
-        return ServerStore(address)
-
-    return DatabaseStore(address)
 
 
 def _within(seconds: float, question: Callable[[], T]) -> T:
@@ -239,8 +221,6 @@ _MOST_ANSWER = 64 * 2**20
 _BLOCK = 2**16
 _RUN_ID = re.compile(r"[0-9a-zA-Z_-]{1,64}")
 
-A = TypeVar("A")
-
 
 class ServerStore:
     """A tracking server.
@@ -320,7 +300,7 @@ class ServerStore:
             return int(response.status_code), bytes(data)
 
 
-def _entities(answer: dict[str, Any], name: str, read: Callable[[Any], A]) -> list[A]:
+def _entities(answer: dict[str, Any], name: str, read: Callable[[Any], T]) -> list[T]:
     try:
         return [read(entity) for entity in answer.get(name, [])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -169,3 +170,9 @@ def test_wine_is_rounded_outwards_to_two_digits_and_moves_by_five_percent(tmp_pa
 def rounded(value: float, direction: str) -> float:
     exact = Decimal(repr(float(value)))
     return float(exact.quantize(Decimal((0, (1,), exact.adjusted() - 1)), rounding=direction))
+
+
+@pytest.mark.parametrize("name", ["credit", "income", "housing", "recidivism"])
+def test_the_tables_are_the_recorded_ones(name: str) -> None:
+    recorded = json.loads((ROOT / "datasets" / "facts" / "tables.json").read_text("utf-8"))
+    assert hashlib.sha256((FOLDERS / name / "data.csv").read_bytes()).hexdigest() == recorded[name]

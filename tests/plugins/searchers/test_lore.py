@@ -44,11 +44,6 @@ def test_the_defaults_are_the_papers() -> None:
     assert list(Lore.model_fields)[-1] == "rule"
 
 
-def test_a_population_without_paired_halves_is_refused() -> None:
-    with pytest.raises(ValidationError, match="so 10 must be a multiple of 4; try 8 or 12"):
-        Lore(population_size=10)
-
-
 def test_mixed_distance_by_hand() -> None:
     space = FeatureSpace(
         (
