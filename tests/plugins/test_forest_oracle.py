@@ -6,6 +6,7 @@ import hashlib
 import pickle
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +15,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
+from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.errors import UnavailableError
 from cfbench.problem import Oracle
 from cfbench.problem.oracle import checked_oracle, objection, predict_neighbours
 from cfbench.robustness import Distribution, KNeighbours
-from cfbench.space import FloatArray
+from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest import tables as flat_trees
 from cfbench_models.forest.family import ForestModel, RandomForest
@@ -26,7 +28,42 @@ from cfbench_models.forest.oracle import CompiledForest, TreeByTree
 from cfbench_models.forest.warmup import warm_up
 from cfbench_models.shared import compilation
 from cfbench_models.shared.encoding import fit_encoding
-from tests.plugins.fitted_forests import SPACE, forest, table
+
+SPACE = FeatureSpace(
+    (
+        FeatureSpec("income", Kind.NUMERICAL, 0.0, 1000.0, perturbation=NumericalPerturbation(100, 20)),
+        FeatureSpec(
+            "job",
+            Kind.CATEGORICAL,
+            0,
+            3,
+            categories=("none", "clerk", "nurse", "pilot"),
+            perturbation=CategoricalPerturbation((1, 2, 3)),
+        ),
+        FeatureSpec("owner", Kind.CATEGORICAL, 0, 1, ("no", "yes"), perturbation=CategoricalPerturbation((0, 1))),
+        FeatureSpec("debt", Kind.NUMERICAL, -1.0, 1.0, perturbation=NumericalPerturbation(0.5, 0.5, relative=True)),
+        FeatureSpec("rooms", Kind.NUMERICAL, 1.0, 9.0, step=1),
+        FeatureSpec("planet", Kind.CATEGORICAL, 0, 0, ("earth",)),
+    )
+)
+
+
+def table(n: int, seed: int, classes: int = 2) -> tuple[FloatArray, IntArray]:
+    """Rows without any pilot, so that one category is absent from training."""
+    rng = np.random.default_rng(seed)
+    income, debt = rng.uniform(0, 1000, n), np.round(rng.normal(0, 0.3, n), 2)
+    job, owner, rooms = rng.integers(3, size=n), rng.integers(2, size=n), rng.integers(1, 10, n)
+    X = np.column_stack([income, job, owner, debt, rooms, np.zeros(n)]).astype(np.float64)
+    score = income / 1000 + (job == 2) * 0.5 - debt + rng.normal(0, 0.3, n)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes)).astype(np.int64)
+    return X, y
+
+
+@cache
+def forest(trees: int, classes: int, split: int) -> ForestModel:
+    X, y = table(150, seed=classes, classes=classes)
+    return RandomForest().fit(X, y, SPACE, {"n_estimators": trees, "min_samples_split": split, "max_features": "sqrt"})
+
 
 FORESTS = [(50, 2, 2), (500, 2, 8), (50, 3, 8), (500, 3, 2), (4, 2, 8), (6, 3, 8)]
 each_forest = pytest.mark.parametrize(("trees", "classes", "split"), FORESTS)

@@ -11,7 +11,7 @@ import pytest
 
 from cfbench import BudgetExhausted, Constraint, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates, ScoredRow
+from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates
 from cfbench_searchers.sparse_sweep.robust import MeanValues
 from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 from cfbench_searchers.sparse_sweep.starts import training_starts
@@ -246,7 +246,7 @@ def test_a_term_that_makes_the_shortest_way_dear(is_separable: bool) -> None:
     x = np.array([0.4, 0.4, 0.5])
     prices = Prices(x, np.array([4.0, 0.5, 0.0]))
     term = prices if is_separable else prices.__call__
-    problem = SpiedProblem(numbers((0, 1), (0, 1), (0, 1)), x, lambda Z: (Z[:, 0] > 0.5) | (Z[:, 1] > 0.7), term=term)
+    problem = SpiedProblem(numbers(*[(0, 1)] * 3), x, lambda Z: (Z[:, 0] > 0.5) | (Z[:, 1] > 0.7), term=term)
     assert (problem.separable_term is not None) == is_separable
     z = answer_of(SparseSweep(), problem)
     # A tenth of the first feature costs 0.417 beside the 1/6 for a change, three tenths of the second 0.2.
@@ -275,7 +275,7 @@ def either(Z: FloatArray) -> Any:
 
 def test_values_that_rest_on_draws_are_judged_again_and_again() -> None:
     evaluations: list[int] = []
-    problem = SpiedProblem(numbers((0, 1), (0, 1), (0, 1)), np.zeros(3), either, term=fragile(rng(5), evaluations))
+    problem = SpiedProblem(numbers(*[(0, 1)] * 3), np.zeros(3), either, term=fragile(rng(5), evaluations))
     z = answer_of(SparseSweep(), problem)
     # The cheapest, 0.5 in the first feature, loses three draws of four: 0.25 + 0.375. At 0.8 none is lost, for 0.3;
     # 0.95 in the second costs 0.325. Each step before 0.8 loses more than it saves.
@@ -286,14 +286,8 @@ def test_values_that_rest_on_draws_are_judged_again_and_again() -> None:
 
 @pytest.mark.parametrize("budget", [400, 3_000])
 def test_a_budget_for_values_that_rest_on_draws(budget: int) -> None:
-    evaluations: list[int] = []
-    problem = SpiedProblem(
-        numbers((0, 1), (0, 1), (0, 1)),
-        np.zeros(3),
-        either,
-        term=fragile(rng(5), evaluations),
-        max_queries=budget,
-    )
+    options: dict[str, Any] = {"term": fragile(rng(5), []), "max_queries": budget}
+    problem = SpiedProblem(numbers(*[(0, 1)] * 3), np.zeros(3), either, **options)
     z = answer_of(SparseSweep(), problem)
     assert sum(map(len, problem.asked)) == budget
     assert either(z[np.newaxis])[0]
@@ -301,20 +295,12 @@ def test_a_budget_for_values_that_rest_on_draws(budget: int) -> None:
         assert z[0] == pytest.approx(0.8, abs=0.03)
 
 
-def queried_of(problem: Problem, training: TrainingFold | None = None, *, keeping: bool = False) -> QueriedCandidates:
-    return QueriedCandidates(problem, CandidateGrid(problem, training, 300), None, by_value=False, keeping=keeping)
-
-
-def found(problem: Problem, *values: float) -> ScoredRow:
-    z = np.array(values)
-    return ScoredRow(float(problem.distance(z[np.newaxis])[0]), z)
+def queried_of(problem: Problem) -> QueriedCandidates:
+    return QueriedCandidates(problem, CandidateGrid(problem, None, 300), None, by_value=False)
 
 
 def beyond_half(Z: FloatArray) -> Any:
     return Z[:, 0] > 0.5
-
-
-# ------------------------------------------------------------- the terrain
 
 
 def test_levels_are_training_values_and_midpoints_within_the_constraints() -> None:
@@ -343,11 +329,8 @@ def test_values_between_two_keep_to_steps_and_stop_where_there_are_none() -> Non
     assert grid.between(1, 0.5, 0.5 + 1e-8, 3).tolist() == []
 
 
-# ------------------------------------------------------------- asking
-
-
 def test_a_question_past_the_budget_is_asked_as_far_as_it_goes() -> None:
-    problem = SpiedProblem(numbers((0, 1), (0, 1)), [0.0, 0.0], beyond_half, max_queries=3)
+    problem = SpiedProblem(numbers(*[(0, 1)] * 2), [0.0, 0.0], beyond_half, max_queries=3)
     queried = queried_of(problem)
     Z = np.array([[0.4, 0], [0.9, 0], [0.8, 0.1], [0.6, 0]])
     with pytest.raises(BudgetExhausted):
@@ -374,19 +357,13 @@ def test_infeasible_rows_are_not_asked() -> None:
     assert np.concatenate(problem.asked).tolist() == [[0.75]]
 
 
-# ------------------------------------------------------------- the steps
-
-
 def test_starts_are_the_nearest_rows_of_the_target_class_whatever_their_label() -> None:
     X = np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1], [0.7, 0.9], [0.8, 0.0]])
-    problem = SpiedProblem(numbers((0, 1), (0, 1)), [0.0, 0.0], beyond_half)
+    problem = SpiedProblem(numbers(*[(0, 1)] * 2), [0.0, 0.0], beyond_half)
     training = TrainingFold(X, np.array([1, 0, 1, 1, 0]))
     starts = training_starts(queried_of(problem), training, 1, wanted=4, most=100)
     assert [start.z.tolist() for start in starts] == [[0.9, 0.2], [0.7, 0.9], [0.8, 0.0], [0.6, 0.1]]
     assert [len(Z) for Z in problem.asked] == [3, 2]  # those with the label first
-
-
-# ------------------------------------------------------------- values that rest on draws
 
 
 def noisy(noise: np.random.Generator, share: float = 0.5) -> Callable[[FloatArray, IntArray], FloatArray]:
@@ -405,7 +382,7 @@ def test_equal_rows_tell_whether_values_rest_on_draws() -> None:
     }
     said = {}
     for name, term in terms.items():
-        problem = SpiedProblem(numbers((0, 1), (0, 1)), [0.0, 0.0], beyond_half, term=term)
+        problem = SpiedProblem(numbers(*[(0, 1)] * 2), [0.0, 0.0], beyond_half, term=term)
         queried = queried_of(problem)
         sweep(queried)
         said[name] = rests_on_draws(problem, np.concatenate([anywhere(queried, rng()), beyond(queried)]))
@@ -420,7 +397,7 @@ def test_a_race_keeps_means_and_spends_its_allowance_alone() -> None:
         rising: FloatArray = np.arange(len(Z), dtype=np.float64)
         return rising
 
-    problem = SpiedProblem(numbers((0, 1), (0, 1)), [0.0, 0.0], beyond_half, term=term)
+    problem = SpiedProblem(numbers(*[(0, 1)] * 2), [0.0, 0.0], beyond_half, term=term)
     means = MeanValues(problem, 9)
     places = means.enter(np.array([[0.6, 0.0], [0.8, 0.0]]))
     assert means.judge(places, 2).tolist() == [0, 1]
@@ -436,7 +413,7 @@ def test_a_race_keeps_means_and_spends_its_allowance_alone() -> None:
 
 
 def test_halving_judges_the_better_ones_more_often() -> None:
-    problem = SpiedProblem(numbers((0, 1), (0, 1)), [0.0, 0.0], beyond_half, term=noisy(rng(3), 0.1))
+    problem = SpiedProblem(numbers(*[(0, 1)] * 2), [0.0, 0.0], beyond_half, term=noisy(rng(3), 0.1))
     means = MeanValues(problem, 1_000)
     places = means.enter(np.column_stack([np.linspace(0.55, 0.95, 16), np.zeros(16)]))
     order = means.halve(places, 2, 16)
