@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from importlib.metadata import version
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -79,13 +80,16 @@ def _whole_cell() -> FinishedCell:
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an MLflow store without runs; copy it, since making one takes seconds."""
+def empty_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an MLflow store without runs; copy it. Making one takes seconds, so pytest's cache keeps it."""
     from cfbench_reporters.store import open_client, talking_to
 
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with talking_to(f"sqlite:///{path}"):
-        open_client(f"sqlite:///{path}")
+    cache = getattr(request.config, "cache", None)  # absent under `-p no:cacheprovider`
+    folder = cache.mkdir(f"mlflow-{version('mlflow')}") if cache else tmp_path_factory.mktemp("store")
+    path = Path(folder / "mlflow.db")
+    if not path.exists():
+        with talking_to(f"sqlite:///{path}"):
+            open_client(f"sqlite:///{path}")
     return path
 
 

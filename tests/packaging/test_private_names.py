@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("cfbench", "plugins", "datasets", "benchmarks")
 NAMED_TUPLES = {"_asdict", "_replace", "_fields", "_make"}
 """Private by their form alone: namedtuple documents them."""
+ACCESS = {"vars", "getattr", "hasattr", "setattr", "delattr"}
 MEANT_TO_BE_SET = {"sys"}
 """Modules whose attributes are documented as assignable."""
 
@@ -55,14 +56,16 @@ def uses(tree: ast.Module, ours: set[str]) -> Iterator[str]:
             names = [f"{module}.{alias.name}".lstrip(".") for alias in node.names]
             private = [name for name in names if not is_ours(name) and any(map(is_private, name.split(".")))]
             yield from (f"line {node.lineno}: imports {name}" for name in private)
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in NAMED_TUPLES:
             owner = ast.unparse(node.value)
             is_foreign = owner.split(".")[0].split("(")[0] in foreign
-            if is_private(node.attr) and node.attr not in NAMED_TUPLES and (is_foreign or node.attr not in ours):
+            if is_foreign or node.attr not in ours:
                 yield f"line {node.lineno}: {owner}.{node.attr}"
-            elif isinstance(node.ctx, ast.Store) and owner in foreign and owner not in MEANT_TO_BE_SET:
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            owner = ast.unparse(node.value)
+            if owner in foreign and owner not in MEANT_TO_BE_SET:
                 yield f"line {node.lineno}: sets {owner}.{node.attr}"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ACCESS and node.args:
             first = ast.unparse(node.args[0])
             root = first.split(".", maxsplit=1)[0]
             if node.func.id in {"vars", "setattr", "delattr"} and root in foreign.keys() - MEANT_TO_BE_SET:

@@ -1,4 +1,4 @@
-"""Forests laid flat and laid open, worked out by hand and compared with scikit-learn on both sides of each threshold."""
+"""Forests laid flat and laid open: worked out by hand, and compared with scikit-learn next to each threshold."""
 
 from __future__ import annotations
 

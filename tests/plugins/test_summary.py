@@ -134,6 +134,7 @@ def test_nothing_to_summarise(tmp_path: Path) -> None:
     assert summarise(tmp_path) == ([], [])
 
 
+@pytest.mark.slow
 def test_nothing_logged_nothing_written(results: Path, events: list[CellFinished]) -> None:
     _run(results, *events)
     _, before = _summary(results)
@@ -147,6 +148,7 @@ def test_nothing_logged_nothing_written(results: Path, events: list[CellFinished
     assert len(history) == 1
 
 
+@pytest.mark.slow
 def test_a_summary_that_failed_is_written_by_the_next_run(
     results: Path, events: list[CellFinished], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +169,7 @@ def test_a_summary_that_failed_is_written_by_the_next_run(
 class TestViews:
     METRICS = frozenset({"rank", "success_rate", "loss_against_best", "queries", "n_cells"})
 
+    @pytest.mark.slow
     def test_they_are_tags_of_the_experiment(self, results: Path, events: list[CellFinished]) -> None:
         _run(results, *events)
         tags, _ = _summary(results)

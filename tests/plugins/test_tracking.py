@@ -57,6 +57,7 @@ class TestSqliteStore:
         table = pq.read_table(store.parent / "mlflow-artifacts" / grown.info.run_id / "artifacts/searches.parquet")
         assert table.num_rows == 3
 
+    @pytest.mark.slow
     def test_a_run_that_lost_a_metric_or_changed_a_parameter_is_replaced(self, store: Path) -> None:
         address = f"sqlite:///{store}"
         reporter = begun_reporter(address, store.parent)

@@ -154,6 +154,7 @@ def test_the_claims_of_a_record(robust: pd.DataFrame) -> None:
     assert len(found) == 16
 
 
+@pytest.mark.slow
 def test_nothing_to_raise_is_no_refutation(robust: pd.DataFrame) -> None:
     for distribution in ("uniform", "normal"):
         robust[f"fixability/k/{distribution}"] = 1.0
@@ -162,6 +163,7 @@ def test_nothing_to_raise_is_no_refutation(robust: pd.DataFrame) -> None:
     assert "nothing to raise" in found.remark
 
 
+@pytest.mark.slow
 def test_points_are_matched_not_counted(robust: pd.DataFrame) -> None:
     # Half of the points of k are gone: differences are taken on the others alone.
     robust = robust[(robust["objective"] != "k") | (robust["row_id"] < 4)]

@@ -172,6 +172,7 @@ def test_a_cell_that_failed_later_counts_and_one_that_never_ran_says_why(record:
     assert list(found.without_results.values()) == ["it needs the package dice-ml"]
 
 
+@pytest.mark.slow
 def test_what_is_missing_and_the_commands_that_add_it(record: Record, tmp_path: Path) -> None:
     put(record, [(7, 0.2, 1.0), (8, 0.2, 1.0)], fold=2)
     present = [place for place in matrix((2,)) if place[3] in ("none", "c") and place[4]]

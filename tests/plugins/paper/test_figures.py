@@ -77,6 +77,7 @@ def test_relative_costs_take_the_column_that_they_name(robust: pd.DataFrame) -> 
     assert relative_cost(robust, "neural-network", "normal").points == (1, 2, 5, 9, 10, 11, 12, 13, 14)
 
 
+@pytest.mark.slow
 def test_relative_costs_stand_next_to_what_cannot_be_walked_back(robust: pd.DataFrame) -> None:
     mine = (robust["dataset"] == "income") & (robust["objective"] == "none")
     forest = mine & (robust["model"] == FOREST)
@@ -93,6 +94,7 @@ def test_relative_costs_stand_next_to_what_cannot_be_walked_back(robust: pd.Data
     assert found["Hou", "K", "None"] == ["-", "-", "-"]
 
 
+@pytest.mark.slow
 def test_curves_begin_without_samples(robust: pd.DataFrame) -> None:
     robust.loc[robust["objective"] == "none", "k-robustness"] = 0.2
     robust.loc[robust["objective"] == "c", "k-robustness"] = 0.3

@@ -112,6 +112,7 @@ def test_searchers_are_ranked_on_points_that_all_were_asked() -> None:
     assert "no test: 1 complete data sets" in few.caption
 
 
+@pytest.mark.slow
 def test_accidents(robust: pd.DataFrame) -> None:
     mine = (robust["dataset"] == "income") & (robust["model"] == "random-forest") & (robust["objective"] == "k")
     robust.loc[mine, "accidental/5"] = [1.0, 0.0, 0.0, 0.0, np.nan, np.nan, np.nan, np.nan]
