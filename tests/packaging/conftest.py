@@ -1,7 +1,7 @@
 """A fresh environment: our wheel and what a test installs are its own, heavy libraries are those of this one.
 
 A whole installation would take minutes. What this cannot see, a dependency that is missing from pyproject.toml, is
-looked for in test_dependencies.py.
+looked for in test_layout.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.packaging.sources import ROOT
 
 
 class Fresh:

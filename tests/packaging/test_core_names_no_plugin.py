@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
 from cfbench.record.cells import TABLES, CellSummary
 from cfbench.registry.registry import build_registry
 from cfbench.robustness.random_perturbations import PerturbedPart
+from tests.packaging.sources import ROOT, tree_of
 
-ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "cfbench").rglob("*.py"))
 
 OWN_WORDS = {
@@ -34,9 +33,8 @@ def registered() -> set[str]:
     return {name for kind in kinds for name in getattr(registry, kind)}
 
 
-def literals(text: str) -> Iterator[tuple[int, str]]:
+def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the string literals of a module with their lines, except docstrings."""
-    tree = ast.parse(text)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
@@ -48,7 +46,7 @@ def test_no_literal_of_the_core_is_the_name_of_a_plugins_entry() -> None:
     named = [
         f"{path.relative_to(ROOT)}:{line}: {text!r}"
         for path in MODULES
-        for line, text in literals(path.read_text(encoding="utf-8"))
+        for line, text in literals(tree_of(path))
         if text.partition("[")[0] in names
     ]
     assert named == [], "let the entry say what the core wants to know, or take the name from a setting"
@@ -69,4 +67,4 @@ def test_names_that_would_be_found() -> None:
     ],
 )
 def test_literals_are_found_wherever_they_stand_except_in_docstrings(text: str, found: list[str]) -> None:
-    assert [value for _, value in literals(text)] == found
+    assert [value for _, value in literals(ast.parse(text))] == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -13,8 +14,8 @@ from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import make_study
+from tests.packaging.sources import ROOT, tree_of
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "datasets").rglob("*.md")],
 )
@@ -90,3 +91,40 @@ def test_the_index_lists_every_page() -> None:
     for one in PAGES:
         if one.is_relative_to(ROOT / "docs") and one.name != "README.md":
             assert f"({one.relative_to(ROOT / 'docs').as_posix()})" in index, one.name
+
+
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def functions(path: Path) -> set[str]:
+    return {
+        node.name
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+def named(page: str) -> set[tuple[str, str]]:
+    return set(NAMED.findall((ROOT / page).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", ["docs/faults.md", "SECURITY.md"])
+def test_every_test_that_is_named_exists(page: str) -> None:
+    assert len(named(page)) > 10
+    assert [place for place in sorted(named(page)) if place[1] not in functions(ROOT / place[0])] == []
+
+
+def test_every_fault_that_is_tested_is_in_the_table() -> None:
+    tested = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (ROOT / "tests" / "faults").glob("test_*.py")
+        for name in functions(path)
+    }
+    assert tested - named("docs/faults.md") == set()
+
+
+def test_every_row_names_its_test() -> None:
+    rows = [
+        line for line in (ROOT / "docs" / "faults.md").read_text(encoding="utf-8").splitlines() if line.startswith("| ")
+    ]
+    assert [row for row in rows[2:] if not NAMED.search(row)] == []

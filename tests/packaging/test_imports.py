@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-SOURCE_ROOTS = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+from tests.packaging.sources import PACKAGES, tree_of
+
 MOST_MODULES = 20
 
 
@@ -25,8 +23,8 @@ def modules_of(package: Path) -> dict[str, Path]:
     return found
 
 
-MODULES = {name: file for root in SOURCE_ROOTS for name, file in modules_of(ROOT / root).items()}
-PACKAGES = sorted(name for name, file in MODULES.items() if file.name == "__init__.py" and name != "cfbench")
+MODULES = {name: file for package in PACKAGES for name, file in modules_of(package).items()}
+NAMES_OF_PACKAGES = sorted(name for name, file in MODULES.items() if file.name == "__init__.py" and name != "cfbench")
 
 
 def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -41,10 +39,10 @@ def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from imports(node)
 
 
-def imported(source: str, known: Mapping[str, Path]) -> set[str]:
-    """Return the known modules that a source text imports; ``from package import module`` leads to the module."""
+def imported(tree: ast.Module, known: Mapping[str, Path]) -> set[str]:
+    """Return the known modules that a module imports; ``from package import module`` leads to the module."""
     found: set[str] = set()
-    for node in imports(ast.parse(source)):
+    for node in imports(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         else:
@@ -71,7 +69,7 @@ def cycle(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
-    graph = {name: imported(file.read_text(encoding="utf-8"), MODULES) for name, file in MODULES.items()}
+    graph = {name: imported(tree_of(file), MODULES) for name, file in MODULES.items()}
     assert len(graph) > 150
     assert graph["cfbench.board.columns"], "the graph has edges"
     found = cycle(graph)
@@ -86,21 +84,21 @@ def test_a_cycle_through_a_function_is_found_and_named() -> None:
         "a.c": "import a.d\n",
         "a.d": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import a.c\nelse:\n    from a.b import name\n",
     }
-    graph = {name: imported(text, known) for name, text in texts.items()}
+    graph = {name: imported(ast.parse(text), known) for name, text in texts.items()}
     assert graph == {"a": set(), "a.b": {"a.c"}, "a.c": {"a.d"}, "a.d": {"a.b"}}
     assert cycle(graph) == ["a.b", "a.c", "a.d", "a.b"]
     assert cycle({**graph, "a.d": set()}) == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", NAMES_OF_PACKAGES)
 def test_a_package_is_small_enough_to_know(package: str) -> None:
-    own = [name for name in MODULES if name.rpartition(".")[0] == package and name not in PACKAGES]
+    own = [name for name in MODULES if name.rpartition(".")[0] == package and name not in NAMES_OF_PACKAGES]
     assert len(own) <= MOST_MODULES, own
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", NAMES_OF_PACKAGES)
 def test_a_package_says_what_it_imports_and_where_to_begin(package: str) -> None:
-    text = ast.get_docstring(ast.parse(MODULES[package].read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(tree_of(MODULES[package])) or ""
     assert re.search(r"\bimports?\b", text, re.IGNORECASE), "it says what the package may import"
     start = re.search(r"Start with\s+`([\w/]+)\.py`", text)
     assert start, "it says where a newcomer starts to read"
@@ -110,7 +108,7 @@ def test_a_package_says_what_it_imports_and_where_to_begin(package: str) -> None
 def test_every_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = {}
     for module, file in MODULES.items():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(module)
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}

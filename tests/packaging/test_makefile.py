@@ -6,14 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.packaging.sources import PROJECT, ROOT
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 FAKE = """#!/bin/sh
 case "$1" in
   -c) exit {too_old} ;;
@@ -66,7 +66,7 @@ def test_an_interpreter_without_venv_is_named(folder: Path) -> None:
 
 
 def test_every_extra_but_the_huge_one_is_installed() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = PROJECT["project"]
     (installed,) = re.findall(r'--editable "\.\[(.*)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert set(installed.split(",")) == set(project["optional-dependencies"]) - {"all", "dice"}
     (everything,) = project["optional-dependencies"]["all"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.packaging.sources import ROOT, tree_of
+
 FOLDERS = ("cfbench", "plugins", "datasets", "benchmarks")
 NAMED_TUPLES = {"_asdict", "_replace", "_fields", "_make"}
 """Private by their form alone: namedtuple documents them."""
@@ -78,7 +78,7 @@ def uses(tree: ast.Module, ours: set[str]) -> Iterator[str]:
 
 def test_no_private_name_of_another_library_is_used() -> None:
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    trees = {path: tree_of(path) for path in paths}
     ours = {name for tree in trees.values() for name in own_names(tree) if is_private(name)}
     found = [f"{path.relative_to(ROOT)} {use}" for path, tree in trees.items() for use in uses(tree, ours)]
     assert found == []

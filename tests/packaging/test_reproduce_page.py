@@ -15,8 +15,8 @@ from cfbench.study.study import read_study
 from cfbench.study.variants import resolve_variant
 from cfbench_paper.evidence import NEEDED
 from cfbench_paper.presets import OBJECTIVES, PAPER_METRICS, SAMPLES
+from tests.packaging.sources import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reproduce-the-paper.md").read_text(encoding="utf-8")
 
 

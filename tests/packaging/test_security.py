@@ -18,8 +18,8 @@ from cfbench.record.archive import FILES, file_digest
 from cfbench.record.schema import checked_key
 from cfbench.record.store import Record
 from tests.databases import execute
+from tests.packaging.sources import ROOT, tree_of
 
-ROOT = Path(__file__).parents[2]
 SOURCES = [path for root in ("cfbench", "plugins", "datasets") for path in sorted((ROOT / root).rglob("*.py"))]
 
 UNPICKLE = {
@@ -35,7 +35,7 @@ PICKLES = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 
 def calls(path: Path) -> Iterator[tuple[str, str]]:
     """Yield owner and name of everything that a file calls."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
                 owner = node.func.value
@@ -64,7 +64,7 @@ def test_no_text_is_run_as_code() -> None:
     imported = {
         alias.name.partition(".")[0]
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Import)
         for alias in node.names
     }
@@ -74,7 +74,7 @@ def test_no_text_is_run_as_code() -> None:
 @pytest.mark.slow
 def test_no_shell_is_started() -> None:
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.keyword) and node.arg == "shell":
                 raise AssertionError(f"{path}: shell=")
         assert not any((owner, name) in {("os", "system"), ("os", "popen")} for owner, name in calls(path))

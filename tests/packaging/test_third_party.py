@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import ROOT, Fresh
+from tests.packaging.conftest import Fresh
+from tests.packaging.sources import ROOT
 
 EXAMPLE = ROOT / "examples" / "cfbench-example-searcher"
 NAME = "example-searcher"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.packaging.sources import ROOT
 
 UNITS = (
     "candidate|category|cell|check|class|core|feature|fold|generation|leaf|metric|model|node|objective|page|point|query|"

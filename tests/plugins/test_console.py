@@ -44,46 +44,32 @@ def _failed(cell: CellInfo) -> CellFinished:
 
 
 class TestEstimate:
-    def test_nothing_is_known_before_a_search_has_ended(self) -> None:
-        cell = _cell("a")
-        estimate = RemainingTime(_started((cell,), 10), now=0)
-        estimate.cell_started(CellStarted(cell, 10, 0))
-        assert estimate.seconds_left(now=60) is None
-
-    @pytest.mark.parametrize(("workers", "expected"), [(1, 24.0), (2, 12.0)])
-    def test_searches_alone(self, workers: int, expected: float) -> None:
-        cell = _cell("a")
-        estimate = RemainingTime(_started((cell,), 10, workers=workers), now=0)
-        estimate.cell_started(CellStarted(cell, 10, 0))
-        for _ in range(2):
-            estimate.search_finished(_search(cell, 3.0))
-        assert estimate.seconds_left(now=6 / workers) == pytest.approx(expected)  # eight searches of 3 s
-
-    def test_models_that_take_longer_than_searches(self) -> None:
-        cells = tuple(_cell(key) for key in "abcd")
-        estimate = RemainingTime(_started(cells, 4), now=0)
-        estimate.cell_started(CellStarted(cells[0], 1, 0))
-        estimate.search_finished(_search(cells[0], 1.0))
-        assert estimate.seconds_left(now=101) == pytest.approx(3 * (100 + 1))
-
-    def test_each_searcher_has_its_own_pace(self) -> None:
-        quick, slow, unknown = _cell("a", "quick"), _cell("b", "slow"), _cell("c", "unknown")
-        estimate = RemainingTime(_started((quick, slow, unknown), 9), now=0)
-        estimate.cell_started(CellStarted(quick, 3, 0))
-        estimate.cell_started(CellStarted(slow, 3, 0))
-        estimate.search_finished(_search(quick, 1.0))
-        estimate.search_finished(_search(slow, 9.0))
-        # Two quick ones, two slow ones, three of a searcher that is taken for an average one.
-        assert estimate.seconds_left(now=10) == pytest.approx(2 * 1 + 2 * 9 + 3 * 5)
-
-    def test_a_cell_has_its_own_pace_where_it_is_known(self) -> None:
-        small, large, other = _cell("a"), _cell("b"), _cell("c")
-        estimate = RemainingTime(_started((small, large, other), 9), now=0)
-        for cell, seconds in [(small, 1.0), (large, 9.0)]:
-            estimate.cell_started(CellStarted(cell, 3, 0))
-            estimate.search_finished(_search(cell, seconds))
-        estimate.cell_started(CellStarted(other, 3, 0))
-        assert estimate.seconds_left(now=10) == pytest.approx(2 * 1 + 2 * 9 + 3 * 5)
+    @pytest.mark.parametrize(
+        # Cells that have started: searcher, searches, seconds of those that have ended; searchers of further cells.
+        ("cells", "waiting", "workers", "now", "expected"),
+        [
+            ([("cogs", 10, [])], "", 1, 60, None),
+            ([("cogs", 10, [3.0, 3.0])], "", 1, 6, 8 * 3),
+            ([("cogs", 10, [3.0, 3.0])], "", 2, 3, 8 * 3 / 2),
+            # Models take longer than searches.
+            ([("cogs", 1, [1.0])], "cogs cogs cogs", 1, 101, 3 * (100 + 1)),
+            # Searches of an unknown searcher, or of a cell without any yet, are taken for average ones.
+            ([("quick", 3, [1.0]), ("slow", 3, [9.0])], "unknown", 1, 10, 2 * 1 + 2 * 9 + 3 * 5),
+            ([("cogs", 3, [1.0]), ("cogs", 3, [9.0]), ("cogs", 3, [])], "", 1, 10, 2 * 1 + 2 * 9 + 3 * 5),
+        ],
+    )
+    def test_seconds_left(
+        self, cells: list[tuple[str, int, list[float]]], waiting: str, workers: int, now: int, expected: float | None
+    ) -> None:
+        searchers = [*(searcher for searcher, _, _ in cells), *waiting.split()]
+        planned = tuple(_cell(str(number), searcher) for number, searcher in enumerate(searchers))
+        each = cells[0][1]
+        estimate = RemainingTime(_started(planned, each * len(planned), workers=workers), now=0)
+        for cell, (_, searches, seconds) in zip(planned, cells, strict=False):
+            estimate.cell_started(CellStarted(cell, searches, 0))
+            for one in seconds:
+                estimate.search_finished(_search(cell, one))
+        assert estimate.seconds_left(now=now) == (None if expected is None else pytest.approx(expected))
 
     def test_bounds_give_way_to_numbers_and_failed_cells_to_nothing(self) -> None:
         cells = tuple(_cell(key) for key in "abcd")
