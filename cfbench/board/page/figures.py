@@ -281,24 +281,6 @@ def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int
     return found
 
 
-def rank_bar(row: StandingsRow, searchers: int) -> str:
-    """Draw a mean rank with its interval, from 1 to the number of ranked searchers, as a picture of one row."""
-    if row.rank is None:
-        return ""
-    span = max(searchers - 1, 1)
-
-    def at(rank: float) -> float:
-        return 4 + 92 * (rank - 1) / span
-
-    low, high = row.interval or (row.rank, row.rank)
-    words = f"mean rank {row.rank:.1f}" + (f", 95 % interval {low:.1f} to {high:.1f}" if row.interval else "")
-    return (
-        f'<svg class="rank" viewBox="0 0 100 16" preserveAspectRatio="none" role="img"><title>{words}</title>'
-        f'<path class="grid" d="M4 15H96"/><path class="interval" d="M{at(low):.1f} 8H{at(high):.1f}"/>'
-        f'<path class="mean" d="M{at(row.rank):.1f} 3V13"/></svg>'
-    )
-
-
 def _excess_axis(values: Sequence[float], start: float, stop: float) -> svg.Axis:
     return svg.Axis(LEAST_EXCESS, max(10 * LEAST_EXCESS, 1.4 * max(values)), start, stop, log=True)
 

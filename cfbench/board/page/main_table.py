@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
-from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import RankState, Standings, StandingsRow, TaskView
 from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
-from cfbench.board.page.figures import rank_bar
 from cfbench.board.text import ABSENT, share
 from cfbench.record.cells import CellSummary
 from cfbench.registry.registry import Registry
@@ -27,92 +24,28 @@ ON_A_PHONE = (("found",), ("rank",), ("objective", "loss"))
 """Columns that stay in the table on a phone, one of each; the others are in the opened row."""
 
 
-@dataclass(frozen=True)
-class Heading:
-    """A column's header."""
-
-    name: str
-    title: str
-    unit: str
-    arrow: str
-    better: str
-    legend: str
-    secondary: bool
-    further: bool
-    recomputed: bool
-
-
-@dataclass(frozen=True)
-class PageCell:
-    """A cell: what is read, what is sorted by, a picture of it, and what is read after the text in smaller type."""
-
-    text: str
-    value: float | None
-    picture: str = ""
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class CellLine:
-    """One cell of the record in an opened row."""
-
-    task: str
-    fold: int
-    found: str
-    key: str
-    note: str
-
-
-@dataclass(frozen=True)
-class PageRow:
-    """A row of the table."""
-
-    position: str
-    label: str
-    state: str
-    method: str
-    url: str
-    cells: tuple[PageCell, ...]
-    facts: tuple[tuple[str, str], ...]
-    command: str
-    record: tuple[CellLine, ...]
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A ranked table."""
-
-    name: str  # its id on the page
-    title: str
-    what: str  # what its positions are by
-    tested: bool  # whether ranks have letters
-    headings: tuple[Heading, ...]
-    lines: tuple[PageRow, ...]
-    data: str  # what the page's script needs to rank some tasks alone, as JSON
-
-
-def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[PageTable]:
-    """Return the main table, and that of the white boxes where they are ranked among themselves."""
+def ranked_tables(board: Board, names: Sequence[str], registry: Registry) -> list[dict[str, Any]]:
+    """Return what the template shows of the main table, and of the white boxes' if they are ranked among themselves."""
     whole, white = board.standings, board.white_standings
-    tables = [_table("board", "Searchers", whole, board, names, registry)]
+    titled = [("board", "Searchers", whole)]
     if white is not None and white is not whole:
-        tables.append(_table("white-boxes", "White boxes", white, board, names, registry))
+        titled.append(("white-boxes", "White boxes", white))
+    tables = []
+    for name, title, standings in titled:
+        columns = table_columns(standings, names)
+        tables.append(
+            {
+                "name": name,
+                "title": title,
+                "what": "objective value" if standings.robust else "loss",
+                "tested": any(row.group for row in standings.rows),
+                "span": max(len(standings.ranked) - 1, 1),
+                "headings": _headings(columns, names, registry),
+                "lines": [_line(row, standings, board, columns, registry) for row in standings.rows],
+                "data": filter_data(standings),
+            }
+        )
     return tables
-
-
-def _table(
-    name: str, title: str, standings: Standings, board: Board, names: Sequence[str], registry: Registry
-) -> PageTable:
-    columns = table_columns(standings, names)
-    return PageTable(
-        name=name,
-        title=title,
-        what="objective value" if standings.robust else "loss",
-        tested=any(row.group for row in standings.rows),
-        headings=tuple(headings(columns, names, registry)),
-        lines=tuple(_line(row, standings, board, columns, registry) for row in standings.rows),
-        data=filter_data(standings),
-    )
 
 
 def table_columns(standings: Standings, names: Sequence[str]) -> list[StandingColumn]:
@@ -128,25 +61,25 @@ def table_columns(standings: Standings, names: Sequence[str]) -> list[StandingCo
     ]
 
 
-def headings(columns: Sequence[StandingColumn], names: Sequence[str], registry: Registry) -> list[Heading]:
-    """Return the columns' headers, a unit and a better direction in each."""
+def _headings(columns: Sequence[StandingColumn], names: Sequence[str], registry: Registry) -> list[dict[str, Any]]:
+    """Return the columns' headers. What the page shows by itself has further columns; what was asked for has none."""
     better = {"↑": "higher is better", "↓": "lower is better", "": ""}
     known = [column.name for column in columns]
     kept = [next((name for name in names if name in known), "") for names in ON_A_PHONE]
     kept = [name for name in kept if name] or known[: len(ON_A_PHONE)]
     has_further = set(page_columns(registry)) <= set(names)
     return [
-        Heading(
-            name=column.name,
-            title=column.title or column.name,
-            unit=column.bare_unit,
-            arrow=column.arrow,
-            better=better[column.arrow],
-            legend=column.explained,
-            secondary=column.name not in kept,
-            further=has_further and not column.column.default,
-            recomputed=column.name in RECOMPUTED,
-        )
+        {
+            "name": column.name,
+            "title": column.title or column.name,
+            "unit": column.bare_unit,
+            "arrow": column.arrow,
+            "better": better[column.arrow],
+            "legend": column.explained,
+            "secondary": column.name not in kept,
+            "further": has_further and not column.column.default,
+            "recomputed": column.name in RECOMPUTED,
+        }
         for column in columns
     ]
 
@@ -185,43 +118,36 @@ def filter_data(standings: Standings) -> str:
 
 def _line(
     row: StandingsRow, standings: Standings, board: Board, columns: Sequence[StandingColumn], registry: Registry
-) -> PageRow:
+) -> dict[str, Any]:
+    """Return a row and what it opens to. A cell has its text, what it is sorted by, and what follows in small type."""
     cells = []
     for column in columns:
         text = column.text(row) or ABSENT
         value = column.value(row) if text != ABSENT else None
-        picture = detail = ""
+        detail = ""
         if column.name == "found":
             text = f"{row.found.k:,} of {row.found.n:,}" if row.found.n else ABSENT
             detail = f"({share(row.found.share)})" if row.found.n else ""
-            picture = f'<span class="bar" style="--share:{100 * (row.found.share or 0):.1f}%"></span>'
-        elif column.name == "rank":
-            picture = rank_bar(row, len(standings.ranked))
-            if row.interval is not None:
-                detail = f"({row.interval[0]:.1f} - {row.interval[1]:.1f})"
-        cells.append(PageCell(text, value, picture, detail))
-    own = _cells(board, row.searcher)
-    position = str(row.position).strip() if row.position else ABSENT
+        elif column.name == "rank" and row.interval is not None:
+            detail = f"({row.interval[0]:.1f} - {row.interval[1]:.1f})"
+        cells.append({"text": text, "value": value, "detail": detail})
+    groups = [(task, task.groups[row.searcher]) for task in board.matrix.tasks if row.searcher in task.groups]
+    own = [cell for _, group in groups for cell in group.cells]
     known = registry.searchers.get(bare_name(row.searcher.name))
-    groups = [task.groups[row.searcher] for task in board.matrix.tasks if row.searcher in task.groups]
-    alone = sum(group.loss_alone for group in groups)
+    alone = sum(group.loss_alone for _, group in groups)
     state = [state_text(row, standings), f"{MARK} on {plural(alone, 'task')}" if alone else ""]
-    return PageRow(
-        position=position,
-        label=visible(row.label),
-        state="; ".join(filter(None, state)),
-        method="" if known is None else visible(known.entry.summary),
-        url="" if known is None else known.entry.url,
-        cells=tuple(cells),
-        facts=tuple(_facts(row, own, alone)),
-        command=_command(own),
-        record=tuple(_record_lines(board, row.searcher)),
-    )
-
-
-def _cells(board: Board, searcher: ComparedSearcher) -> list[CellSummary]:
-    groups = (task.groups.get(searcher) for task in board.matrix.tasks)
-    return [cell for group in groups if group is not None for cell in group.cells]
+    return {
+        "row": row,
+        "position": str(row.position).strip() if row.position else ABSENT,
+        "label": visible(row.label),
+        "state": "; ".join(filter(None, state)),
+        "method": "" if known is None else visible(known.entry.summary),
+        "url": "" if known is None else known.entry.url,
+        "cells": cells,
+        "facts": _facts(row, own, alone),
+        "command": _command(own),
+        "record": [(task.label, cell, record_key(cell)) for task, group in groups for cell in group.cells],
+    }
 
 
 def _facts(row: StandingsRow, own: list[CellSummary], alone: int) -> list[tuple[str, str]]:
@@ -259,14 +185,3 @@ def _command(own: list[CellSummary]) -> str:
     repetitions = max((cell.repetitions for cell in ran), default=1) or 1
     command = command_again([cell.info for cell in ran], ran[0].content, points=points, repetitions=repetitions)
     return visible(command)
-
-
-def _record_lines(board: Board, searcher: ComparedSearcher) -> list[CellLine]:
-    found = []
-    for task in board.matrix.tasks:
-        group = task.groups.get(searcher)
-        for cell in group.cells if group is not None else ():
-            note = f"failed: {cell.failure}" if cell.failure else f"skipped: {cell.skipped}" if cell.skipped else ""
-            count = f"{sum(cell.successes):,} of {cell.searches:,}" if cell.searches else ABSENT
-            found.append(CellLine(visible(task.label), cell.info.fold, count, record_key(cell), visible(note)))
-    return found
