@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from cfbench.analysis.aggregate import spending
 from cfbench.analysis.board import Board
@@ -13,105 +14,62 @@ from cfbench.analysis.standings import StandingsRow, TaskResult, TaskView
 from cfbench.board.page.evidence import Example
 from cfbench.board.text import ABSENT, decimal, share, short_seconds, whole, whole_change
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
-from cfbench.text import visible
 
 SHADES = ((0.001, 0), (0.05, 1), (0.25, 2), (1.0, 3), (4.0, 4))
 """Upper limits of the value relative to the best known one, each with its shade in the heat table; above: shade 5."""
 
 
-@dataclass(frozen=True)
-class Heat:
-    """A cell of the heat table."""
-
-    text: str
-    shade: str
-    words: str
-    best: bool = False
-    alone: bool = False
-
-
-@dataclass(frozen=True)
-class HeatRow:
-    """A task in the heat table."""
-
-    task: int  # its number among the board's tasks
-    name: str  # the task without its data set
-    cells: tuple[Heat, ...]  # one for each searcher
-
-
-@dataclass(frozen=True)
-class HeatTable:
-    """The heat table: a row per task, a column per searcher, grouped by data set."""
-
-    searchers: tuple[str, ...]
-    groups: tuple[tuple[str, tuple[HeatRow, ...]], ...]
-
-    @property
-    def alone(self) -> bool:
-        """Whether any result was searched for the loss alone."""
-        return any(cell.alone for _, rows in self.groups for row in rows for cell in row.cells)
-
-
-@dataclass(frozen=True)
-class ExampleResult:
-    """What one searcher found for a card's example: the changed features alone."""
-
-    label: str
-    value: str
-    changes: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True)
-class Card:
-    """A task."""
-
-    title: str
-    points: str  # how many points count, and how many every searcher compared solved
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # the task's table
-    example: str  # which point the examples are of; or why there are none
-    found: tuple[ExampleResult, ...]
-
-
-def heat_of(result: TaskResult | None, *, best: bool = False, alone: bool = False) -> Heat:
+def _heat(result: TaskResult | None, *, best: bool, alone: bool) -> dict[str, Any]:
     """Return the cell of a searcher on a task: its value above the best known one, or why there is none."""
+
+    def cell(text: str, shade: str, words: str = "") -> dict[str, Any]:
+        compared = shade != "gap"
+        return {
+            "text": text,
+            "shade": shade,
+            "words": words or text,
+            "best": compared and best,
+            "alone": compared and alone,
+        }
+
     if result is None:
-        return Heat("not run", "gap", "not run")
+        return cell("not run", "gap")
     if result.state in ("failed", "skipped"):
-        return Heat(result.state, "gap", result.state)
+        return cell(result.state, "gap")
     if result.found.n and not result.found.k:
-        return Heat("none found", "gap", f"0 of {result.found.n:,} found")
+        return cell("none found", "gap", f"0 of {result.found.n:,} found")
     value = result.objective_against_best
     words = f"{result.found.k:,} of {result.found.n:,} found{f'; {MARK}' if alone else ''}"
     if value is None:
-        return Heat(f"{result.found.k}/{result.found.n}", "plain", f"{words}; not compared", best, alone)
+        return cell(f"{result.found.k}/{result.found.n}", "plain", f"{words}; not compared")
     shade = next((shade for limit, shade in SHADES if value <= limit), 5)
     missing = "" if result.found.k == result.found.n else f" {result.found.k}/{result.found.n}"
     rank = "" if result.rank is None else f", mean rank {result.rank:.1f}"
     words = f"{whole_change(value)} compared with the best known, {words}{rank}{'; wins the task' if best else ''}"
-    return Heat(f"{whole_change(value)}{missing}", f"h{shade}", words, best, alone)
+    return cell(f"{whole_change(value)}{missing}", f"h{shade}", words)
 
 
-def heat_table(board: Board) -> HeatTable:
-    """Return the heat table of a board, white boxes with a table of their own included."""
+def heat_table(board: Board) -> dict[str, Any]:
+    """Return the heat table of a board, grouped by data set, white boxes with a table of their own included."""
     rows, results = _results(board)
-    groups: dict[str, list[HeatRow]] = {}
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for number, (view, task) in enumerate(zip(board.standings.tasks, board.matrix.tasks, strict=True)):
         of_task = results[view.label]
         alone = [row.searcher in task.groups and task.groups[row.searcher].loss_alone for row in rows]
         leaders = _leaders(view, of_task[: len(board.standings.rows)])
-        cells = tuple(heat_of(result, best=at in leaders, alone=alone[at]) for at, result in enumerate(of_task))
+        cells = [_heat(result, best=at in leaders, alone=alone[at]) for at, result in enumerate(of_task)]
         key = view.task
         name = f"{key.model}, {key.objective}, constraints {'on' if key.constraints else 'off'}"
         name = f"{name} ({view.setup})" if view.setup else name
-        groups.setdefault(key.dataset, []).append(HeatRow(number, visible(name), cells))
-    return HeatTable(
-        tuple(visible(row.label) for row in rows),
-        tuple((visible(name), tuple(members)) for name, members in groups.items()),
-    )
+        groups[key.dataset].append({"task": number, "name": name, "cells": cells})
+    return {
+        "searchers": [row.label for row in rows],
+        "groups": list(groups.items()),
+        "alone": any(cell["alone"] for members in groups.values() for row in members for cell in row["cells"]),
+    }
 
 
-def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str, FeatureSpace]) -> list[Card]:
+def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str, FeatureSpace]) -> list[dict[str, Any]]:
     """Return a card for each task: its searchers by their mean ranks, and what they found for one point."""
     rows, results = _results(board)
     white = {row.searcher for row in rows[len(board.standings.rows) :]}
@@ -120,7 +78,6 @@ def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str,
         of_task = [(row, result) for row, result in zip(rows, results[view.label], strict=True) if result is not None]
         of_task.sort(key=lambda pair: (pair[1].rank is None, pair[0].searcher in white, pair[1].rank or 0.0))
         by_loss = view.task.objective == "none"
-        header = ("searcher", "rank", "found", *(() if by_loss else ("objective vs best",)), "loss vs best")
         lines = []
         for row, result in of_task:
             value = () if by_loss else (whole_change(result.objective_against_best),)
@@ -129,7 +86,7 @@ def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str,
             mark = f" ({MARK})" if task.groups[row.searcher].loss_alone else ""
             lines.append(
                 (
-                    visible(row.label) + mark,
+                    row.label + mark,
                     f"{rank} of the white boxes" if row.searcher in white and rank != ABSENT else rank,
                     _count(result),
                     *value,
@@ -138,15 +95,22 @@ def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str,
                     whole(spent.queries),
                 )
             )
+        objective = () if by_loss else ("objective vs best",)
+        what, space = "loss" if by_loss else "objective value", spaces.get(view.task.dataset)
         made.append(
-            Card(
-                title=visible(view.label),
-                points=_points(view),
-                header=(*header, "s/search", "queries"),
-                rows=tuple(lines),
-                example=_which(example),
-                found=_found(example, rows, spaces.get(view.task.dataset), "loss" if by_loss else "objective value"),
-            )
+            {
+                "title": view.label,
+                "points": _points(view),
+                "header": ("searcher", "rank", "found", *objective, "loss vs best", "s/search", "queries"),
+                "rows": lines,
+                "example": _which(example),
+                "found": [
+                    (row.label, f"{what} {decimal(value)}", _changes(example.x, z, space))
+                    for row in rows
+                    if example is not None and len(example.x) and row.searcher in example.found
+                    for z, value in [example.found[row.searcher]]
+                ],
+            }
         )
     return made
 
@@ -197,21 +161,6 @@ def _which(example: Example | None) -> str:
     return f"row {example.row_id} of the data set, fold {example.fold}"
 
 
-def _found(
-    example: Example | None, rows: Sequence[StandingsRow], space: FeatureSpace | None, what: str
-) -> tuple[ExampleResult, ...]:
-    if example is None or not len(example.x):
-        return ()
-    found = []
-    for row in rows:
-        if row.searcher in example.found:
-            z, value = example.found[row.searcher]
-            found.append(
-                ExampleResult(visible(row.label), f"{what} {decimal(value)}", tuple(_changes(example.x, z, space)))
-            )
-    return tuple(found)
-
-
 def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[tuple[str, str, str]]:
     changes = []
     for i in range(len(x)):
@@ -221,12 +170,12 @@ def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[t
             changes.append((f"feature {i + 1}", f"{x[i]:g}", f"{z[i]:g}"))
         else:
             feature = space.features[i]
-            changes.append((visible(feature.name), _value(feature, x[i]), _value(feature, z[i])))
+            changes.append((feature.name, _value(feature, x[i]), _value(feature, z[i])))
     return changes
 
 
 def _value(feature: FeatureSpec, value: float) -> str:
     if feature.kind is Kind.CATEGORICAL:
         inside = value in range(feature.n_categories)
-        return visible(feature.categories[int(value)]) if inside else ABSENT
-    return f"{value:g}{f' {visible(feature.unit)}' if feature.unit else ''}"
+        return feature.categories[int(value)] if inside else ABSENT
+    return f"{value:g}{f' {feature.unit}' if feature.unit else ''}"
