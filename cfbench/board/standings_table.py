@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -91,11 +92,9 @@ def make_up(standings: Standings) -> str:
     if len(tasks) == 1:
         return visible(str(tasks[0]))
     several = {what: values for what, values in _parts(tasks).items() if len(values) > 1}
-    product = 1
-    for values in several.values():
-        product *= len(values)
-    written = [_several(what, len(values)) for what, values in several.items()]
-    made = f" = {' x '.join(written)}" if product == len(tasks) else f": {', '.join(written)}"
+    written = [f"{len(values)} {what if what == 'constraints' else f'{what}s'}" for what, values in several.items()]
+    is_product = math.prod(map(len, several.values())) == len(tasks)
+    made = f" = {' x '.join(written)}" if is_product else f": {', '.join(written)}"
     return f"{len(tasks)}{made}"
 
 
@@ -120,16 +119,7 @@ def searches_a_task(standings: Standings) -> str:
 
 
 def _parts(tasks: Sequence[Task]) -> dict[str, set[str]]:
-    return {
-        "data set": {task.dataset for task in tasks},
-        "model": {task.model for task in tasks},
-        "objective": {task.objective for task in tasks},
-        "constraints": {"on" if task.constraints else "off" for task in tasks},
-    }
-
-
-def _several(what: str, number: int) -> str:
-    return f"{number} {what}" if what == "constraints" else f"{number} {what}s"
+    return {what: {task.parts[what] for task in tasks} for what in tasks[0].parts} if tasks else {}
 
 
 LABEL_AT = 4

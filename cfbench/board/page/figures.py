@@ -101,18 +101,13 @@ class Figures:
     def ranks_by_part(self) -> PageFigure | None:
         """Draw mean ranks by what tasks differ in: the data set, else the model, the objective, the constraints."""
         views = self._standings.tasks
-        parts: dict[str, list[str]] = {
-            "data set": [view.task.dataset for view in views],
-            "model": [view.task.model for view in views],
-            "objective": [view.task.objective for view in views],
-            "constraints": ["on" if view.task.constraints else "off" for view in views],
-        }
-        what, values = next(
-            ((what, values) for what, values in parts.items() if len(set(values)) > 1), ("data set", [])
-        )
+        parts = [view.task.parts for view in views]
+        differing = [what for what in parts[0] if len({of_task[what] for of_task in parts}) > 1] if parts else []
         rows = list(self._standings.ranked)
-        if not values or len(rows) < 2:
+        if not differing or len(rows) < 2:
             return None
+        what = differing[0]
+        values = [of_task[what] for of_task in parts]
         means: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for row in rows:
             for value in dict.fromkeys(values):

@@ -9,7 +9,7 @@ from typing import Any
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
-from cfbench.analysis.standings import RankState, Standings, StandingsRow, TaskView
+from cfbench.analysis.standings import RankState, Standings, StandingsRow
 from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
 from cfbench.board.text import ABSENT, share
 from cfbench.record.cells import CellSummary
@@ -84,24 +84,16 @@ def _headings(columns: Sequence[StandingColumn], names: Sequence[str], registry:
     ]
 
 
-def facets(view: TaskView) -> dict[str, str]:
-    """Return what a task can be filtered by."""
-    task = view.task
-    return {
-        "dataset": task.dataset,
-        "model": task.model,
-        "objective": task.objective,
-        "constraints": "on" if task.constraints else "off",
-    }
-
-
 def filter_data(standings: Standings) -> str:
     """Return what the page's script needs to compute a table of some tasks alone, as JSON.
 
     A task has the results that the table has: its ranks among the ranked searchers, and values on the points that they
     all solved. So a table of all tasks is the table itself.
     """
-    tasks = [{**facets(view), "counts": view.points > 0} for view in standings.tasks]
+    tasks = [
+        {**{part.replace(" ", ""): value for part, value in view.task.parts.items()}, "counts": view.points > 0}
+        for view in standings.tasks
+    ]
     rows = []
     for row in standings.rows:
         results = [

@@ -59,7 +59,7 @@ def heat_table(board: Board) -> dict[str, Any]:
         leaders = _leaders(view, of_task[: len(board.standings.rows)])
         cells = [_heat(result, best=at in leaders, alone=alone[at]) for at, result in enumerate(of_task)]
         key = view.task
-        name = f"{key.model}, {key.objective}, constraints {'on' if key.constraints else 'off'}"
+        name = f"{key.model}, {key.objective}, constraints {key.parts['constraints']}"
         name = f"{name} ({view.setup})" if view.setup else name
         groups[key.dataset].append({"task": number, "name": name, "cells": cells})
     return {
