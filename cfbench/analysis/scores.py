@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
@@ -40,69 +41,39 @@ class Losses:
     def places(self, task: ComparedTask, searcher: ComparedSearcher) -> BoolArray:
         """Return the places of a task over which a searcher's results are averaged."""
         if (task, searcher) not in self._places:
-            left_out = searcher in self._matrix.ranked and searcher not in self.compared
-            if left_out and self.basis is not Basis.OWN_SUCCESSES:
+            own = np.isfinite(task.losses[searcher])
+            if self.basis is Basis.OWN_SUCCESSES:
+                found = own & task.counted
+            elif searcher in self._matrix.ranked and searcher not in self.compared:
                 found = np.zeros_like(task.counted)
             else:
-                found = _places(task, searcher, self.shared[task], self.basis)
+                found = own & self.shared[task]
             self._places[task, searcher] = found
         return self._places[task, searcher]
 
-    def mean(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean loss over these places; None where there are none."""
-        return self._mean(task.losses, task, searcher)
-
-    def mean_value(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean objective value over these places; None where there are none."""
-        if task.values is task.losses:
-            return self.mean(task, searcher)
-        return self._mean(task.values, task, searcher)
-
-    def against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean loss divided by the mean best-known loss of the same places, minus 1."""
-        return self._against(self._best_loss[task], task.losses, task, searcher)
-
-    def value_against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean objective value by the mean of the best known ones of the same places, less 1."""
-        if task.values is task.losses:
-            return self.against_best(task, searcher)
-        return self._against(self._best_value[task], task.values, task, searcher)
-
-    def score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the median over tasks of the loss against the best known one."""
-        return self._over_tasks(searcher, self.against_best, median)
-
-    def value_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the median over tasks of the objective value against the best known one."""
-        return self._over_tasks(searcher, self.value_against_best, median)
-
-    def mean_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the mean over tasks of the mean loss."""
-        return self._over_tasks(searcher, self.mean, fmean)
-
-    def mean_value_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the mean over tasks of the mean objective value."""
-        return self._over_tasks(searcher, self.mean_value, fmean)
-
-    def _mean(
-        self, results: Mapping[ComparedSearcher, FloatArray], task: ComparedTask, searcher: ComparedSearcher
-    ) -> float | None:
+    def mean(self, task: ComparedTask, searcher: ComparedSearcher, *, value: bool) -> float | None:
+        """Return the mean loss, or objective value, over these places; None where there are none."""
+        results = task.values if value else task.losses
         at = results is task.losses, task, searcher
         if at not in self._means:
             places = self.places(task, searcher)
             self._means[at] = float(results[searcher][places].mean()) if places.any() else None
         return self._means[at]
 
-    def _against(
-        self,
-        best: FloatArray,
-        results: Mapping[ComparedSearcher, FloatArray],
-        task: ComparedTask,
-        searcher: ComparedSearcher,
-    ) -> float | None:
-        mean = self._mean(results, task, searcher)
+    def against_best(self, task: ComparedTask, searcher: ComparedSearcher, *, value: bool) -> float | None:
+        """Return this mean divided by the mean of the best known ones of the same places, minus 1."""
+        mean = self.mean(task, searcher, value=value)
+        best = (self._best_value if value else self._best_loss)[task]
         least = 0.0 if mean is None else float(best[self.places(task, searcher)].mean())
         return None if mean is None or least <= 0 else mean / least - 1
+
+    def median_against_best(self, searcher: ComparedSearcher, *, value: bool) -> OverallValue:
+        """Return the median over tasks of the loss, or objective value, against the best known one."""
+        return self._over_tasks(searcher, partial(self.against_best, value=value), median)
+
+    def mean_of_means(self, searcher: ComparedSearcher, *, value: bool) -> OverallValue:
+        """Return the mean over tasks of the mean loss, or objective value."""
+        return self._over_tasks(searcher, partial(self.mean, value=value), fmean)
 
     def _over_tasks(
         self,
@@ -169,12 +140,6 @@ def _solved_by_all(task: ComparedTask, ranked: Sequence[ComparedSearcher]) -> Bo
     for searcher in ranked:
         solved &= np.isfinite(task.losses[searcher])
     return solved if ranked else np.zeros_like(solved)
-
-
-def _places(task: ComparedTask, searcher: ComparedSearcher, shared: BoolArray, basis: Basis) -> BoolArray:
-    own = np.isfinite(task.losses[searcher])
-    places: BoolArray = own & (shared if basis is not Basis.OWN_SUCCESSES else task.counted)
-    return places
 
 
 def _counted(matrix: ResultMatrix) -> int:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cfbench.analysis.board import Board
+from cfbench.analysis.board import Board, Row
 from cfbench.analysis.notes import spans
-from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from cfbench.analysis.aggregate import Median, Rate
-from cfbench.analysis.board import Board
+from cfbench.analysis.board import Board, Row
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.notes import spans
-from cfbench.analysis.rows import Row
 from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label
 from cfbench.board.standings_table import about, coverage, note_lines
 from cfbench.board.text import ABSENT, GAP, StyledLine, both_ends, change, explained, score, seconds, whole, wrapped
