@@ -75,10 +75,6 @@ class Note(str):
         note.kind = kind
         return note
 
-    def __getnewargs__(self) -> tuple[NoteKind, str]:  # type: ignore[override]
-        """Return what a copy is made from, here and in another process."""
-        return self.kind, str(self)
-
     def under(self, title: str) -> Note:
         """Return the note as one of a titled table; itself where there is no title."""
         return Note(self.kind, f"{title}: {self}") if title else self

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -124,24 +122,6 @@ def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -
     for place in ("nowhere", "empty"):
         with pytest.raises(cfbench.CfbenchError, match=f"cfbench run --results .*{place}"):
             cfbench.leaderboard(tmp_path / place)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", ["import cfbench", "import cfbench.board.text, cfbench"])
-def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -> None:
-    code = (
-        f"{first}\n"
-        "for _ in range(2):\n"
-        "    try:\n        cfbench.leaderboard('nowhere')\n"
-        "    except cfbench.CfbenchError as error:\n        print(error)\n"
-        "from cfbench.board.board import print_leaderboard\n"
-        "import inspect; print(list(inspect.signature(cfbench.leaderboard).parameters)[0])\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
-    lines = ended.stdout.splitlines()
-    assert len(lines) == 5
-    assert lines[:2] == lines[2:4]
-    assert lines[4] == "results"
 
 
 def test_damage_is_told_where_nothing_can_be_shown(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.study.plan import command_again
 from cfbench.text import plural
+from tests.toys.cells import cell
 
 if TYPE_CHECKING:
     from cfbench.record.reading import RecordReading
@@ -213,24 +214,8 @@ class Made:
 
 
 def summary(searcher: str, objective: str, loss: list[float | None], value: list[float | None]) -> CellSummary:
-    info = CellInfo(searcher + objective, "credit", "forest", searcher, objective, constraints=False, fold=0)
-    n = len(loss)
-    found = tuple(int(one is not None) for one in loss)
-    return CellSummary(
-        info,
-        content={"searcher": searcher, "objective": objective},
-        searches=n,
-        statuses={"found": sum(found)},
-        points=tuple(range(n)),
-        row_ids=tuple(range(n)),
-        tries=(1,) * n,
-        successes=found,
-        results=tuple(0 if one else None for one in found),
-        loss=tuple(loss),
-        objective_value=tuple(value),
-        seconds=(1.0,) * n,
-        queries=(1,) * n,
-    )
+    made = cell(loss, searcher=searcher, objective=objective, model="forest", objective_value=tuple(value))
+    return replace(made, info=replace(made.info, key=searcher + objective))
 
 
 def search(point: int, loss: float | None, value: float | None, anytime: list[tuple[int, float]]) -> dict[str, Any]:
@@ -290,17 +275,17 @@ def test_cards_and_heat_table_compare_values_on_the_points_that_all_solved(tmp_p
     ]
     board = make_board(cells, build_registry(), need_reference=False)
     (card,) = cards(board, [None], {})
-    assert card.header[:4] == ("searcher", "rank", "found", "loss vs best")
-    assert [row[:4] for row in card.rows] == [
+    assert card["header"][:4] == ("searcher", "rank", "found", "loss vs best")
+    assert [row[:4] for row in card["rows"]] == [
         ("steady", "1.1", "10 of 10 (100.0%)", "+0%"),
         ("second", "2.1", "10 of 10 (100.0%)", "+25%"),
         ("lucky", "2.9", "1 of 10 (10.0%)", "-"),
     ]
     table = heat_table(board)
-    assert table.searchers == ("steady", "second", "lucky")
-    ((dataset, (row,)),) = table.groups
+    assert table["searchers"] == ["steady", "second", "lucky"]
+    ((dataset, (row,)),) = table["groups"]
     assert (dataset, row.name) == ("credit", "forest, none, constraints off")
-    assert [(cell.text, cell.best) for cell in row.cells] == [("+0%", True), ("+25%", False), ("1/10", False)]
+    assert [(cell["text"], cell["best"]) for cell in row["cells"]] == [("+0%", True), ("+25%", False), ("1/10", False)]
 
 
 def test_a_task_is_won_also_where_values_cannot_be_compared() -> None:
@@ -311,8 +296,8 @@ def test_a_task_is_won_also_where_values_cannot_be_compared() -> None:
         summary("r", "none", [0.3, 0.3, None, None, 0.3], [0.3, 0.3, None, None, 0.3]),
     ]
     table = heat_table(make_board(cells, build_registry(), need_reference=False))
-    assert table.searchers == ("p", "q", "r")
-    assert [(cell.text, cell.best) for cell in table.groups[0][1][0].cells] == [
+    assert table["searchers"] == ["p", "q", "r"]
+    assert [(cell["text"], cell["best"]) for cell in table["groups"][0][1][0]["cells"]] == [
         ("4/5", True),
         ("3/5", False),
         ("3/5", False),
@@ -430,10 +415,10 @@ def test_results_searched_for_the_loss_alone_are_marked(tmp_path: Path) -> None:
     board = make_board(cells, build_registry(), need_reference=False)
     page = render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
     assert f'<span class="state">{MARK} on 1 task</span>' in page
-    (group,) = heat_table(board).groups
-    assert [(cell.text, cell.alone) for cell in group[1][0].cells] == [("+0%", False), ("+33%", True)]
+    (group,) = heat_table(board)["groups"]
+    assert [(cell["text"], cell["alone"]) for cell in group[1][0]["cells"]] == [("+0%", False), ("+33%", True)]
     assert '+33%<span class="alone">°</span>' in page
-    assert [row[0] for row in cards(board, [None], {})[0].rows] == ["able", f"plain ({MARK})"]
+    assert [row[0] for row in cards(board, [None], {})[0]["rows"]] == ["able", f"plain ({MARK})"]
     assert "<code>plainnone</code>" in page  # the key under which the record holds its searches
 
 
