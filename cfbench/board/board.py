@@ -184,9 +184,6 @@ class Leaderboard:
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_markdown_(self) -> str:
-        return self.render("markdown")
-
     def _repr_html_(self) -> str:
         return notebook_html(self)
 

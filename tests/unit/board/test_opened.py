@@ -22,11 +22,6 @@ from tests.databases import damage
 FinishedCell = Callable[..., CellFinished]
 
 
-def test_the_text_is_the_terminals_and_the_markdown_is_the_commands(shown: Leaderboard) -> None:
-    assert f"{shown}\n" == shown.render("table")
-    assert shown._repr_markdown_() == shown.render("markdown")
-
-
 def test_an_unknown_format_names_those_that_are_there(shown: Leaderboard) -> None:
     with pytest.raises(cfbench.errors.UnknownNameError, match=r"unknown format 'markdwn'\. Did you mean 'markdown'"):
         shown.render("markdwn")
