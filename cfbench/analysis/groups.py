@@ -152,13 +152,7 @@ def bare_name(label: str) -> str:
 
 
 def differences(contents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Describe what distinguishes each content from the others, except the fold; an empty string if there is only one.
-
-    Examples
-    --------
-    >>> differences([{"seed": 42, "fold": 0}, {"seed": 7, "fold": 1}])
-    ['seed=42', 'seed=7']
-    """
+    """Describe what distinguishes each content from the others, except the fold; empty if there is only one."""
     flat = [_flattened(_without_fold(content)) for content in contents]
     keys = sorted({key for content in flat for key in content})
     telling = [key for key in keys if any(content.get(key) != flat[0].get(key) for content in flat)]

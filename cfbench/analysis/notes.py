@@ -58,14 +58,7 @@ class NoteKind(IntEnum):
 
 
 class Note(str):
-    """A note: its text, with the kind that decides its place.
-
-    Examples
-    --------
-    >>> note = Note(NoteKind.SKIPPED, "2 cells were skipped")
-    >>> note, note.kind.name
-    ('2 cells were skipped', 'SKIPPED')
-    """
+    """A note: its text, with the kind that decides its place."""
 
     kind: NoteKind
 
@@ -91,15 +84,7 @@ def in_order(notes: Iterable[Note]) -> list[Note]:
 
 
 def listing(cases: Sequence[str], *, start: str = "", end: str = "", join: str = "; ") -> str:
-    """Write as many cases behind `start` as one line has room for, and count the others.
-
-    Examples
-    --------
-    >>> listing(["a", "b"], start="skipped: ")
-    'skipped: a; b'
-    >>> listing(["a" * 50, "b" * 40, "c"], start="skipped: ")[-10:]
-    '; 2 others'
-    """
+    """Write as many cases behind `start` as one line has room for, and count the others."""
     for number in range(len(cases), 0, -1):
         rest = len(cases) - number
         others = f"{join}{rest} other{'' if rest == 1 else 's'}" if rest else ""
@@ -148,13 +133,7 @@ def compared_by_loss(matrix: ResultMatrix) -> list[Note]:
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Write whole numbers in short.
-
-    Examples
-    --------
-    >>> spans([0, 1, 2, 4])
-    '0-2, 4'
-    """
+    """Write whole numbers in short."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and number == parts[-1][-1] + 1:

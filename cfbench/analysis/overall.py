@@ -288,13 +288,7 @@ class _RankedTable:
 
 
 def counted_units(number: int, unit: str) -> str:
-    """Write how many independent tasks there are.
-
-    Examples
-    --------
-    >>> counted_units(1, "task"), counted_units(10, "pair")
-    ('1 task', '10 pairs of data set and model')
-    """
+    """Write how many independent tasks there are."""
     plural = "" if number == 1 else "s"
     return f"{number} task{plural}" if unit == "task" else f"{number} pair{plural} of data set and model"
 

@@ -261,13 +261,7 @@ class Figures:
 
 
 def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int]:
-    """Return which points no other beats in both: smaller is better in x, and in y unless `higher` is.
-
-    Examples
-    --------
-    >>> front([1, 2, 3], [5, 6, 4], higher=False)
-    [0, 2]
-    """
+    """Return which points no other beats in both: smaller is better in x, and in y unless `higher` is."""
     sign = -1.0 if higher else 1.0
     found: list[int] = []
     for i in sorted(range(len(xs)), key=lambda i: (xs[i], sign * ys[i])):

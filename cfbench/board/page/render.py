@@ -19,8 +19,7 @@ from cfbench.analysis.standings import Standings
 from cfbench.board.columns import SIGNIFICANCE
 from cfbench.board.page.evidence import gather
 from cfbench.board.page.figures import Figures
-from cfbench.board.page.main_table import ranked_tables, table_columns
-from cfbench.board.page.tasks import cards, heat_table
+from cfbench.board.page.tables import cards, heat_table, ranked_tables, table_columns
 from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
 from cfbench.text import plural, visible
 

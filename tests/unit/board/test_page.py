@@ -27,7 +27,7 @@ from cfbench.board.page import svg
 from cfbench.board.page.evidence import TARGETS, gather
 from cfbench.board.page.figures import front
 from cfbench.board.page.render import _incomplete, headline, render_page
-from cfbench.board.page.tasks import cards, heat_table
+from cfbench.board.page.tables import cards, heat_table
 from cfbench.cli import cli
 from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record

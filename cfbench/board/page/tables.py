@@ -1,19 +1,24 @@
-"""The page's ranked tables: their columns, their rows, and what a row opens to."""
+"""The page's tables: the ranked ones with what their rows open to, the heat table, and a card for each task."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cfbench.analysis.aggregate import spending
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
-from cfbench.analysis.standings import RankState, Standings, StandingsRow
+from cfbench.analysis.ranks import EQUAL
+from cfbench.analysis.standings import RankState, Standings, StandingsRow, TaskResult, TaskView
 from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
-from cfbench.board.text import ABSENT, share
+from cfbench.board.page.evidence import Example
+from cfbench.board.text import ABSENT, decimal, share, short_seconds, whole, whole_change
 from cfbench.record.cells import CellSummary
 from cfbench.registry.registry import Registry
+from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.study.plan import command_again
 from cfbench.text import plural, visible
 
@@ -177,3 +182,169 @@ def _command(own: list[CellSummary]) -> str:
     repetitions = max((cell.repetitions for cell in ran), default=1) or 1
     command = command_again([cell.info for cell in ran], ran[0].content, points=points, repetitions=repetitions)
     return visible(command)
+
+
+SHADES = ((0.001, 0), (0.05, 1), (0.25, 2), (1.0, 3), (4.0, 4))
+"""Upper limits of the value relative to the best known one, each with its shade in the heat table; above: shade 5."""
+
+
+def _heat(result: TaskResult | None, *, best: bool, alone: bool) -> dict[str, Any]:
+    """Return the cell of a searcher on a task: its value above the best known one, or why there is none."""
+
+    def cell(text: str, shade: str, words: str = "") -> dict[str, Any]:
+        compared = shade != "gap"
+        return {
+            "text": text,
+            "shade": shade,
+            "words": words or text,
+            "best": compared and best,
+            "alone": compared and alone,
+        }
+
+    if result is None:
+        return cell("not run", "gap")
+    if result.state in ("failed", "skipped"):
+        return cell(result.state, "gap")
+    if result.found.n and not result.found.k:
+        return cell("none found", "gap", f"0 of {result.found.n:,} found")
+    value = result.objective_against_best
+    words = f"{result.found.k:,} of {result.found.n:,} found{f'; {MARK}' if alone else ''}"
+    if value is None:
+        return cell(f"{result.found.k}/{result.found.n}", "plain", f"{words}; not compared")
+    shade = next((shade for limit, shade in SHADES if value <= limit), 5)
+    missing = "" if result.found.k == result.found.n else f" {result.found.k}/{result.found.n}"
+    rank = "" if result.rank is None else f", mean rank {result.rank:.1f}"
+    words = f"{whole_change(value)} compared with the best known, {words}{rank}{'; wins the task' if best else ''}"
+    return cell(f"{whole_change(value)}{missing}", f"h{shade}", words)
+
+
+def heat_table(board: Board) -> dict[str, Any]:
+    """Return the heat table of a board, grouped by data set, white boxes with a table of their own included."""
+    rows, results = _results(board)
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for number, (view, task) in enumerate(zip(board.standings.tasks, board.matrix.tasks, strict=True)):
+        of_task = results[view.label]
+        alone = [row.searcher in task.groups and task.groups[row.searcher].loss_alone for row in rows]
+        leaders = _leaders(view, of_task[: len(board.standings.rows)])
+        cells = [_heat(result, best=at in leaders, alone=alone[at]) for at, result in enumerate(of_task)]
+        key = view.task
+        name = f"{key.model}, {key.objective}, constraints {key.parts['constraints']}"
+        name = f"{name} ({view.setup})" if view.setup else name
+        groups[key.dataset].append({"task": number, "name": name, "cells": cells})
+    return {
+        "searchers": [row.label for row in rows],
+        "groups": list(groups.items()),
+        "alone": any(cell["alone"] for members in groups.values() for row in members for cell in row["cells"]),
+    }
+
+
+def cards(board: Board, examples: Sequence[Example | None], spaces: Mapping[str, FeatureSpace]) -> list[dict[str, Any]]:
+    """Return a card for each task: its searchers by their mean ranks, and what they found for one point."""
+    rows, results = _results(board)
+    white = {row.searcher for row in rows[len(board.standings.rows) :]}
+    made = []
+    for view, task, example in zip(board.standings.tasks, board.matrix.tasks, examples, strict=True):
+        of_task = [(row, result) for row, result in zip(rows, results[view.label], strict=True) if result is not None]
+        of_task.sort(key=lambda pair: (pair[1].rank is None, pair[0].searcher in white, pair[1].rank or 0.0))
+        by_loss = view.task.objective == "none"
+        lines = []
+        for row, result in of_task:
+            value = () if by_loss else (whole_change(result.objective_against_best),)
+            spent = spending(task.groups[row.searcher].ran)
+            rank = ABSENT if result.rank is None else f"{result.rank:.1f}"
+            mark = f" ({MARK})" if task.groups[row.searcher].loss_alone else ""
+            lines.append(
+                (
+                    row.label + mark,
+                    f"{rank} of the white boxes" if row.searcher in white and rank != ABSENT else rank,
+                    _count(result),
+                    *value,
+                    whole_change(result.against_best),
+                    short_seconds(spent.seconds),
+                    whole(spent.queries),
+                )
+            )
+        objective = () if by_loss else ("objective vs best",)
+        what, space = "loss" if by_loss else "objective value", spaces.get(view.task.dataset)
+        made.append(
+            {
+                "title": view.label,
+                "points": _points(view),
+                "header": ("searcher", "rank", "found", *objective, "loss vs best", "s/search", "queries"),
+                "rows": lines,
+                "example": _which(example),
+                "found": [
+                    (row.label, f"{what} {decimal(value)}", _changes(example.x, z, space))
+                    for row in rows
+                    if example is not None and len(example.x) and row.searcher in example.found
+                    for z, value in [example.found[row.searcher]]
+                ],
+            }
+        )
+    return made
+
+
+def _results(board: Board) -> tuple[list[StandingsRow], dict[str, list[TaskResult | None]]]:
+    """Return the rows of all tables, and by the label of a task their results, in this order."""
+    tables = [board.standings]
+    if board.white_standings is not None and board.white_standings is not board.standings:
+        tables.append(board.white_standings)
+    rows = [row for table in tables for row in table.rows]
+    found = []
+    for table in tables:
+        labels = [view.label for view in table.tasks]
+        found += [dict(zip(labels, row.results, strict=True)) for row in table.rows]
+    return rows, {view.label: [own.get(view.label) for own in found] for view in board.standings.tasks}
+
+
+def _leaders(view: TaskView, results: Sequence[TaskResult | None]) -> set[int]:
+    """Return which results win a task."""
+    ranks = {at: one.rank for at, one in enumerate(results) if one is not None and one.rank is not None}
+    found = any(one is not None and one.rank is not None and one.found.k for one in results)
+    if not view.points or not found:
+        return set()
+    least = min(ranks.values())
+    return {at for at, rank in ranks.items() if rank <= least + EQUAL}
+
+
+def _count(result: TaskResult) -> str:
+    if result.state in ("failed", "skipped"):
+        return result.state
+    return f"{result.found.k:,} of {result.found.n:,} ({share(result.found.share)})" if result.found.n else ABSENT
+
+
+def _points(view: TaskView) -> str:
+    if not view.points:
+        return "too few searchers ran on its points for them to count in ranks"
+    return (
+        f"{view.points:,} points count in ranks; every searcher that is compared solved {view.shared:,} of them, and "
+        "values are compared on these"
+    )
+
+
+def _which(example: Example | None) -> str:
+    if example is None:
+        return "no searcher found a counterfactual"
+    if not len(example.x):
+        return "the rows of this data set may not be passed on, so that no example is shown"
+    return f"row {example.row_id} of the data set, fold {example.fold}"
+
+
+def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[tuple[str, str, str]]:
+    changes = []
+    for i in range(len(x)):
+        if x[i] == z[i]:
+            continue
+        if space is None or space.d != len(x):
+            changes.append((f"feature {i + 1}", f"{x[i]:g}", f"{z[i]:g}"))
+        else:
+            feature = space.features[i]
+            changes.append((feature.name, _value(feature, x[i]), _value(feature, z[i])))
+    return changes
+
+
+def _value(feature: FeatureSpec, value: float) -> str:
+    if feature.kind is Kind.CATEGORICAL:
+        inside = value in range(feature.n_categories)
+        return feature.categories[int(value)] if inside else ABSENT
+    return f"{value:g}{f' {feature.unit}' if feature.unit else ''}"
