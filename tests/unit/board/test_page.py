@@ -252,7 +252,7 @@ def test_cards_and_heat_table_compare_values_on_the_points_that_all_solved(tmp_p
     table = heat_table(board)
     assert table["searchers"] == ["steady", "second", "lucky"]
     ((dataset, (row,)),) = table["groups"]
-    assert (dataset, row.name) == ("credit", "forest, none, constraints off")
+    assert (dataset, row["name"]) == ("credit", "forest, none, constraints off")
     assert [(cell["text"], cell["best"]) for cell in row["cells"]] == [("+0%", True), ("+25%", False), ("1/10", False)]
 
 
