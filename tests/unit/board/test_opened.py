@@ -20,6 +20,7 @@ from cfbench.registry.events import CellFinished, CellInfo
 from tests.databases import damage
 
 FinishedCell = Callable[..., CellFinished]
+TOY = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
 
 
 def test_an_unknown_format_names_those_that_are_there(shown: Leaderboard) -> None:
@@ -53,8 +54,7 @@ def test_a_record_is_opened_by_its_path(
 ) -> None:
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, None]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5, 0.5], info=other))
+        put_cell(record, finished_cell([0.5, 0.5], info=TOY))
     shown = cfbench.leaderboard(tmp_path / "r", reference="cogs")
     frame = shown.to_frame()[["searcher", "points_found", "points"]]
     assert frame.to_numpy().tolist() == [["toy", 2, 2], ["cogs", 1, 2]]
@@ -68,8 +68,7 @@ def test_the_reference_is_the_one_that_the_record_notes_unless_the_user_names_an
 ) -> None:
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, 0.5]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5, 0.5], info=other))
+        put_cell(record, finished_cell([0.5, 0.5], info=TOY))
     assert cfbench.leaderboard(tmp_path / "r").board.reference == "cogs"  # that of the starting preset
     with Record.open(tmp_path / "r", write=True) as record:
         record.note("reference", "toy")
@@ -101,8 +100,7 @@ def test_own_points_need_to_know_whose(
     # toy has one of the two points of cogs: alone it decides nothing, and named with cogs it leaves one point.
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, 0.25]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5], info=other))
+        put_cell(record, finished_cell([0.5], info=TOY))
     with pytest.raises(StudyError, match="name the searchers with --searcher"):
         cfbench.leaderboard(tmp_path / "r", on="own-points")
     shown = cfbench.leaderboard(tmp_path / "r", on="own-points", searchers=["toy", "cogs"])

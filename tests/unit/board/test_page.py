@@ -181,6 +181,10 @@ class Made:
         return pd.DataFrame(columns=["metric", "version", "settings", "point", "repetition", "value"])
 
 
+def made_page(board: Board, path: Path) -> str:
+    return render_page(Leaderboard(board, "made"), cast("RecordReading", Made(path, {})), {})
+
+
 def summary(searcher: str, objective: str, loss: list[float | None], value: list[float | None]) -> CellSummary:
     made = cell(loss, searcher=searcher, objective=objective, model="forest", objective_value=tuple(value))
     return replace(made, info=replace(made.info, key=searcher + objective))
@@ -298,7 +302,7 @@ def test_the_first_sentence_follows_from_the_table(tmp_path: Path, losses: tuple
         for data in range(8)
     ]
     board = make_board(cells, build_registry(), need_reference=False)
-    page = render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+    page = made_page(board, tmp_path)
     (sentence,) = texts(page, "<h1>.*?</h1>")
     rows = main_rows(page)
     leaders = re.split(", | and ", sentence.partition(" lead")[0])
@@ -344,7 +348,7 @@ def test_few_tasks_and_equal_groups_are_told_in_the_first_sentence(board: Board)
 def test_a_searcher_links_to_its_paper_and_ours_says_so(tmp_path: Path) -> None:
     cells = [summary(name, "none", [loss], [loss]) for name, loss in (("cogs", 0.2), ("sparse-sweep", 0.1))]
     board = make_board(cells, build_registry())
-    page = render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+    page = made_page(board, tmp_path)
     cogs = build_registry().searcher("cogs").entry
     assert cogs.url.startswith("https://")
     assert f'<a class="paper" href="{cogs.url}" rel="noopener noreferrer"' in page
@@ -360,7 +364,7 @@ def test_white_boxes_have_a_table_of_their_own_where_there_are_two(tmp_path: Pat
         ]
         cells = [replace(cell, info=replace(cell.info, white_box=cell.info.searcher in white)) for cell in cells]
         board = make_board(cells, build_registry(), need_reference=False)
-        return render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+        return made_page(board, tmp_path)
 
     two, one = page("p", "q"), page("p")
     assert list(main_rows(two)) == ["b", "a"]
@@ -381,7 +385,7 @@ def test_results_searched_for_the_loss_alone_are_marked(tmp_path: Path) -> None:
     judged = JudgedCell(**{one.name: getattr(given, one.name) for one in fields(CellSummary)}, judged_from="plainnone")
     cells = [judged, summary("able", "ck", [0.2] * 2, [0.3] * 2)]
     board = make_board(cells, build_registry(), need_reference=False)
-    page = render_page(Leaderboard(board, "made"), cast("RecordReading", Made(tmp_path, {})), {})
+    page = made_page(board, tmp_path)
     assert f'<span class="state">{MARK} on 1 task</span>' in page
     (group,) = heat_table(board)["groups"]
     assert [(cell["text"], cell["alone"]) for cell in group[1][0]["cells"]] == [("+0%", False), ("+33%", True)]

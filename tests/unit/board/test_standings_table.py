@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -186,7 +187,7 @@ def test_an_unknown_column_names_the_nearest(sample: Leaderboard) -> None:
         replace(sample, by="sconds").lines(100)
 
 
-def summary(searcher: str, losses: tuple[float | None, ...], dataset: str = "wine", **changes: object) -> CellSummary:
+def summary(searcher: str, losses: tuple[float | None, ...], dataset: str = "wine", **changes: Any) -> CellSummary:
     return cell(losses, searcher=searcher, dataset=dataset, wall_seconds=0.5 * len(losses), **changes)
 
 
