@@ -11,7 +11,7 @@ from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
-from cfbench.analysis.notes import Note, NoteKind, listing
+from cfbench.analysis.notes import Note, NoteKind, listing_note
 from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
     FEWEST,
@@ -180,11 +180,11 @@ class _RankedTable:
 
     def inseparable(self) -> list[Note]:
         """Say in which tasks no ranked searcher found anything."""
-        if self.unranked or self.separating.all():
+        if self.unranked:
             return []
         found = zip(self.matrix.in_play, self.separating, strict=True)
         labels = [task.label for task, anybody in found if not anybody]
-        return [Note(NoteKind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
+        return listing_note(NoteKind.NO_WINNER, labels, "tasks without a winner, as nothing was found: ")
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of the ranked searchers; of all if no searcher is ranked."""

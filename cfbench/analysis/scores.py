@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.analysis.notes import Note, NoteKind, listing
+from cfbench.analysis.notes import Note, NoteKind, listing_note
 from cfbench.analysis.result_matrix import BoolArray, ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.analysis.standings import Basis, OverallValue, RankState, StandingsRow
 from cfbench.record.cells import CellSummary
@@ -156,11 +156,9 @@ def limits(cells: Iterable[CellSummary]) -> str:
 
 def unequal(matrix: ResultMatrix, rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
     """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
-    found = []
     asked = [task for task in matrix.tasks if task.places]
     out = [task.label for task in asked if not task.counted.any()]
-    if out:
-        found.append(Note(NoteKind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
+    found = listing_note(NoteKind.TASKS_LEFT_OUT, out, "tasks in no rank, as few searchers did them: ")
     points = sum(int((~task.counted).sum()) for task in matrix.in_play)
     if points:
         found.append(
@@ -169,14 +167,11 @@ def unequal(matrix: ResultMatrix, rows: Sequence[StandingsRow], losses: Losses) 
     found += _left_out(rows, losses)
     total = len(matrix.in_play)
     short = [f"{row.label} {row.complete}" for row in rows if row.state is RankState.NOT_RANKED]
-    if short and any(row.state is RankState.RANKED for row in rows):
+    if any(row.state is RankState.RANKED for row in rows):
         start = f"not ranked, as points are missing (complete tasks of {total:,}): "
-        found.append(Note(NoteKind.NOT_RANKED, listing(short, start=start, join=", ")))
+        found += listing_note(NoteKind.NOT_RANKED, short, start, ", ")
     lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
-    if lacking:
-        start = "cells that others have and that were not run: "
-        found.append(Note(NoteKind.NOT_RUN, listing(lacking, start=start, join=", ")))
-    return found
+    return found + listing_note(NoteKind.NOT_RUN, lacking, "cells that others have and that were not run: ", ", ")
 
 
 def _left_out(rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
@@ -186,10 +181,10 @@ def _left_out(rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
         for row in rows
         if row.state is RankState.RANKED and row.searcher not in losses.compared
     ]
-    if not weak or losses.basis is Basis.OWN_SUCCESSES:
+    if losses.basis is Basis.OWN_SUCCESSES:
         return []
     start = f"ranked, but in no loss and no metric, as less than {LEAST_FOUND:.0%} was found: "
-    return [Note(NoteKind.NO_LOSS, listing(weak, start=start, join=", "))]
+    return listing_note(NoteKind.NO_LOSS, weak, start, ", ")
 
 
 def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:

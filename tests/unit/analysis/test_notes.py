@@ -24,7 +24,7 @@ def test_a_note_is_its_text_on_one_line() -> None:
 
 
 def test_a_list_is_cut_where_the_line_ends() -> None:
-    assert listing(["a", "b"], start="x: ", end=".") == "x: a; b."
+    assert listing(["a", "b"], start="x: ") == "x: a; b"
     fits = listing(["a" * 40, "b" * (LINE - 45)], start="x: ")
     assert len(fits) == LINE
     assert fits.endswith("b")
