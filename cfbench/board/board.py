@@ -15,13 +15,13 @@ from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.loss_alone import board_cells
 from cfbench.analysis.measured import measurements_for
-from cfbench.analysis.notes import seconds_of_machines, why_unfound
+from cfbench.analysis.notes import Note, NoteKind, in_order, seconds_of_machines, why_unfound
 from cfbench.analysis.published import CombinedRecord, opened_record
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis
 from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
 from cfbench.board.gap_commands import GapCommand, gap_commands
-from cfbench.board.standings_table import notes_of, standings_lines
+from cfbench.board.standings_table import standings_lines
 from cfbench.board.tabular import (
     flat_row,
     flat_standing,
@@ -109,8 +109,14 @@ class Leaderboard:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before comparing rows, the most important first."""
-        return tuple(notes_of(self))
+        """What to know before comparing rows, the most important first: why no searcher is ranked, what is missing."""
+        if self.by_task:
+            return self.board.cautions
+        found: list[Note] = []
+        for part in self.board.parts:
+            verdict = [Note(NoteKind.NO_RANKS, part.verdict)] if part.verdict else []
+            found += [note.under(part.title) for note in (*verdict, *part.notes)]
+        return tuple(in_order([*found, *self.board.cautions]))
 
     def lines(self, width: int | None = None) -> list[StyledLine]:
         """Lay it out in lines of text.
@@ -122,18 +128,8 @@ class Leaderboard:
         """
         keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
         if self.by_task:
-            return task_lines(self.board, self.record, width, all_notes=self.all_notes)
-        return standings_lines(
-            self.board,
-            self.record,
-            width,
-            names=self.columns,
-            by=self.by,
-            notes=self.notes,
-            keep_all=keep_all,
-            all_notes=self.all_notes,
-            gaps=self.gap_commands(),
-        )
+            return task_lines(self, width)
+        return standings_lines(self, width, keep_all=keep_all)
 
     def gap_commands(self) -> list[GapCommand]:
         """Return the commands after which searchers are ranked that are not ranked now."""

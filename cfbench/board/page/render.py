@@ -20,7 +20,7 @@ from cfbench.board.columns import SIGNIFICANCE
 from cfbench.board.page.evidence import gather
 from cfbench.board.page.figures import Figures
 from cfbench.board.page.tables import cards, heat_table, ranked_tables, table_columns
-from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
+from cfbench.board.standings_table import alike, coverage, make_up, searches_a_task
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def render_page(
         facts=[*_facts(shown), *_machines(record)],
         lede=_lede(standings),
         incomplete=_incomplete(standings),
-        notes=[visible(note) for note in notes_of(shown)],
+        notes=[visible(note) for note in shown.notes],
         tables=tables,
         significance=SIGNIFICANCE,
         effort=drawing.effort(),
