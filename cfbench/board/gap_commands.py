@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,44 +44,51 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     standings, matrix = shown.board.standings, shown.board.matrix
     if not standings.ranked:
         return []
-    packed = (Path(shown.record) / PACKED_NAME).is_file()
+    record = Path(shown.record)
+    packed = (record / PACKED_NAME).is_file()
     target = "more" if packed else shown.record
-
-    def written(cells: Sequence[CellInfo], gap: _Gap) -> str:
-        return command_again(
-            cells,
-            gap.content,
-            points=gap.points,
-            repetitions=gap.repetitions,
-            results=target,
-            command=shown.command,
-            plugins=shown.registry.options.plugins,
-        )
-
     alike: dict[str, list[tuple[ComparedSearcher, _Gap]]] = defaultdict(list)
     for row in standings.rows:
         if row.state is not RankState.NOT_RANKED or (shown.with_published and not row.searcher.yours):
             continue
         gap = _gap(row.searcher, matrix.in_play)
         if gap is not None:
-            alike[written([replace(cell, searcher="") for cell in gap.cells], gap)].append((row.searcher, gap))
+            alike[gap.written([""], target, shown)].append((row.searcher, gap))
     made = []
     for members in alike.values():
-        gap = members[0][1]
-        commands = [written([replace(cell, searcher=one.name) for one, _ in members for cell in gap.cells], gap)]
+        commands = [members[0][1].written([one.name for one, _ in members], target, shown)]
         if packed:
             commands.append(shlex.join([shown.command, "merge", shown.record, target, "--results", "merged"]))
         made.append(GapCommand(tuple(one.label for one, _ in members), tuple(commands)))
     return made
 
 
-class _Gap(NamedTuple):
-    """What is missing of a searcher's results: cells without keys, and the settings to search with."""
+@dataclass(frozen=True)
+class _Gap:
+    """What a searcher lacks."""
 
-    cells: list[CellInfo]
-    content: Mapping[str, Any]
+    cells: tuple[CellInfo, ...]  # without keys
+    content: Mapping[str, Any]  # the settings to search with
     points: int
     repetitions: int
+
+    def written(self, names: list[str], results: str, shown: Leaderboard) -> str:
+        """Return the command for the searchers of these names."""
+        cells = [CellInfo(**{**_coordinates(cell), "searcher": name}) for name in names for cell in self.cells]
+        return command_again(
+            cells,
+            self.content,
+            points=self.points,
+            repetitions=self.repetitions,
+            results=results,
+            command=shown.command,
+            plugins=shown.registry.options.plugins,
+        )
+
+
+def _coordinates(info: CellInfo) -> dict[str, Any]:
+    names = ("key", "dataset", "model", "searcher", "objective", "constraints", "fold")
+    return {name: getattr(info, name) for name in names}
 
 
 def _gap(searcher: ComparedSearcher, tasks: tuple[ComparedTask, ...]) -> _Gap | None:
@@ -114,7 +121,7 @@ def _gap(searcher: ComparedSearcher, tasks: tuple[ComparedTask, ...]) -> _Gap | 
         return None
     (content,) = contents.values()
     repetitions = max((cell.repetitions for cell in own), default=0) or 1
-    return _Gap(cells, content, points, repetitions)
+    return _Gap(tuple(cells), content, points, repetitions)
 
 
 def _points(cell: CellSummary, counted: set[tuple[int, int]]) -> int:

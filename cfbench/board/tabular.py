@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cfbench.analysis.board import Board, Row
+from cfbench.analysis.board import Board
 from cfbench.analysis.notes import spans
+from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,
@@ -20,7 +21,7 @@ from cfbench.board.columns import (
     marked_label,
     state_text,
 )
-from cfbench.board.standings_table import about, alike, coverage, searches_a_task, tasks_of
+from cfbench.board.standings_table import about, alike, coverage, notes_of, searches_a_task, tasks_of
 from cfbench.board.task_table import columns_for, table_of, task_columns
 from cfbench.board.text import ABSENT, csv_text, markdown_table
 from cfbench.problem.outcome import Status
@@ -107,7 +108,7 @@ def render_markdown(shown: Leaderboard) -> str:
     for grid in grids_of(shown):
         lines += ["", f"{markdown_cell(grid.title)}", "", *markdown_table(grid.header, grid.rows, grid.texts), ""]
         lines += [f"- {markdown_cell(term)}: {markdown_cell(meaning)}" for term, meaning in grid.legend]
-    notes = shown.notes
+    notes = notes_of(shown)
     if notes:
         lines += ["", "To know before comparing rows:", "", *(f"- {markdown_cell(note)}" for note in notes)]
     return "\n".join(lines) + "\n"
@@ -118,7 +119,7 @@ def render_latex(shown: Leaderboard) -> str:
     lines = [
         f"% {visible(about(shown.board, shown.record))}",
         "% Needs \\usepackage{booktabs}",
-        *(f"% Note: {visible(note)}" for note in shown.notes),
+        *(f"% Note: {visible(note)}" for note in notes_of(shown)),
     ]
     for grid in grids_of(shown):
         lines += ["", *_latex_table(grid)]
@@ -155,7 +156,7 @@ def notebook_html(shown: Leaderboard) -> str:
         lines += [_html_line(cells, "td") for cells in grid.rows]
         lines.append("</table>")
         lines += ["<ul>", *(f"<li>{_escaped(f'{term}: {meaning}')}</li>" for term, meaning in grid.legend), "</ul>"]
-    notes = [f"<li>{_escaped(f'Note: {note}')}</li>" for note in shown.notes]
+    notes = [f"<li>{_escaped(f'Note: {note}')}</li>" for note in notes_of(shown)]
     return "\n".join([*lines, *(["<ul>", *notes, "</ul>"] if notes else [])])
 
 

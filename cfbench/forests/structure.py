@@ -6,6 +6,7 @@ point is one cell per feature, and the forest is a function of these.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -74,7 +75,7 @@ class ForestStructure:
     def __post_init__(self) -> None:
         for name, dtype in (("classes", np.int64), ("nodes", np.int32), ("roots", np.int32), ("shares", np.float64)):
             object.__setattr__(self, name, np.require(getattr(self, name), dtype, ["C"]))
-        objection = self._objection()
+        objection = next(self._objections(), "")
         if objection:
             raise ModelError(f"the forest's structure contradicts itself: {objection}")
 
@@ -156,41 +157,31 @@ class ForestStructure:
         np.maximum.at(named, splits[:, 0], np.where(cuts >= 0, 1, -cuts))
         return named
 
-    def _objection(self) -> str:
-        """Say what is wrong with the arrays; the first thing that is."""
-        return next(filter(None, (look() for look in (self._bad_shape, self._bad_node, self._bad_cut))), "")
-
-    def _bad_shape(self) -> str:
+    def _objections(self) -> Iterator[str]:
+        """Yield what is wrong with the arrays; each look relies on those before it."""
         nodes, shares = self.nodes, self.shares
         if nodes.ndim != 2 or nodes.shape[1] != 4 or len(nodes) >= 2**31:
-            return f"nodes have shape {nodes.shape}, not (N, 4) with N below 2**31"
+            yield f"nodes have shape {nodes.shape}, not (N, 4) with N below 2**31"
         if shares.ndim != 2 or shares.shape[1] != len(self.classes) or not np.isfinite(shares).all():
-            return f"shares of shape {shares.shape} do not give {len(self.classes)} classes a finite number each"
+            yield f"shares of shape {shares.shape} do not give {len(self.classes)} classes a finite number each"
         if len(self.boundaries) != len(self.cell_of_code) or self.d == 0:
-            return f"{len(self.boundaries)} features have boundaries, {len(self.cell_of_code)} have cells of codes"
-        return ""
-
-    def _bad_node(self) -> str:
-        rows, children = self.nodes[self._is_leaf][:, 2], self.nodes[~self._is_leaf][:, 2:]
-        if not ((rows >= 0) & (rows < len(self.shares))).all():
-            return "a leaf has no row of shares"
+            yield f"{len(self.boundaries)} features have boundaries, {len(self.cell_of_code)} have cells of codes"
+        rows, children = nodes[self._is_leaf][:, 2], nodes[~self._is_leaf][:, 2:]
+        if not ((rows >= 0) & (rows < len(shares))).all():
+            yield "a leaf has no row of shares"
         named = np.concatenate([self.roots, children.ravel()])
-        if len(self.roots) == 0 or not ((named >= 0) & (named < len(self.nodes))).all():
-            return "there is no tree, or a root or a child is no node"
+        if len(self.roots) == 0 or not ((named >= 0) & (named < len(nodes))).all():
+            yield "there is no tree, or a root or a child is no node"
         if np.bincount(named).max() > 1:
-            return "a node has two parents, or a root has one"
-        return ""
-
-    def _bad_cut(self) -> str:
-        feature, cut = self.nodes[~self._is_leaf][:, :2].T
+            yield "a node has two parents, or a root has one"
+        feature, cut = nodes[~self._is_leaf][:, :2].T
         if not (feature < self.d).all():
-            return f"a split looks at feature {feature.max()}, and there are {self.d}"
+            yield f"a split looks at feature {feature.max()}, and there are {self.d}"
         ends = np.array([len(of_feature) for of_feature in self.boundaries])[feature]
         if not np.where(self.is_coded[feature], cut < 0, (cut >= 0) & (cut < ends)).all():
-            return "a cut names no boundary of its feature"
+            yield "a cut names no boundary of its feature"
         if any((np.diff(ends) <= 0).any() or not np.isfinite(ends).all() for ends in self.boundaries):
-            return "a feature's boundaries do not ascend"
-        return ""
+            yield "a feature's boundaries do not ascend"
 
 
 @runtime_checkable

@@ -24,7 +24,6 @@ from cfbench.record.schema import (
     SearchId,
     Table,
     checked_key,
-    loaded_search,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class RecordReading:
 
     def rows(self, key: str) -> list[Row]:
         """Return the searches of a cell, the waiting ones included, sorted by point and repetition."""
-        return self._of_cell(SEARCHES, key, loaded_search)
+        return self._of_cell(SEARCHES, key, SEARCHES.loaded)
 
     def searches(self, key: str) -> pd.DataFrame:
         """Return the searches of a cell, the waiting ones included, as `search_frame` describes them."""

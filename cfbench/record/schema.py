@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 
 from cfbench.errors import RecordError
 from cfbench.problem.outcome import Status
@@ -176,7 +176,7 @@ TEXT = FieldKind("TEXT NOT NULL", _text)
 NAME = FieldKind("TEXT NOT NULL", TypeAdapter(Name).validate_python)
 STATUS = FieldKind("TEXT NOT NULL", lambda value: str(_STATUS.validate_python(value)))
 WHOLE = FieldKind("INTEGER NOT NULL", _whole, arrow="int64")
-FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(bool).validate_python, int)
+FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(StrictBool).validate_python, int, {0: False, 1: True}.__getitem__)
 AMOUNT = FieldKind("REAL NOT NULL", _amount, arrow="double")
 NUMBER = FieldKind("REAL NOT NULL", float, arrow="double")
 VECTOR = FieldKind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
@@ -192,12 +192,13 @@ FIGURES = FieldKind("TEXT NOT NULL", _figures, sorted_text, json.loads, "map<str
 class Table:
     """A table of the database. Its last column is a digest of the others, by which a damaged row is known.
 
-    `key` has the fields that name a row.
+    `key` has the fields that name a row; `check` looks at the fields of a row together.
     """
 
     name: str
     key: tuple[str, ...]
     fields: Mapping[str, FieldKind]
+    check: Callable[[Row], Row] = lambda row: row
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -239,7 +240,7 @@ class Table:
                 why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
                 shown = repr(value)[:200]
                 raise DamagedError(f"column {name!r} of a row of {self.name} cannot hold {shown}: {why}") from error
-        return row
+        return self.check(row)
 
     def stored(self, row: Row) -> tuple[Any, ...]:
         """Return what SQLite holds of a checked row, with its digest."""
@@ -265,6 +266,15 @@ def digest_of_values(values: Sequence[Any]) -> bytes:
     plain = [len(value) if type(value) is bytes else value for value in values]
     blobs = [value for value in values if type(value) is bytes]
     return hashlib.blake2b(ascii(plain).encode("ascii") + b"".join(blobs), digest_size=8).digest()
+
+
+def _of_one_width(row: Row) -> Row:
+    d = len(row["x"])  # 0 if a packed record leaves the rows of a data set out
+    for name, vectors in (("z", [] if row["z"] is None else [row["z"]]), ("candidates", row["candidates"])):
+        others = [len(vector) for vector in vectors if len(vector) != d]
+        if others:
+            raise DamagedError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, x has {d}")
+    return row
 
 
 SEARCHES = Table(
@@ -293,6 +303,7 @@ SEARCHES = Table(
         "figures": FIGURES,
         "model_fingerprint": TEXT,
     },
+    _of_one_width,
 )
 
 MEASURES = Table(
@@ -312,26 +323,13 @@ MACHINES = Table("machines", ("description",), {"description": of_type(dict[Name
 STUDY = Table("study", ("name",), {"name": TEXT, "value": TEXT})
 
 
-def checked_row(row: Mapping[str, Any]) -> Row:
-    """Return a search's row in its one form; raise RecordError if a column is missing, unknown or cannot be.
-
-    Vectors may be lists or arrays, an entry of `anytime` a pair or a mapping with `queries` and `loss`.
-    """
-    return _of_one_width(SEARCHES.checked(row))
-
-
-def loaded_search(values: Sequence[Any]) -> Row:
-    """Return the row of a search as the database holds it; raise DamagedError if it is damaged."""
-    return _of_one_width(SEARCHES.loaded(values))
-
-
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Return the rows of one cell in their one form, sorted by point and repetition; an error names the search."""
     found: dict[SearchId, Row] = {}
     for row in rows:
         named = f"point {row.get('point')!r:.20}, repetition {row.get('repetition')!r:.20}"
         try:
-            checked = checked_row(row)
+            checked = SEARCHES.checked(row)
         except RecordError as error:
             raise RecordError(f"{named}: {error}") from error
         search = checked["point"], checked["repetition"]
@@ -339,12 +337,3 @@ def checked_rows(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
             raise RecordError(f"{named}: it is there twice")
         found[search] = checked
     return [found[search] for search in sorted(found)]
-
-
-def _of_one_width(row: Row) -> Row:
-    d = len(row["x"])  # 0 if a packed record leaves the rows of a data set out
-    for name, vectors in (("z", [] if row["z"] is None else [row["z"]]), ("candidates", row["candidates"])):
-        others = [len(vector) for vector in vectors if len(vector) != d]
-        if others:
-            raise DamagedError(f"column {name!r} of a search's row holds a vector of {others[0]} numbers, x has {d}")
-    return row

@@ -28,7 +28,6 @@ from cfbench.record.schema import (
     Row,
     SearchId,
     checked_key,
-    checked_row,
     checked_rows,
 )
 from cfbench.registry.events import CellInfo
@@ -92,7 +91,7 @@ class Record(RecordReading):
 
         RecordError: a row does not fit the schema, or the disk refuses; what was written before stays sound.
         """
-        checked = {(row["cell_key"], row["point"], row["repetition"]): row for row in map(checked_row, rows)}
+        checked = {(row["cell_key"], row["point"], row["repetition"]): row for row in map(SEARCHES.checked, rows)}
         if checked:
             with self.transaction() as connection:
                 for key in {key for key, *_ in checked}:  # a finished search that runs again is finished no more

@@ -15,7 +15,7 @@ from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, Una
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary, objection_to
 from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
-from cfbench.record.schema import TIME_COLUMNS, MetricId, Row, checked_row
+from cfbench.record.schema import SEARCHES, TIME_COLUMNS, MetricId, Row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
@@ -354,7 +354,7 @@ def _judge_under_others(
 def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: Verification) -> None:
     try:
         _check_versions(cell, registry, ("searcher",))
-        again = checked_row(worker.search(SearchTask(cell, row["point"], row["row_id"], row["repetition"])))
+        again = SEARCHES.checked(worker.search(SearchTask(cell, row["point"], row["row_id"], row["repetition"])))
     except CfbenchError as error:
         found.unverified[str(error)] += 1
         return

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cfbench.record.cells import CELLS, loaded_cell, stored_cell, summarise
-from cfbench.record.schema import DamagedError, checked_row
+from cfbench.record.schema import SEARCHES, DamagedError, digest_of_values
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from tests.databases import execute, forge
@@ -28,7 +28,7 @@ def test_a_summary_by_hand(make_row: MakeRow, info: CellInfo) -> None:
         make_row(2, 1, "budget_exhausted", loss=0.3, objective_value=0.35, model_fingerprint="e" * 32),
         make_row(5, 0, "crashed"),
     ]
-    summary = summarise(info, {"a": 1}, 60, reversed([checked_row(row) for row in given]))
+    summary = summarise(info, {"a": 1}, 60, reversed([SEARCHES.checked(row) for row in given]))
     assert summary.eligible == 60
     assert summary.repetitions == 3
     assert summary.searches == 6
@@ -50,12 +50,12 @@ def test_a_summary_by_hand(make_row: MakeRow, info: CellInfo) -> None:
 
 def test_a_success_without_an_objective_value_ranks_last(make_row: MakeRow, info: CellInfo) -> None:
     given = [make_row(0, 0, loss=0.1, objective_value=None), make_row(0, 1, loss=0.2, objective_value=9.0)]
-    assert summarise(info, {}, 1, map(checked_row, given)).loss == (0.2,)
+    assert summarise(info, {}, 1, map(SEARCHES.checked, given)).loss == (0.2,)
 
 
 def test_the_database_gives_all_back(make_row: MakeRow, info: CellInfo) -> None:
-    given = [checked_row(make_row(p, r, "found" if p != 3 else "crashed")) for p in range(6) for r in range(2)]
-    given.append(checked_row(make_row(9, 0, loss=0.1, objective_value=float("inf"))))
+    given = [SEARCHES.checked(make_row(p, r, "found" if p != 3 else "crashed")) for p in range(6) for r in range(2)]
+    given.append(SEARCHES.checked(make_row(9, 0, loss=0.1, objective_value=float("inf"))))
     summary = summarise(info, {"names": ["a"], "settings": {"m": 4}}, 60, given)
     done = {(row["point"], row["repetition"]): row["status"] for row in given}
     assert summary.runs == (
@@ -91,8 +91,6 @@ def test_a_summary_that_no_cell_has_is_left_out_and_named(
     for name, value in changes.items():
         store = CELLS.fields[name].store
         row[name] = value if store is None or isinstance(value, (bytes, str)) else store(value)
-    from cfbench.record.schema import digest_of_values
-
     forged = (*row.values(), digest_of_values(tuple(row.values())))
     with pytest.raises(DamagedError, match=why):
         loaded_cell(forged)
@@ -103,7 +101,7 @@ def test_a_summary_that_no_cell_has_is_left_out_and_named(
 
 
 def test_an_outline_lacks_the_points_alone(make_row: MakeRow, info: CellInfo) -> None:
-    cell = summarise(info, {"a": 1}, 9, [checked_row(make_row(0)), checked_row(make_row(1, 0, "crashed"))])
+    cell = summarise(info, {"a": 1}, 9, [SEARCHES.checked(make_row(0)), SEARCHES.checked(make_row(1, 0, "crashed"))])
     outline = cell.outline()
     assert (outline.content, outline.points, outline.loss) == ({}, (), ())
     assert (outline.eligible, outline.searches, outline.done) == (9, 2, {(0, 0): "found", (1, 0): "crashed"})

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cfbench.errors import RecordError
-from cfbench.record.lock import WriterLock
+from cfbench.record.database import WriterLock
 from cfbench.record.store import Record
 
 
@@ -62,7 +62,7 @@ def test_another_process_is_refused_and_its_lock_ends_with_its_kill(
 @pytest.mark.slow
 def test_an_orphan_of_a_dead_writer_does_not_keep_the_lock(path: Path) -> None:
     source = (
-        "import os, signal, sys; from pathlib import Path; from cfbench.record.lock import WriterLock\n"
+        "import os, signal, sys; from pathlib import Path; from cfbench.record.database import WriterLock\n"
         "lock = WriterLock.acquire(Path(sys.argv[1])); child = os.fork()\n"
         "if child == 0: os.close(1); signal.pause()\n"
         "print(child, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"

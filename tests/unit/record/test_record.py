@@ -30,11 +30,6 @@ def searches(points: Iterable[int], repetitions: int = 2) -> list[tuple[int, int
     return [(point, repetition) for point in points for repetition in range(repetitions)]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "results"
-
-
 def test_a_search_is_there_when_append_returns(path: Path, make_row: MakeRow, info: CellInfo) -> None:
     with Record.open(path, write=True) as record:
         record.append(make_row(1, 0, "crashed"))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cfbench.errors import RecordError
 from cfbench.record.frames import SEARCH_SCHEMA, search_frame
-from cfbench.record.schema import SEARCHES, DamagedError, checked_row, checked_rows, loaded_search
+from cfbench.record.schema import SEARCHES, DamagedError, checked_rows
 
 MakeRow = Callable[..., dict[str, Any]]
 
@@ -49,12 +49,12 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
 @given(changes=rows())
 @settings(max_examples=100)
 def test_the_database_and_parquet_give_back_the_same_bits(changes: dict[str, Any], make_row: MakeRow) -> None:
-    row = checked_row(make_row(3, **changes))
+    row = SEARCHES.checked(make_row(3, **changes))
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(SEARCHES.create)
         connection.execute(SEARCHES.insert, SEARCHES.stored(row))
         (values,) = connection.execute(SEARCHES.select())
-    assert repr(loaded_search(values)) == repr(row)
+    assert repr(SEARCHES.loaded(values)) == repr(row)
     listed = {**row, "anytime": [{"queries": q, "loss": loss} for q, loss in row["anytime"]]}
     listed["figures"] = list(row["figures"].items())
     assert repr(checked_rows(pa.Table.from_pylist([listed], schema=SEARCH_SCHEMA).to_pylist())) == repr([row])
@@ -65,11 +65,11 @@ def test_the_database_and_parquet_give_back_the_same_bits(changes: dict[str, Any
 @given(changes=rows(), place=st.integers(0, 20), other=st.none() | st.integers(-3, 3) | st.floats() | st.binary())
 @settings(max_examples=100)
 def test_a_changed_value_is_noticed(changes: dict[str, Any], place: int, other: Any, make_row: MakeRow) -> None:
-    values = list(SEARCHES.stored(checked_row(make_row(3, **changes))))
+    values = list(SEARCHES.stored(SEARCHES.checked(make_row(3, **changes))))
     if repr(values[place]) != repr(other):
         values[place] = other
         with pytest.raises(DamagedError):  # mostly by its digest; a blob of 0 bytes has that of the number 0
-            loaded_search(values)
+            SEARCHES.loaded(values)
 
 
 def test_arrays_and_lists_and_both_spellings_of_anytime_are_one_row(make_row: MakeRow) -> None:
@@ -81,18 +81,18 @@ def test_arrays_and_lists_and_both_spellings_of_anytime_are_one_row(make_row: Ma
         "anytime": [{"queries": 1, "loss": 1.5}, {"queries": np.int64(50), "loss": np.float64(0.5)}],
         "point": np.int64(1),
     }
-    assert repr(checked_row(plain)) == repr(checked_row(row))
+    assert repr(SEARCHES.checked(plain)) == repr(SEARCHES.checked(row))
 
 
 def test_nan_is_null_where_null_is_allowed_only(make_row: MakeRow) -> None:
-    row = checked_row(make_row(0, status="invalid", z=[math.nan, math.inf, -math.inf], objective_value=math.nan))
+    row = SEARCHES.checked(make_row(0, status="invalid", z=[math.nan, math.inf, -math.inf], objective_value=math.nan))
     assert row["loss"] is None
     assert row["objective_value"] is None
     assert repr(row["z"]) == "[nan, inf, -inf]"
 
 
 def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> None:
-    assert checked_row(make_row(0, reason="file \udcff"))["reason"] == "file \\udcff"
+    assert SEARCHES.checked(make_row(0, reason="file \udcff"))["reason"] == "file \\udcff"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> Non
 )
 def test_what_does_not_fit_is_refused_with_its_column(make_row: MakeRow, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RecordError, match=message):
-        checked_row(make_row(0) | changes)
+        SEARCHES.checked(make_row(0) | changes)
 
 
 def test_the_rows_of_a_cell_are_sorted_and_each_search_is_there_once(make_row: MakeRow) -> None:

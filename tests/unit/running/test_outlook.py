@@ -10,7 +10,7 @@ import pytest
 
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
-from cfbench.record.lock import WriterLock
+from cfbench.record.database import WriterLock
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.running.estimate import Durations
