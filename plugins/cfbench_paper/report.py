@@ -78,7 +78,7 @@ def make_report(context: ReportContext) -> PaperReport:
     """
     datasets, problems = _at_hand(context)
     evidence = gather(context, datasets)
-    results = context.record.origin
+    results = context.record.path
     if not evidence.selection.cells:
         raise _nothing(results, evidence, context.command)
     accuracies = Accuracies(context, datasets)
