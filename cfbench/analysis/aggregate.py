@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
-from cfbench.analysis.groups import Group, Point
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary
 
@@ -87,44 +86,6 @@ def median_of(values: Iterable[float | None], n: int) -> Median:
     """Return the median of the values that are there, counted over `n` points."""
     present = [value for value in values if value is not None and not math.isnan(value)]
     return Median(median(present) if present else None, len(present), n)
-
-
-def success_rate(group: Group) -> Rate:
-    """Return the share of points with a counterfactual in any repetition (the paper's table of success rates)."""
-    return rate([(sum(s > 0 for s in cell.successes), len(cell.row_ids)) for cell in group.ran])
-
-
-def search_success_rate(group: Group) -> Rate:
-    """Return the share of single searches that found a counterfactual."""
-    return rate([(sum(cell.successes), sum(cell.tries)) for cell in group.ran])
-
-
-def own_loss(group: Group) -> Median:
-    """Return the median loss over the points that the searcher itself solved.
-
-    It rewards giving up on hard points; `shared_loss` does not.
-    """
-    return median_of((point.loss for point in group.points.values()), len(group.points))
-
-
-def own_objective(group: Group) -> Median:
-    """Return the median objective value over the points that the searcher itself solved."""
-    return median_of((point.objective_value for point in group.points.values()), len(group.points))
-
-
-def solved(group: Group) -> set[Point]:
-    """Return the points that the searcher solved."""
-    return {place for place, point in group.points.items() if point.loss is not None}
-
-
-def shared_loss(group: Group, shared: set[Point]) -> Median:
-    """Return the median loss over `shared`, points that all compared searchers solved."""
-    return median_of((group.points[place].loss for place in shared), len(group.points))
-
-
-def shared_objective(group: Group, shared: set[Point]) -> Median:
-    """Return the median objective value over `shared`, points that all compared searchers solved."""
-    return median_of((group.points[place].objective_value for place in shared), len(group.points))
 
 
 def spending(cells: Sequence[CellSummary]) -> Spending:

@@ -3,24 +3,76 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+import numpy as np
+
+from cfbench.analysis.aggregate import Median, Rate, Spending, median_of, rate, spending, statuses
 from cfbench.analysis.comparison import Relatives, resolve_reference
-from cfbench.analysis.groups import Group, GroupBy, Selection, Task, bare_name, group_cells
+from cfbench.analysis.groups import (
+    Group,
+    GroupBy,
+    Point,
+    Selection,
+    Task,
+    bare_name,
+    group_cells,
+    is_white_box,
+    lacks_values,
+)
+from cfbench.analysis.loss_alone import record_key
 from cfbench.analysis.measured import Measurements, measured_in_part
 from cfbench.analysis.notes import Note, NoteKind, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.result_matrix import ResultMatrix, make_result_matrix
-from cfbench.analysis.rows import Row, rows_of_task
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
 from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.registry import Registry
+from cfbench.space.space import FloatArray
+
+
+@dataclass(frozen=True)
+class Row:
+    """A searcher on a task."""
+
+    task: Task
+    searcher: str
+    setup: str  # what else tells it from other rows of that label; mostly empty
+    white_box: bool  # whether the searcher uses the model's structure
+    folds: tuple[int, ...]  # the folds with results
+    eligible: int  # points of those folds with another class than the target
+    success: Rate  # of points
+    search_success: Rate  # of single searches
+    loss: Median  # over the points that this searcher solved, as `objective`
+    shared_loss: Median  # over the points that all searchers of the task solved
+    objective: Median
+    shared_objective: Median
+    # By the name of a comparison metric: against the reference; empty for the reference and if there is none
+    relative: Mapping[str, Median]
+    is_reference: bool
+    spending: Spending
+    statuses: dict[str, int]  # how many searches ended in which status
+    cells: int
+    failed: int  # cells whose last run failed
+    skipped: int
+    # By the metric's label: mean over the results of the points that have a value, and their number
+    metrics: Mapping[str, tuple[float | None, int]] = field(default_factory=dict)
+    yours: bool = False  # whether its results are the user's own, shown next to the published ones
+    # Whether its results were searched for the loss alone, and judged under the task's objective
+    loss_alone: bool = False
+
+    @property
+    def label(self) -> str:
+        """The searcher as readers see it."""
+        label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
+        label = f"{label} [white-box]" if self.white_box else label
+        return f"{label} [yours]" if self.yours else label
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +129,7 @@ class Board:
         return tuple(
             row
             for groups in tasks.values()
-            for row in rows_of_task(groups, self.relatives, self.white_boxes, self.measurements, self.yours)
+            for row in _rows_of_task(groups, self.relatives, self.white_boxes, self.measurements, self.yours)
         )
 
     @property
@@ -182,3 +234,72 @@ def make_board(
         measurements=measurements,
         yours=frozenset(yours),
     )
+
+
+def _rows_of_task(
+    groups: Sequence[Group],
+    relatives: Relatives,
+    white_boxes: Collection[str],
+    measurements: Measurements,
+    yours: Collection[str],
+) -> list[Row]:
+    """Compute the rows of one task, all groups of which are given.
+
+    The highest rate of success is first, then the smallest objective value on the points that all solved; white boxes
+    are last. Where results lack objective values, the loss takes their place for all.
+    """
+    ran = [{place for place, one in group.points.items() if one.loss is not None} for group in groups if group.ran]
+    shared = set.intersection(*ran) if ran else set()
+    rows = [_row(group, shared, relatives, white_boxes, measurements, yours) for group in groups]
+    by_loss = any(lacks_values(cell) for group in groups for cell in group.ran)
+
+    def place(row: Row) -> tuple[bool, float, float, str]:
+        rate = -1.0 if row.success.mean is None else row.success.mean
+        value = (row.shared_loss if by_loss else row.shared_objective).value
+        return row.white_box, -rate, float("inf") if value is None else value, row.label
+
+    return sorted(rows, key=place)
+
+
+def _row(
+    group: Group,
+    shared: set[Point],
+    relatives: Relatives,
+    white_boxes: Collection[str],
+    measurements: Measurements,
+    yours: Collection[str],
+) -> Row:
+    own = group.points.values()
+    on_shared = [group.points[place] for place in shared] if group.ran else []
+    return Row(
+        task=group.task,
+        searcher=group.searcher,
+        setup=group.setup,
+        white_box=is_white_box(group, white_boxes),
+        folds=group.folds,
+        eligible=sum(cell.eligible for cell in group.ran),
+        success=rate([(sum(count > 0 for count in cell.successes), len(cell.row_ids)) for cell in group.ran]),
+        search_success=rate([(sum(cell.successes), sum(cell.tries)) for cell in group.ran]),
+        loss=median_of((point.loss for point in own), len(own)),
+        shared_loss=median_of((point.loss for point in on_shared), len(own)),
+        objective=median_of((point.objective_value for point in own), len(own)),
+        shared_objective=median_of((point.objective_value for point in on_shared), len(own)),
+        relative={name: found for name in relatives.metrics if (found := relatives.of(name, group)) is not None},
+        is_reference=group.searcher == relatives.reference,
+        spending=spending(group.ran),
+        statuses=statuses(group.ran),
+        cells=len(group.cells),
+        failed=sum(bool(cell.failure) for cell in group.cells),
+        skipped=sum(bool(cell.skipped) for cell in group.cells),
+        metrics={column.label: _mean(group, measurements.of(column)) for column in measurements.columns},
+        yours=any(record_key(cell) in yours for cell in group.cells),
+        loss_alone=group.loss_alone,
+    )
+
+
+def _mean(group: Group, by_cell: Mapping[str, FloatArray]) -> tuple[float | None, int]:
+    """Return the mean of a metric over the group's points, and how many have a value."""
+    values = [by_cell[cell.info.key] for cell in group.ran if cell.info.key in by_cell]
+    known = np.concatenate(values) if values else np.zeros(0)
+    known = known[np.isfinite(known)]
+    return (float(known.mean()) if len(known) else None), len(known)

@@ -33,11 +33,19 @@ class Task:
     objective: str
     constraints: bool
 
+    @property
+    def parts(self) -> dict[str, str]:
+        """What makes the task, by the names that readers see."""
+        return {
+            "data set": self.dataset,
+            "model": self.model,
+            "objective": self.objective,
+            "constraints": "on" if self.constraints else "off",
+        }
+
     def __str__(self) -> str:
-        return (
-            f"{self.dataset}, {self.model}, objective {self.objective}, "
-            f"constraints {'on' if self.constraints else 'off'}"
-        )
+        parts = self.parts
+        return f"{self.dataset}, {self.model}, objective {self.objective}, constraints {parts['constraints']}"
 
 
 class PointResult(NamedTuple):
@@ -144,13 +152,7 @@ def bare_name(label: str) -> str:
 
 
 def differences(contents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Describe what distinguishes each content from the others, except the fold; an empty string if there is only one.
-
-    Examples
-    --------
-    >>> differences([{"seed": 42, "fold": 0}, {"seed": 7, "fold": 1}])
-    ['seed=42', 'seed=7']
-    """
+    """Describe what distinguishes each content from the others, except the fold; empty if there is only one."""
     flat = [_flattened(_without_fold(content)) for content in contents]
     keys = sorted({key for content in flat for key in content})
     telling = [key for key in keys if any(content.get(key) != flat[0].get(key) for content in flat)]
@@ -190,16 +192,10 @@ class GroupBy(StrEnum):
 
     def of(self, group: Group) -> str:
         """Return the title of the part that a group belongs to."""
-        task = group.task
-        titles = {
-            GroupBy.NOTHING: "",
-            GroupBy.DATASET: f"data set {task.dataset}",
-            GroupBy.MODEL: f"model {task.model}",
-            GroupBy.OBJECTIVE: f"objective {task.objective}",
-            GroupBy.CONSTRAINTS: f"constraints {'on' if task.constraints else 'off'}",
-            GroupBy.TASK: str(task),
-        }
-        return titles[self]
+        if self in (GroupBy.NOTHING, GroupBy.TASK):
+            return str(group.task) if self is GroupBy.TASK else ""
+        part = "data set" if self is GroupBy.DATASET else self.value
+        return f"{part} {group.task.parts[part]}"
 
 
 @dataclass(frozen=True)

@@ -58,14 +58,7 @@ class NoteKind(IntEnum):
 
 
 class Note(str):
-    """A note: its text, with the kind that decides its place.
-
-    Examples
-    --------
-    >>> note = Note(NoteKind.SKIPPED, "2 cells were skipped")
-    >>> note, note.kind.name
-    ('2 cells were skipped', 'SKIPPED')
-    """
+    """A note: its text, with the kind that decides its place."""
 
     kind: NoteKind
 
@@ -74,10 +67,6 @@ class Note(str):
         note = super().__new__(cls, " ".join(text.split()))
         note.kind = kind
         return note
-
-    def __getnewargs__(self) -> tuple[NoteKind, str]:  # type: ignore[override]
-        """Return what a copy is made from, here and in another process."""
-        return self.kind, str(self)
 
     def under(self, title: str) -> Note:
         """Return the note as one of a titled table; itself where there is no title."""
@@ -94,23 +83,20 @@ def in_order(notes: Iterable[Note]) -> list[Note]:
     return sorted(dict.fromkeys(notes), key=lambda note: note.kind)
 
 
-def listing(cases: Sequence[str], *, start: str = "", end: str = "", join: str = "; ") -> str:
-    """Write as many cases behind `start` as one line has room for, and count the others.
+def listing_note(kind: NoteKind, cases: Sequence[str], start: str, join: str = "; ") -> list[Note]:
+    """Return the note that lists cases behind `start`; nothing if there is no case."""
+    return [Note(kind, listing(cases, start=start, join=join))] if cases else []
 
-    Examples
-    --------
-    >>> listing(["a", "b"], start="skipped: ")
-    'skipped: a; b'
-    >>> listing(["a" * 50, "b" * 40, "c"], start="skipped: ")[-10:]
-    '; 2 others'
-    """
+
+def listing(cases: Sequence[str], *, start: str = "", join: str = "; ") -> str:
+    """Write as many cases behind `start` as one line has room for, and count the others."""
     for number in range(len(cases), 0, -1):
         rest = len(cases) - number
         others = f"{join}{rest} other{'' if rest == 1 else 's'}" if rest else ""
-        text = f"{start}{join.join(cases[:number])}{others}{end}"
+        text = f"{start}{join.join(cases[:number])}{others}"
         if len(text) <= LINE:
             return text
-    return text if cases else start + end
+    return text if cases else start
 
 
 ENTRIES = ("dataset", "model", "searcher", "objective")
@@ -152,13 +138,7 @@ def compared_by_loss(matrix: ResultMatrix) -> list[Note]:
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Write whole numbers in short.
-
-    Examples
-    --------
-    >>> spans([0, 1, 2, 4])
-    '0-2, 4'
-    """
+    """Write whole numbers in short."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and number == parts[-1][-1] + 1:
@@ -204,9 +184,7 @@ def _fingerprints(cells: Iterable[CellSummary]) -> list[Note]:
         for (dataset, model, fold), marks in sorted(models.items())
         if len(marks) > 1
     ]
-    if not cases:
-        return []
-    return [Note(NoteKind.OTHER_MODELS, listing(cases, start="searchers met differently fitted models: "))]
+    return listing_note(NoteKind.OTHER_MODELS, cases, "searchers met differently fitted models: ")
 
 
 def _versions(cells: Iterable[CellSummary]) -> list[Note]:
@@ -220,14 +198,12 @@ def _versions(cells: Iterable[CellSummary]) -> list[Note]:
         for (part, name), known in sorted(versions.items())
         if len(known) > 1
     ]
-    return [Note(NoteKind.VERSIONS, listing(cases, start="versions are mixed: "))] if cases else []
+    return listing_note(NoteKind.VERSIONS, cases, "versions are mixed: ")
 
 
 def _setups(groups: Iterable[Group]) -> list[Note]:
     several = sorted({group.searcher for group in groups if group.setup})
-    if not several:
-        return []
-    return [Note(NoteKind.SETUPS, listing(several, start="several rows, as seeds, limits or versions differ: "))]
+    return listing_note(NoteKind.SETUPS, several, "several rows, as seeds, limits or versions differ: ")
 
 
 def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:
@@ -269,11 +245,7 @@ def _abnormal(groups: Iterable[Group]) -> list[Note]:
             for status in (Status.CRASHED, Status.TIMED_OUT, Status.INVALID):
                 ends[group.searcher, status.value] += cell.statuses.get(status.value, 0)
     cases = [f"{searcher} {count} {status}" for (searcher, status), count in ends.most_common() if count]
-    return (
-        [Note(NoteKind.ABNORMAL, listing(cases, start="searches without a proper end count as not found: "))]
-        if cases
-        else []
-    )
+    return listing_note(NoteKind.ABNORMAL, cases, "searches without a proper end count as not found: ")
 
 
 def why_unfound(record: RecordReading, cells: Iterable[CellSummary]) -> list[str]:

@@ -11,7 +11,7 @@ from cfbench.analysis.aggregate import spending, statuses
 from cfbench.analysis.comparison import Relatives
 from cfbench.analysis.loss_alone import JudgedCell
 from cfbench.analysis.measured import Measurements
-from cfbench.analysis.notes import Note, NoteKind, listing
+from cfbench.analysis.notes import Note, NoteKind, listing_note
 from cfbench.analysis.ranks import (
     DEFAULT_TOLERANCE,
     FEWEST,
@@ -180,11 +180,11 @@ class _RankedTable:
 
     def inseparable(self) -> list[Note]:
         """Say in which tasks no ranked searcher found anything."""
-        if self.unranked or self.separating.all():
+        if self.unranked:
             return []
         found = zip(self.matrix.in_play, self.separating, strict=True)
         labels = [task.label for task, anybody in found if not anybody]
-        return [Note(NoteKind.NO_WINNER, listing(labels, start="tasks without a winner, as nothing was found: "))]
+        return listing_note(NoteKind.NO_WINNER, labels, "tasks without a winner, as nothing was found: ")
 
     def repetitions(self) -> tuple[int, ...]:
         """Return the numbers of searches that points have, of the ranked searchers; of all if no searcher is ranked."""
@@ -214,10 +214,10 @@ class _RankedTable:
             interval=None if interval is None else (float(interval[0]), float(interval[1])),
             wins=None if at is None else self.wins[at],
             found=self._found(searcher, counted=at is not None),
-            loss=self.losses.score(searcher),
-            mean_loss=self.losses.mean_score(searcher),
-            objective=self.losses.value_score(searcher),
-            mean_objective=self.losses.mean_value_score(searcher),
+            loss=self.losses.median_against_best(searcher, value=False),
+            mean_loss=self.losses.mean_of_means(searcher, value=False),
+            objective=self.losses.median_against_best(searcher, value=True),
+            mean_objective=self.losses.mean_of_means(searcher, value=True),
             relative=partial(relatives.over_tasks, groups),
             spending=spending(compared),
             statuses=statuses(ran),
@@ -271,10 +271,10 @@ class _RankedTable:
             state="ran" if task.asked_all_of(searcher) else "partly",
             rank=float(self.ranks[self.ranked.index(searcher), at]) if ranked else None,
             found=_searches(task, searcher, counted=True),
-            loss=self.losses.mean(task, searcher),
-            against_best=self.losses.against_best(task, searcher),
-            objective=self.losses.mean_value(task, searcher),
-            objective_against_best=self.losses.value_against_best(task, searcher),
+            loss=self.losses.mean(task, searcher, value=False),
+            against_best=self.losses.against_best(task, searcher, value=False),
+            objective=self.losses.mean(task, searcher, value=True),
+            objective_against_best=self.losses.against_best(task, searcher, value=True),
             loss_alone=group.loss_alone,
         )
 
@@ -288,13 +288,7 @@ class _RankedTable:
 
 
 def counted_units(number: int, unit: str) -> str:
-    """Write how many independent tasks there are.
-
-    Examples
-    --------
-    >>> counted_units(1, "task"), counted_units(10, "pair")
-    ('1 task', '10 pairs of data set and model')
-    """
+    """Write how many independent tasks there are."""
     plural = "" if number == 1 else "s"
     return f"{number} task{plural}" if unit == "task" else f"{number} pair{plural} of data set and model"
 

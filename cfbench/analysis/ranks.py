@@ -54,11 +54,6 @@ class Tolerance:
     """How far apart two values of one point may be and still count as equal.
 
     Raises StudyError if it is negative, 1 or more, infinite, or not a number.
-
-    Examples
-    --------
-    >>> Tolerance(0.001).absolute
-    0.0001
     """
 
     relative: float = 0.001  # as a share of the better value, from 0 (only equal values are ties) to below 1
@@ -109,11 +104,6 @@ def point_ranks(values: FloatArray, tolerance: Tolerance) -> FloatArray:
     """Rank searchers at each point: 1 is the best, and ties share the mean of their ranks.
 
     Values have shape (searchers, points), the smaller the better, infinity where nothing was found; so have ranks.
-
-    Examples
-    --------
-    >>> point_ranks(np.array([[0.1], [0.10008], [0.10016]]), Tolerance(0.001)).ravel().tolist()
-    [1.5, 1.5, 3.0]
     """
     order = np.argsort(values, axis=0, kind="stable")
     ordered = np.take_along_axis(values, order, axis=0)
@@ -267,11 +257,6 @@ def fewest_units(searchers: int) -> int:
 
     With all signs alike the test of n differences has p = 2 / 2**n; Holm's correction multiplies it by the number of
     searchers behind the first.
-
-    Examples
-    --------
-    >>> fewest_units(2), fewest_units(3), fewest_units(9)
-    (6, 7, 9)
     """
     return next(units for units in count(FEWEST) if (searchers - 1) * 2.0 ** (1 - units) < ALPHA)
 

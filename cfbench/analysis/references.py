@@ -238,24 +238,60 @@ def compare_with_none(
     StudyError
         If a metric compares something else.
     """
-    comparer = _CellComparer(results or PointResults(record, registry), registry, metrics)
+    results = results or PointResults(record, registry)
+    compared: list[tuple[Variant, ObjectiveComparison]] = []
+    for variant in metrics:
+        metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
+        if not isinstance(metric, ObjectiveComparison):
+            raise StudyError(f"metric {variant.label!r} does not compare objectives; `cfbench plugins` lists metrics")
+        compared.append((variant, metric))
+    wanted = dict.fromkeys(text for _, metric in compared for text in metric.measures())
+    complaints: Counter[str] = Counter()
     # A cell that failed in a later run still has what it had found.
     ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
     plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
-    comparer.results.read(cell.info.key for cell in ran)
+    results.read(cell.info.key for cell in ran)
+    frames = {cell.info.key: _measured_frame(results, cell.info.key, wanted) for cell in ran}
     parts: list[_Part] = []
     for cell in ran:
-        beside = plain.get(_likeness(cell))
+        other = plain.get(_likeness(cell))
         space = spaces.get(cell.info.dataset)
-        if beside is None:
-            comparer.complaints[
-                f"no cell under objective none to hold {_named(cell)} against; run it with that objective"
-            ] += 1
+        if other is None:
+            complaints[f"no cell under objective none to hold {_named(cell)} against; run it with that objective"] += 1
         elif space is None:
-            comparer.complaints[f"data set {cell.info.dataset} is not at hand"] += 1
+            complaints[f"data set {cell.info.dataset} is not at hand"] += 1
         else:
-            parts.append(comparer.compare(cell, beside, space))
-    return Comparisons(_table(parts), comparer.complaints)
+            points, reference = _aligned(frames[cell.info.key], frames[other.info.key])
+            row_ids = points["row_id"].tolist()
+            found: dict[str, FloatArray] = {}
+            for variant, metric in compared:
+                for text in metric.measures():
+                    if results.measured(cell.info.key, text) is None:
+                        complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
+                try:
+                    with plugin_call(variant.label, cell.info.key):
+                        returned: object = metric.compare(points, reference, space)
+                    found[variant.label] = checked_values(variant.label, returned, points.index)
+                except CfbenchError as error:
+                    complaints[str(error)] += 1
+            parts.append(_Part(cell.info, row_ids, found))
+    return Comparisons(_table(parts), complaints)
+
+
+def _measured_frame(results: PointResults, key: str, wanted: Iterable[str]) -> pd.DataFrame:
+    """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
+    best = results.best(key)
+    values = {text: results.measured(key, text) for text in wanted}
+    columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
+    return best.assign(**columns) if columns else best
+
+
+def _aligned(mine: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of the points that both frames have, in the order of the first."""
+    if other is not mine and not mine.index.equals(other.index):
+        shared = mine.index.intersection(other.index, sort=False)
+        mine, other = mine.loc[shared], other.loc[shared]
+    return mine.reset_index(drop=True), other.reset_index(drop=True)
 
 
 class _Part(NamedTuple):
@@ -282,61 +318,6 @@ def _table(parts: Sequence[_Part]) -> pd.DataFrame:
     table["cell_key"] = table.pop("key")
     frame = pd.DataFrame({**table, **columns, "value": np.concatenate([*values, np.empty(0)])})
     return frame[["cell_key", *COORDINATES, "row_id", "metric", "value"]].infer_objects()
-
-
-class _CellComparer:
-    """Compares two cells."""
-
-    def __init__(self, results: PointResults, registry: Registry, metrics: Sequence[Variant]) -> None:
-        self.complaints: Counter[str] = Counter()
-        self.results = results
-        self._frames: dict[str, pd.DataFrame] = {}
-        self._metrics: list[tuple[Variant, ObjectiveComparison]] = []
-        for variant in metrics:
-            metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
-            if not isinstance(metric, ObjectiveComparison):
-                raise StudyError(
-                    f"metric {variant.label!r} does not compare objectives; `cfbench plugins` lists metrics"
-                )
-            self._metrics.append((variant, metric))
-
-    def compare(self, cell: CellSummary, beside: CellSummary, space: FeatureSpace) -> _Part:
-        """Return the values of a cell."""
-        mine, other = (self._with_measures(one) for one in (cell, beside))
-        shared = mine.index
-        if not mine.index.equals(other.index):
-            shared = mine.index.intersection(other.index, sort=False)
-            mine, other = mine.loc[shared], other.loc[shared]
-        points = mine.reset_index(drop=True)
-        reference = points.copy() if other is mine else other.reset_index(drop=True)
-        found: dict[str, FloatArray] = {}
-        for variant, metric in self._metrics:
-            for text in metric.measures():
-                if self.results.measured(cell.info.key, text) is None:
-                    self.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
-            try:
-                with plugin_call(variant.label, cell.info.key):
-                    returned: object = metric.compare(points, reference, space)
-                found[variant.label] = checked_values(variant.label, returned, points.index)
-            except CfbenchError as error:
-                self.complaints[str(error)] += 1
-        return _Part(cell.info, shared.tolist(), found)
-
-    def _with_measures(self, cell: CellSummary) -> pd.DataFrame:
-        """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
-        key = cell.info.key
-        if key not in self._frames:
-            self._frames[key] = self._measured_frame(key)
-        return self._frames[key]
-
-    def _measured_frame(self, key: str) -> pd.DataFrame:
-        best = self.results.best(key)
-        wanted = dict.fromkeys(text for _, metric in self._metrics for text in metric.measures())
-        values = {text: self.results.measured(key, text) for text in wanted}
-        if not values:
-            return best
-        columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
-        return best.assign(**columns)
 
 
 def _likeness(cell: CellSummary) -> str:
@@ -414,27 +395,19 @@ def compare_with_reference(
     return Comparisons(_table(parts), complaints, remarks)
 
 
-def beside(cell: CellSummary, other: CellSummary, results: PointResults) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the results of two cells for the points that both have, aligned.
+def _compared(
+    metric: ReferenceComparison, variant: Variant, cell: CellSummary, other: CellSummary, results: PointResults
+) -> tuple[FloatArray, list[int]]:
+    """Compare the points that two cells have. They must have queried the same fitted models, as each has its optimum.
 
-    Raises CfbenchError if they queried different fitted models: an optimum for one model is not an optimum for the
-    other.
+    Raises CfbenchError if they did not.
     """
-    mine, theirs = results.best(cell.info.key), results.best(other.info.key)
-    shared = mine.index.intersection(theirs.index, sort=False)
-    points, reference = (frame.loc[shared].reset_index(drop=True) for frame in (mine, theirs))
+    points, reference = _aligned(results.best(cell.info.key), results.best(other.info.key))
     if (points["model_fingerprint"] != reference["model_fingerprint"]).any():
         raise CfbenchError(
             f"{cell.info.searcher} and {other.info.searcher} asked different fitted models of {cell.info.dataset}, "
             f"fold {cell.info.fold}: run both with the same models (`cfbench fit` makes them)"
         )
-    return points, reference
-
-
-def _compared(
-    metric: ReferenceComparison, variant: Variant, cell: CellSummary, other: CellSummary, results: PointResults
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], list[int]]:
-    points, reference = beside(cell, other, results)
     with plugin_call(variant.label, cell.info.key):
         returned: object = metric.compare(points, reference)
     return checked_values(variant.label, returned, points.index), points["row_id"].tolist()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
 
-from cfbench.analysis.notes import Note, NoteKind, listing
+from cfbench.analysis.notes import Note, NoteKind, listing_note
 from cfbench.analysis.result_matrix import BoolArray, ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.analysis.standings import Basis, OverallValue, RankState, StandingsRow
 from cfbench.record.cells import CellSummary
@@ -40,69 +41,39 @@ class Losses:
     def places(self, task: ComparedTask, searcher: ComparedSearcher) -> BoolArray:
         """Return the places of a task over which a searcher's results are averaged."""
         if (task, searcher) not in self._places:
-            left_out = searcher in self._matrix.ranked and searcher not in self.compared
-            if left_out and self.basis is not Basis.OWN_SUCCESSES:
+            own = np.isfinite(task.losses[searcher])
+            if self.basis is Basis.OWN_SUCCESSES:
+                found = own & task.counted
+            elif searcher in self._matrix.ranked and searcher not in self.compared:
                 found = np.zeros_like(task.counted)
             else:
-                found = _places(task, searcher, self.shared[task], self.basis)
+                found = own & self.shared[task]
             self._places[task, searcher] = found
         return self._places[task, searcher]
 
-    def mean(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean loss over these places; None where there are none."""
-        return self._mean(task.losses, task, searcher)
-
-    def mean_value(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean objective value over these places; None where there are none."""
-        if task.values is task.losses:
-            return self.mean(task, searcher)
-        return self._mean(task.values, task, searcher)
-
-    def against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean loss divided by the mean best-known loss of the same places, minus 1."""
-        return self._against(self._best_loss[task], task.losses, task, searcher)
-
-    def value_against_best(self, task: ComparedTask, searcher: ComparedSearcher) -> float | None:
-        """Return the mean objective value by the mean of the best known ones of the same places, less 1."""
-        if task.values is task.losses:
-            return self.against_best(task, searcher)
-        return self._against(self._best_value[task], task.values, task, searcher)
-
-    def score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the median over tasks of the loss against the best known one."""
-        return self._over_tasks(searcher, self.against_best, median)
-
-    def value_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the median over tasks of the objective value against the best known one."""
-        return self._over_tasks(searcher, self.value_against_best, median)
-
-    def mean_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the mean over tasks of the mean loss."""
-        return self._over_tasks(searcher, self.mean, fmean)
-
-    def mean_value_score(self, searcher: ComparedSearcher) -> OverallValue:
-        """Return the mean over tasks of the mean objective value."""
-        return self._over_tasks(searcher, self.mean_value, fmean)
-
-    def _mean(
-        self, results: Mapping[ComparedSearcher, FloatArray], task: ComparedTask, searcher: ComparedSearcher
-    ) -> float | None:
+    def mean(self, task: ComparedTask, searcher: ComparedSearcher, *, value: bool) -> float | None:
+        """Return the mean loss, or objective value, over these places; None where there are none."""
+        results = task.values if value else task.losses
         at = results is task.losses, task, searcher
         if at not in self._means:
             places = self.places(task, searcher)
             self._means[at] = float(results[searcher][places].mean()) if places.any() else None
         return self._means[at]
 
-    def _against(
-        self,
-        best: FloatArray,
-        results: Mapping[ComparedSearcher, FloatArray],
-        task: ComparedTask,
-        searcher: ComparedSearcher,
-    ) -> float | None:
-        mean = self._mean(results, task, searcher)
+    def against_best(self, task: ComparedTask, searcher: ComparedSearcher, *, value: bool) -> float | None:
+        """Return this mean divided by the mean of the best known ones of the same places, minus 1."""
+        mean = self.mean(task, searcher, value=value)
+        best = (self._best_value if value else self._best_loss)[task]
         least = 0.0 if mean is None else float(best[self.places(task, searcher)].mean())
         return None if mean is None or least <= 0 else mean / least - 1
+
+    def median_against_best(self, searcher: ComparedSearcher, *, value: bool) -> OverallValue:
+        """Return the median over tasks of the loss, or objective value, against the best known one."""
+        return self._over_tasks(searcher, partial(self.against_best, value=value), median)
+
+    def mean_of_means(self, searcher: ComparedSearcher, *, value: bool) -> OverallValue:
+        """Return the mean over tasks of the mean loss, or objective value."""
+        return self._over_tasks(searcher, partial(self.mean, value=value), fmean)
 
     def _over_tasks(
         self,
@@ -171,12 +142,6 @@ def _solved_by_all(task: ComparedTask, ranked: Sequence[ComparedSearcher]) -> Bo
     return solved if ranked else np.zeros_like(solved)
 
 
-def _places(task: ComparedTask, searcher: ComparedSearcher, shared: BoolArray, basis: Basis) -> BoolArray:
-    own = np.isfinite(task.losses[searcher])
-    places: BoolArray = own & (shared if basis is not Basis.OWN_SUCCESSES else task.counted)
-    return places
-
-
 def _counted(matrix: ResultMatrix) -> int:
     return sum(int(task.counted.sum()) for task in matrix.in_play)
 
@@ -191,11 +156,9 @@ def limits(cells: Iterable[CellSummary]) -> str:
 
 def unequal(matrix: ResultMatrix, rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
     """Say which tasks and points are in no rank, and which searchers are not ranked because of missing points."""
-    found = []
     asked = [task for task in matrix.tasks if task.places]
     out = [task.label for task in asked if not task.counted.any()]
-    if out:
-        found.append(Note(NoteKind.TASKS_LEFT_OUT, listing(out, start="tasks in no rank, as few searchers did them: ")))
+    found = listing_note(NoteKind.TASKS_LEFT_OUT, out, "tasks in no rank, as few searchers did them: ")
     points = sum(int((~task.counted).sum()) for task in matrix.in_play)
     if points:
         found.append(
@@ -204,14 +167,11 @@ def unequal(matrix: ResultMatrix, rows: Sequence[StandingsRow], losses: Losses) 
     found += _left_out(rows, losses)
     total = len(matrix.in_play)
     short = [f"{row.label} {row.complete}" for row in rows if row.state is RankState.NOT_RANKED]
-    if short and any(row.state is RankState.RANKED for row in rows):
+    if any(row.state is RankState.RANKED for row in rows):
         start = f"not ranked, as points are missing (complete tasks of {total:,}): "
-        found.append(Note(NoteKind.NOT_RANKED, listing(short, start=start, join=", ")))
+        found += listing_note(NoteKind.NOT_RANKED, short, start, ", ")
     lacking = [f"{row.label} {row.missing:,}" for row in rows if row.missing]
-    if lacking:
-        start = "cells that others have and that were not run: "
-        found.append(Note(NoteKind.NOT_RUN, listing(lacking, start=start, join=", ")))
-    return found
+    return found + listing_note(NoteKind.NOT_RUN, lacking, "cells that others have and that were not run: ", ", ")
 
 
 def _left_out(rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
@@ -221,10 +181,10 @@ def _left_out(rows: Sequence[StandingsRow], losses: Losses) -> list[Note]:
         for row in rows
         if row.state is RankState.RANKED and row.searcher not in losses.compared
     ]
-    if not weak or losses.basis is Basis.OWN_SUCCESSES:
+    if losses.basis is Basis.OWN_SUCCESSES:
         return []
     start = f"ranked, but in no loss and no metric, as less than {LEAST_FOUND:.0%} was found: "
-    return [Note(NoteKind.NO_LOSS, listing(weak, start=start, join=", "))]
+    return listing_note(NoteKind.NO_LOSS, weak, start, ", ")
 
 
 def _limit(cells: Sequence[CellSummary], key: str, name: str, written: Callable[[Any], str]) -> str:

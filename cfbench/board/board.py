@@ -15,14 +15,22 @@ from cfbench.analysis.board import Board, make_board
 from cfbench.analysis.groups import GroupBy, Selection
 from cfbench.analysis.loss_alone import board_cells
 from cfbench.analysis.measured import measurements_for
-from cfbench.analysis.notes import seconds_of_machines, why_unfound
+from cfbench.analysis.notes import Note, NoteKind, in_order, seconds_of_machines, why_unfound
 from cfbench.analysis.published import CombinedRecord, opened_record
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Basis
 from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
 from cfbench.board.gap_commands import GapCommand, gap_commands
-from cfbench.board.standings_table import notes_of, standings_lines
-from cfbench.board.tabular import flat_row, flat_standing
+from cfbench.board.standings_table import standings_lines
+from cfbench.board.tabular import (
+    flat_row,
+    flat_standing,
+    notebook_html,
+    render_csv,
+    render_json,
+    render_latex,
+    render_markdown,
+)
 from cfbench.board.task_table import task_lines
 from cfbench.board.text import StyledLine, show, text_of
 from cfbench.errors import CfbenchError, RecordError, StudyError, UnknownNameError
@@ -37,35 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
-"""A further format is a name here and a case in `render`."""
-
-
-def render(shown: Leaderboard, form: str) -> str:
-    """Return a leaderboard as text. Raises UnknownNameError if `form` is not in `FORMATS`."""
-    match form:
-        case "table":
-            return f"{shown}\n"
-        case "markdown":
-            from cfbench.board.tabular import render_markdown
-
-            return render_markdown(shown)
-        case "csv":
-            from cfbench.board.tabular import render_csv
-
-            return render_csv(shown)
-        case "json":
-            from cfbench.board.tabular import render_json
-
-            return render_json(shown)
-        case "latex":
-            from cfbench.board.tabular import render_latex
-
-            return render_latex(shown)
-        case "html":
-            from cfbench.board.page.render import page_of
-
-            return page_of(shown)
-    raise UnknownNameError("format", form, FORMATS)
+"""A further format is a name here and a case in `Leaderboard.render`."""
 
 
 PIPED_WIDTH = 100
@@ -129,8 +109,14 @@ class Leaderboard:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before comparing rows, the most important first."""
-        return tuple(notes_of(self))
+        """What to know before comparing rows, the most important first: why no searcher is ranked, what is missing."""
+        if self.by_task:
+            return self.board.cautions
+        found: list[Note] = []
+        for part in self.board.parts:
+            verdict = [Note(NoteKind.NO_RANKS, part.verdict)] if part.verdict else []
+            found += [note.under(part.title) for note in (*verdict, *part.notes)]
+        return tuple(in_order([*found, *self.board.cautions]))
 
     def lines(self, width: int | None = None) -> list[StyledLine]:
         """Lay it out in lines of text.
@@ -142,26 +128,31 @@ class Leaderboard:
         """
         keep_all, width = width is None and bool(self.columns), width or PIPED_WIDTH
         if self.by_task:
-            return task_lines(self.board, self.record, width, all_notes=self.all_notes)
-        return standings_lines(
-            self.board,
-            self.record,
-            width,
-            names=self.columns,
-            by=self.by,
-            notes=self.notes,
-            keep_all=keep_all,
-            all_notes=self.all_notes,
-            gaps=self.gap_commands(),
-        )
+            return task_lines(self, width)
+        return standings_lines(self, width, keep_all=keep_all)
 
     def gap_commands(self) -> list[GapCommand]:
         """Return the commands after which searchers are ranked that are not ranked now."""
         return gap_commands(self)
 
     def render(self, form: str) -> str:
-        """Return it as text in one of the formats of ``--format``."""
-        return render(self, form)
+        """Return it as text in one of the formats of ``--format``.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such format.
+        """
+        if form == "table":
+            return f"{self}\n"
+        if form == "html":
+            from cfbench.board.page.render import page_of  # loads Jinja
+
+            return page_of(self)
+        writers = {"markdown": render_markdown, "csv": render_csv, "json": render_json, "latex": render_latex}
+        if form not in writers:
+            raise UnknownNameError("format", form, FORMATS)
+        return writers[form](self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return every number of single tasks, unrounded: a row for each task and searcher.
@@ -189,12 +180,7 @@ class Leaderboard:
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_markdown_(self) -> str:
-        return self.render("markdown")
-
     def _repr_html_(self) -> str:
-        from cfbench.board.tabular import notebook_html
-
         return notebook_html(self)
 
 
@@ -316,8 +302,14 @@ def leaderboard_of(
     pending = record.pending()
     if not summaries:
         under_way = sum(len(record.done(key)) for key in pending)
-        reason = _nothing_finished(Path(name), under_way) if under_way else _nothing(Path(name))
-        raise RecordError("\n".join([str(reason), *record.problems]))
+        reason = (
+            f"there is nothing to show in {name} yet: it holds {plural(under_way, 'search')}, but no finished cell. If "
+            "its run was stopped, the same `cfbench run` command goes on where it was"
+            if under_way
+            else f"there is nothing to show in {name}: no cell is finished. Run a study first, for a start\n"
+            f"  cfbench run --results {shlex.quote(name)}"
+        )
+        raise RecordError("\n".join([reason, *record.problems]))
     values = record.point_values()
     cells = board_cells(record, registry, values, summaries)
     selected = (selection or Selection()).of(cells.values())
@@ -369,20 +361,6 @@ def print_leaderboard(
         print("no finished cells yet: nothing to show", file=stream or sys.stdout)
         return
     show(shown, stream=stream)
-
-
-def _nothing_finished(results: Path, searches: int) -> RecordError:
-    return RecordError(
-        f"there is nothing to show in {results} yet: it holds {plural(searches, 'search')}, but no finished cell. If "
-        "its run was stopped, the same `cfbench run` command goes on where it was"
-    )
-
-
-def _nothing(results: Path) -> RecordError:
-    return RecordError(
-        f"there is nothing to show in {results}: no cell is finished. Run a study first, for a start\n"
-        f"  cfbench run --results {shlex.quote(str(results))}"
-    )
 
 
 def check_output(path: Path) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from cfbench.analysis.board import Row
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import ALPHA, BOOTSTRAPS
-from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Basis, OverallValue, RankState, Standings, StandingsRow
 from cfbench.board.text import (
     ABSENT,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,51 +44,44 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     standings, matrix = shown.board.standings, shown.board.matrix
     if not standings.ranked:
         return []
-    record = Path(shown.record)
-    packed = (record / PACKED_NAME).is_file()
+    packed = (Path(shown.record) / PACKED_NAME).is_file()
     target = "more" if packed else shown.record
+
+    def written(cells: Sequence[CellInfo], gap: _Gap) -> str:
+        return command_again(
+            cells,
+            gap.content,
+            points=gap.points,
+            repetitions=gap.repetitions,
+            results=target,
+            command=shown.command,
+            plugins=shown.registry.options.plugins,
+        )
+
     alike: dict[str, list[tuple[ComparedSearcher, _Gap]]] = defaultdict(list)
     for row in standings.rows:
         if row.state is not RankState.NOT_RANKED or (shown.with_published and not row.searcher.yours):
             continue
         gap = _gap(row.searcher, matrix.in_play)
         if gap is not None:
-            alike[gap.written([""], target, shown)].append((row.searcher, gap))
+            alike[written([replace(cell, searcher="") for cell in gap.cells], gap)].append((row.searcher, gap))
     made = []
     for members in alike.values():
-        commands = [members[0][1].written([one.name for one, _ in members], target, shown)]
+        gap = members[0][1]
+        commands = [written([replace(cell, searcher=one.name) for one, _ in members for cell in gap.cells], gap)]
         if packed:
             commands.append(shlex.join([shown.command, "merge", shown.record, target, "--results", "merged"]))
         made.append(GapCommand(tuple(one.label for one, _ in members), tuple(commands)))
     return made
 
 
-@dataclass(frozen=True)
-class _Gap:
-    """What a searcher lacks."""
+class _Gap(NamedTuple):
+    """What is missing of a searcher's results: cells without keys, and the settings to search with."""
 
-    cells: tuple[CellInfo, ...]  # without keys
-    content: Mapping[str, Any]  # the settings to search with
+    cells: list[CellInfo]
+    content: Mapping[str, Any]
     points: int
     repetitions: int
-
-    def written(self, names: list[str], results: str, shown: Leaderboard) -> str:
-        """Return the command for the searchers of these names."""
-        cells = [CellInfo(**{**_coordinates(cell), "searcher": name}) for name in names for cell in self.cells]
-        return command_again(
-            cells,
-            self.content,
-            points=self.points,
-            repetitions=self.repetitions,
-            results=results,
-            command=shown.command,
-            plugins=shown.registry.options.plugins,
-        )
-
-
-def _coordinates(info: CellInfo) -> dict[str, Any]:
-    names = ("key", "dataset", "model", "searcher", "objective", "constraints", "fold")
-    return {name: getattr(info, name) for name in names}
 
 
 def _gap(searcher: ComparedSearcher, tasks: tuple[ComparedTask, ...]) -> _Gap | None:
@@ -121,7 +114,7 @@ def _gap(searcher: ComparedSearcher, tasks: tuple[ComparedTask, ...]) -> _Gap | 
         return None
     (content,) = contents.values()
     repetitions = max((cell.repetitions for cell in own), default=0) or 1
-    return _Gap(tuple(cells), content, points, repetitions)
+    return _Gap(cells, content, points, repetitions)
 
 
 def _points(cell: CellSummary, counted: set[tuple[int, int]]) -> int:

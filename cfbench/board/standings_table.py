@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -12,7 +13,6 @@ from rich.cells import cell_len, set_cell_size
 
 from cfbench.analysis.board import Board
 from cfbench.analysis.groups import GroupBy, Task
-from cfbench.analysis.notes import Note, NoteKind, in_order
 from cfbench.analysis.standings import Basis, Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,
@@ -24,7 +24,6 @@ from cfbench.board.columns import (
     marked_label,
     state_text,
 )
-from cfbench.board.gap_commands import GapCommand
 from cfbench.board.text import GAP, StyledLine, both_ends, explained, wrapped
 from cfbench.text import plural, visible
 
@@ -34,18 +33,6 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Notes below a table of text, unless all are wanted."""
 ALL = "`--notes` shows all, `notes` of a board in Python"
-
-
-def notes_of(shown: Leaderboard) -> list[Note]:
-    """Return every note of a board: why no searcher is ranked, what differs between rows, what is missing."""
-    board = shown.board
-    if shown.by_task:
-        return list(board.cautions)
-    found: list[Note] = []
-    for part in board.parts:
-        verdict = [Note(NoteKind.NO_RANKS, part.verdict)] if part.verdict else []
-        found += [note.under(part.title) for note in (*verdict, *part.notes)]
-    return in_order([*found, *board.cautions])
 
 
 def note_lines(notes: Sequence[str], width: int, *, whole: bool) -> list[StyledLine]:
@@ -91,11 +78,9 @@ def make_up(standings: Standings) -> str:
     if len(tasks) == 1:
         return visible(str(tasks[0]))
     several = {what: values for what, values in _parts(tasks).items() if len(values) > 1}
-    product = 1
-    for values in several.values():
-        product *= len(values)
-    written = [_several(what, len(values)) for what, values in several.items()]
-    made = f" = {' x '.join(written)}" if product == len(tasks) else f": {', '.join(written)}"
+    written = [f"{len(values)} {what if what == 'constraints' else f'{what}s'}" for what, values in several.items()]
+    is_product = math.prod(map(len, several.values())) == len(tasks)
+    made = f" = {' x '.join(written)}" if is_product else f": {', '.join(written)}"
     return f"{len(tasks)}{made}"
 
 
@@ -120,16 +105,7 @@ def searches_a_task(standings: Standings) -> str:
 
 
 def _parts(tasks: Sequence[Task]) -> dict[str, set[str]]:
-    return {
-        "data set": {task.dataset for task in tasks},
-        "model": {task.model for task in tasks},
-        "objective": {task.objective for task in tasks},
-        "constraints": {"on" if task.constraints else "off" for task in tasks},
-    }
-
-
-def _several(what: str, number: int) -> str:
-    return f"{number} {what}" if what == "constraints" else f"{number} {what}s"
+    return {what: {task.parts[what] for task in tasks} for what in tasks[0].parts} if tasks else {}
 
 
 LABEL_AT = 4
@@ -152,28 +128,21 @@ class _Placed:
     unit_at: int
 
 
-def standings_lines(
-    board: Board,
-    record: str,
-    width: int,
-    *,
-    names: Sequence[str] = (),
-    by: str = "",
-    notes: Sequence[str] = (),
-    keep_all: bool = False,
-    all_notes: bool = False,
-    gaps: Sequence[GapCommand] = (),
-) -> list[StyledLine]:
-    """Lay out a board's overall tables: what they are of, each table, legend, cautions."""
+def standings_lines(shown: Leaderboard, width: int, *, keep_all: bool = False) -> list[StyledLine]:
+    """Lay out a board's overall tables: what they are of, each table, legend, cautions.
+
+    With `keep_all`, tables may be wider than `width`, and no column is left out.
+    """
+    board, names, notes = shown.board, shown.columns, shown.notes
     lines: list[StyledLine] = []
     table_width = sys.maxsize if keep_all else width
-    tables = [_table(part, table_width, names, by) for part in board.parts]
+    tables = [_table(part, table_width, names, shown.by) for part in board.parts]
     end = max(cell_len(line.text) for table, _ in tables for line in table)
     left_out = dict.fromkeys(name for _, missing in tables for name in missing)
     if left_out and names:  # what was asked for
         text = f"columns that do not fit into {width} signs: {', '.join(left_out)}; `--format csv` has all"
-        notes = [text, *notes]
-    remarks = note_lines(notes, width, whole=all_notes)
+        notes = (text, *notes)
+    remarks = note_lines(notes, width, whole=shown.all_notes)
     lines += both_ends(about(board), coverage(board.standings), end, width, "bold")
     if not board.standings.ran:  # then nothing else is worth reading first
         lines, remarks = lines + remarks, []
@@ -190,12 +159,11 @@ def standings_lines(
     legend = _legend(board.parts, names, left_out)
     if left_out and not names:
         legend.append(("more", f"no room here for {', '.join(left_out)}: `--columns` says what to show"))
-    lines += explained([*legend, ("record", record)], width)
-    for gap in gaps:
+    lines += explained([*legend, ("record", shown.record)], width)
+    for gap in shown.gap_commands():
         lines += [*remarks, *wrapped(f"To rank {visible(', '.join(gap.searchers))}:", width)]
-        lines += [
-            StyledLine(f"  {visible(command)}") for command in gap.commands
-        ]  # never broken, so that it can be copied
+        # A command is never broken, so that it can be copied.
+        lines += [StyledLine(f"  {visible(command)}") for command in gap.commands]
         remarks = []
     return lines + remarks
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cfbench.analysis.board import Board
+from cfbench.analysis.board import Board, Row
 from cfbench.analysis.notes import spans
-from cfbench.analysis.rows import Row
 from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.columns import (
     LOSS_ALONE,
@@ -21,7 +20,7 @@ from cfbench.board.columns import (
     marked_label,
     state_text,
 )
-from cfbench.board.standings_table import about, alike, coverage, notes_of, searches_a_task, tasks_of
+from cfbench.board.standings_table import about, alike, coverage, searches_a_task, tasks_of
 from cfbench.board.task_table import columns_for, table_of, task_columns
 from cfbench.board.text import ABSENT, csv_text, markdown_table
 from cfbench.problem.outcome import Status
@@ -108,7 +107,7 @@ def render_markdown(shown: Leaderboard) -> str:
     for grid in grids_of(shown):
         lines += ["", f"{markdown_cell(grid.title)}", "", *markdown_table(grid.header, grid.rows, grid.texts), ""]
         lines += [f"- {markdown_cell(term)}: {markdown_cell(meaning)}" for term, meaning in grid.legend]
-    notes = notes_of(shown)
+    notes = shown.notes
     if notes:
         lines += ["", "To know before comparing rows:", "", *(f"- {markdown_cell(note)}" for note in notes)]
     return "\n".join(lines) + "\n"
@@ -119,7 +118,7 @@ def render_latex(shown: Leaderboard) -> str:
     lines = [
         f"% {visible(about(shown.board, shown.record))}",
         "% Needs \\usepackage{booktabs}",
-        *(f"% Note: {visible(note)}" for note in notes_of(shown)),
+        *(f"% Note: {visible(note)}" for note in shown.notes),
     ]
     for grid in grids_of(shown):
         lines += ["", *_latex_table(grid)]
@@ -156,7 +155,7 @@ def notebook_html(shown: Leaderboard) -> str:
         lines += [_html_line(cells, "td") for cells in grid.rows]
         lines.append("</table>")
         lines += ["<ul>", *(f"<li>{_escaped(f'{term}: {meaning}')}</li>" for term, meaning in grid.legend), "</ul>"]
-    notes = [f"<li>{_escaped(f'Note: {note}')}</li>" for note in notes_of(shown)]
+    notes = [f"<li>{_escaped(f'Note: {note}')}</li>" for note in shown.notes]
     return "\n".join([*lines, *(["<ul>", *notes, "</ul>"] if notes else [])])
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from cfbench.analysis.aggregate import Median, Rate
-from cfbench.analysis.board import Board
+from cfbench.analysis.board import Board, Row
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.notes import spans
-from cfbench.analysis.rows import Row
 from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label
 from cfbench.board.standings_table import about, coverage, note_lines
 from cfbench.board.text import ABSENT, GAP, StyledLine, both_ends, change, explained, score, seconds, whole, wrapped
 from cfbench.registry.entries import MetricEntry
 from cfbench.text import visible
+
+if TYPE_CHECKING:
+    from cfbench.board.board import Leaderboard
 
 LONGEST_REFERENCE = 12
 """A longer name would push other columns off the board; the headline and the legend hold it."""
@@ -236,10 +239,11 @@ LONGEST_LABEL = 28
 INDENT = "  "
 
 
-def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False) -> list[StyledLine]:
+def task_lines(shown: Leaderboard, width: int) -> list[StyledLine]:
     """Lay a board's tasks out in lines: what it is of, header, a block a task, legend, cautions."""
+    board = shown.board
     columns, widths = _fitting(board, width)
-    lines = both_ends(about(board, record), coverage(board.standings), width, width, "bold")
+    lines = both_ends(about(board, shown.record), coverage(board.standings), width, width, "bold")
     reference = f"reference {board.reference}" if board.reference else "no reference"
     lines += [
         *wrapped(reference, width),
@@ -259,7 +263,7 @@ def task_lines(board: Board, record: str, width: int, *, all_notes: bool = False
     if any(row.loss_alone for row in board.rows):
         legend.append(LOSS_ALONE)
     lines += explained(legend, width)
-    return lines + note_lines(board.cautions, width, whole=all_notes)
+    return lines + note_lines(board.cautions, width, whole=shown.all_notes)
 
 
 def _fitting(board: Board, width: int) -> tuple[list[ShownColumn[Row, Board]], list[int]]:

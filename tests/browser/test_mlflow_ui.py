@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import urllib.parse
 import urllib.request
@@ -14,18 +12,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    """Return the browser's path; CI must have it."""
-    found = shutil.which("chromium")
-    if found is None:
-        reason = "chromium is not installed (apt-get install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 def _page(chromium: str, profile: Path, address: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,18 +35,6 @@ FRAME = """<!doctype html><body><script>
 onmessage = event => document.body.setAttribute("data-found", event.data);
 </script><iframe src="paper.html" style="border: 0; width: WIDTHpx; height: 900px"></iframe>"""
 """The browser's own windows are at least 500 pixels wide; a frame may be as narrow as a phone."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    """Return the browser's path; CI must have it."""
-    found = shutil.which("chromium")
-    if found is None:
-        reason = "chromium is not installed (apt-get install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -101,18 +101,13 @@ class Figures:
     def ranks_by_part(self) -> PageFigure | None:
         """Draw mean ranks by what tasks differ in: the data set, else the model, the objective, the constraints."""
         views = self._standings.tasks
-        parts: dict[str, list[str]] = {
-            "data set": [view.task.dataset for view in views],
-            "model": [view.task.model for view in views],
-            "objective": [view.task.objective for view in views],
-            "constraints": ["on" if view.task.constraints else "off" for view in views],
-        }
-        what, values = next(
-            ((what, values) for what, values in parts.items() if len(set(values)) > 1), ("data set", [])
-        )
+        parts = [view.task.parts for view in views]
+        differing = [what for what in parts[0] if len({of_task[what] for of_task in parts}) > 1] if parts else []
         rows = list(self._standings.ranked)
-        if not values or len(rows) < 2:
+        if not differing or len(rows) < 2:
             return None
+        what = differing[0]
+        values = [of_task[what] for of_task in parts]
         means: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for row in rows:
             for value in dict.fromkeys(values):
@@ -266,37 +261,13 @@ class Figures:
 
 
 def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int]:
-    """Return which points no other beats in both: smaller is better in x, and in y unless `higher` is.
-
-    Examples
-    --------
-    >>> front([1, 2, 3], [5, 6, 4], higher=False)
-    [0, 2]
-    """
+    """Return which points no other beats in both: smaller is better in x, and in y unless `higher` is."""
     sign = -1.0 if higher else 1.0
     found: list[int] = []
     for i in sorted(range(len(xs)), key=lambda i: (xs[i], sign * ys[i])):
         if not found or sign * ys[i] < sign * ys[found[-1]]:
             found.append(i)
     return found
-
-
-def rank_bar(row: StandingsRow, searchers: int) -> str:
-    """Draw a mean rank with its interval, from 1 to the number of ranked searchers, as a picture of one row."""
-    if row.rank is None:
-        return ""
-    span = max(searchers - 1, 1)
-
-    def at(rank: float) -> float:
-        return 4 + 92 * (rank - 1) / span
-
-    low, high = row.interval or (row.rank, row.rank)
-    words = f"mean rank {row.rank:.1f}" + (f", 95 % interval {low:.1f} to {high:.1f}" if row.interval else "")
-    return (
-        f'<svg class="rank" viewBox="0 0 100 16" preserveAspectRatio="none" role="img"><title>{words}</title>'
-        f'<path class="grid" d="M4 15H96"/><path class="interval" d="M{at(low):.1f} 8H{at(high):.1f}"/>'
-        f'<path class="mean" d="M{at(row.rank):.1f} 3V13"/></svg>'
-    )
 
 
 def _excess_axis(values: Sequence[float], start: float, stop: float) -> svg.Axis:

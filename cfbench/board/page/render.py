@@ -19,9 +19,8 @@ from cfbench.analysis.standings import Standings
 from cfbench.board.columns import SIGNIFICANCE
 from cfbench.board.page.evidence import gather
 from cfbench.board.page.figures import Figures
-from cfbench.board.page.main_table import facets, ranked_tables, table_columns
-from cfbench.board.page.tasks import cards, heat_table
-from cfbench.board.standings_table import alike, coverage, make_up, notes_of, searches_a_task
+from cfbench.board.page.tables import cards, heat_table, ranked_tables, table_columns
+from cfbench.board.standings_table import alike, coverage, make_up, searches_a_task
 from cfbench.text import plural, visible
 
 if TYPE_CHECKING:
@@ -75,14 +74,14 @@ def render_page(
         facts=[*_facts(shown), *_machines(record)],
         lede=_lede(standings),
         incomplete=_incomplete(standings),
-        notes=[visible(note) for note in notes_of(shown)],
+        notes=[visible(note) for note in shown.notes],
         tables=tables,
         significance=SIGNIFICANCE,
         effort=drawing.effort(),
         figures=[figure for figure in drawn if figure is not None],
         filters=_filters(standings),
         heat=heat_table(board),
-        pairs=_pairs(standings),
+        pairs=[(standings.rows[pair.first], standings.rows[pair.second], pair) for pair in standings.pairs],
         cards=cards(board, evidence.examples, spaces),
         failures=evidence.failures,
         anything=bool(standings.ranked),
@@ -176,24 +175,9 @@ def _incomplete(standings: Standings) -> str:
 
 def _filters(standings: Standings) -> list[tuple[str, str, list[str]]]:
     """Return what can be chosen: name, words, values."""
-    values: dict[str, list[str]] = {"dataset": [], "model": [], "objective": [], "constraints": []}
-    for view in standings.tasks:
-        for name, value in facets(view).items():
-            if value not in values[name]:
-                values[name].append(value)
-    words = {"dataset": "data set", "model": "model", "objective": "objective", "constraints": "constraints"}
-    return [(name, words[name], chosen) for name, chosen in values.items() if len(chosen) > 1]
-
-
-def _pairs(standings: Standings) -> list[tuple[str, str, str, str]]:
-    rows = standings.rows
-    found = []
-    for pair in standings.pairs:
-        total = pair.wins + pair.losses + pair.ties
-        p = "too few tasks" if pair.p is None else f"p = {pair.p:.3g}" if pair.p >= 0.001 else "p < 0.001"
-        count = f"{pair.wins}-{pair.losses}-{pair.ties} of {total}"
-        found.append((visible(rows[pair.first].label), visible(rows[pair.second].label), count, p))
-    return found
+    parts = [view.task.parts for view in standings.tasks]
+    choices = {part: list(dict.fromkeys(of_task[part] for of_task in parts)) for part in parts[0]} if parts else {}
+    return [(part.replace(" ", ""), part, values) for part, values in choices.items() if len(values) > 1]
 
 
 def _legend(standings: Standings, shown: Leaderboard) -> list[tuple[str, str]]:

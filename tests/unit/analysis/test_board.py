@@ -1,77 +1,57 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from cfbench.analysis.aggregate import Median, Rate
 from cfbench.analysis.board import make_board
 from cfbench.analysis.groups import Selection
 from cfbench.errors import UnknownNameError
-from cfbench.registry.entries import Need, SearcherEntry
-from cfbench.registry.hookspecs import hookimpl
-from cfbench.registry.registry import Registry, build_registry
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from tests.toys.cells import REGISTRY, cell
 
 
-class Peek:
-    """A plugin with a white-box searcher."""
-
-    @hookimpl
-    def cfbench_register_searchers(self) -> list[SearcherEntry]:
-        return [SearcherEntry(name="peek", searcher=lambda problem, rng: None, needs=[Need.MODEL_STRUCTURE])]
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return build_registry(objects=[Peek()])
-
-
-def test_rows_stand_best_first_and_white_boxes_last(cell: MakeCell, registry: Registry) -> None:
+def test_rows_stand_best_first_and_white_boxes_last() -> None:
     board = make_board(
         [
-            cell([0.1, 0.1], searcher="peek"),
+            cell([0.1, 0.1], searcher="exact-forest"),  # by what is registered, not by the record
             cell([0.2, 0.4], searcher="cogs"),
             cell([0.2, 0.3], searcher="lore"),
             cell([0.1, None], searcher="grow"),
             cell(searcher="dice-a", skipped="not installed"),
         ],
-        registry,
+        REGISTRY,
     )
-    assert [row.label for row in board.rows] == ["cogs", "lore", "grow", "dice-a", "peek [white-box]"]
+    assert [row.label for row in board.rows] == ["cogs", "lore", "grow", "dice-a", "exact-forest [white-box]"]
     assert [row.shared_loss for row in board.rows[:3]] == [Median(0.2, 1, 2), Median(0.2, 1, 2), Median(0.1, 1, 2)]
 
 
-def test_ties_in_success_are_ordered_by_the_loss_on_shared_points(cell: MakeCell, registry: Registry) -> None:
-    board = make_board([cell([0.5, None, 0.2]), cell([0.6, 0.01, None], searcher="lore")], registry)
+def test_ties_in_success_are_ordered_by_the_loss_on_shared_points() -> None:
+    board = make_board([cell([0.5, None, 0.2]), cell([0.6, 0.01, None], searcher="lore")], REGISTRY)
     # lore's own median is smaller, but on the one point that both solved cogs is closer
     assert [row.label for row in board.rows] == ["cogs", "lore"]
     assert board.rows[1].loss == Median(0.305, 2, 3)
 
 
-def test_ties_in_success_are_ordered_by_the_objective_value_of_the_task(cell: MakeCell, registry: Registry) -> None:
+def test_ties_in_success_are_ordered_by_the_objective_value_of_the_task() -> None:
     cells = [
         cell([0.1, 0.2], objective="ck", objective_value=(0.5, 0.7)),
         cell([0.3, 0.4], objective="ck", objective_value=(0.4, 0.6), searcher="lore"),
     ]
-    rows = make_board(cells, registry).rows
+    rows = make_board(cells, REGISTRY).rows
     assert [(row.label, row.objective, row.shared_objective) for row in rows] == [
         ("lore", Median(0.5, 2, 2), Median(0.5, 2, 2)),
         ("cogs", Median(0.6, 2, 2), Median(0.6, 2, 2)),
     ]
     lacking = [cells[0], cell([0.3, 0.4], objective="ck", objective_value=(None, None), searcher="lore")]
-    assert [row.label for row in make_board(lacking, registry).rows] == ["cogs", "lore"]  # by the loss
+    assert [row.label for row in make_board(lacking, REGISTRY).rows] == ["cogs", "lore"]  # by the loss
 
 
-def test_a_row_has_every_number(cell: MakeCell, registry: Registry) -> None:
+def test_a_row_has_every_number() -> None:
     board = make_board(
         [
             cell([0.2, 0.4], searches=2, wall_seconds=3.0, search_queries=80, fingerprints=("a",)),
             cell([0.3, None], searcher="lore", searches=2, wall_seconds=1.0, search_queries=20),
         ],
-        registry,
+        REGISTRY,
     )
     cogs, lore = board.rows
     assert cogs.is_reference
@@ -84,30 +64,24 @@ def test_a_row_has_every_number(cell: MakeCell, registry: Registry) -> None:
     assert (board.reference, board.cells, board.failed, board.skipped) == ("cogs", 2, 0, 0)
 
 
-def test_one_searcher_alone_is_fine(cell: MakeCell, registry: Registry) -> None:
-    board = make_board([cell([0.2])], registry)
-    assert board.rows[0].is_reference
-    assert board.cautions == ()
-
-
-def test_an_unknown_reference_is_an_error_only_where_it_was_asked_for(cell: MakeCell, registry: Registry) -> None:
+def test_an_unknown_reference_is_an_error_only_where_it_was_asked_for() -> None:
     cells = [cell([0.2], searcher="lore"), cell([0.2], searcher="grow")]
     with pytest.raises(UnknownNameError, match="unknown reference searcher 'cogs'"):
-        make_board(cells, registry)
-    board = make_board(cells, registry, need_reference=False)
+        make_board(cells, REGISTRY)
+    board = make_board(cells, REGISTRY, need_reference=False)
     assert board.reference == ""
     assert not any("nothing to compare with" in caution for caution in board.cautions)
     assert all(row.relative == {} for row in board.rows)
 
 
-def test_several_variants_of_the_reference_leave_a_caution(cell: MakeCell, registry: Registry) -> None:
+def test_several_variants_of_the_reference_leave_a_caution() -> None:
     cells = [cell([0.2], searcher=f"cogs[population_size={size}]") for size in (50, 500)]
-    board = make_board(cells, registry, need_reference=False)
+    board = make_board(cells, REGISTRY, need_reference=False)
     assert board.reference == ""
     assert board.cautions[0].startswith("nothing to compare with: unknown reference searcher 'cogs'")
 
 
-def test_a_selection_keeps_names_and_labels(cell: MakeCell, registry: Registry) -> None:
+def test_a_selection_keeps_names_and_labels() -> None:
     cells = [
         cell([0.1]),
         cell([0.1], dataset="wine"),
@@ -117,7 +91,7 @@ def test_a_selection_keeps_names_and_labels(cell: MakeCell, registry: Registry) 
     ]
 
     def kept(selection: Selection) -> int:
-        return make_board(cells, registry, selection=selection).cells
+        return make_board(cells, REGISTRY, selection=selection).cells
 
     assert kept(Selection(datasets=["wine"])) == 1
     assert kept(Selection(datasets=["wine", "credit"])) == 5
@@ -130,13 +104,6 @@ def test_a_selection_keeps_names_and_labels(cell: MakeCell, registry: Registry) 
         kept(Selection(datasets=["vine"]))
 
 
-def test_unfinished_cells_are_counted(cell: MakeCell, registry: Registry) -> None:
-    board = make_board([cell([0.2])], registry, unfinished=3)
+def test_unfinished_cells_are_counted() -> None:
+    board = make_board([cell([0.2])], REGISTRY, unfinished=3)
     assert board.cautions == ("unfinished cells, whose searches under way are in no number yet: 3",)
-
-
-def test_all_cells_failed(cell: MakeCell, registry: Registry) -> None:
-    board = make_board([cell(failure="no table")], registry)
-    assert board.rows[0].success == Rate(None, None, 0, 0)
-    assert (board.failed, board.rows[0].failed) == (1, 1)
-    assert "no table" in board.cautions[0]

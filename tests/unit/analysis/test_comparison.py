@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import random
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,14 +7,12 @@ import pytest
 from cfbench.analysis.aggregate import Median
 from cfbench.analysis.comparison import Relatives, compare, point_frame, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
-from cfbench.errors import PluginError, UnknownNameError
+from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.contracts import ComparisonMetric, CounterfactualMetric
+from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.entries import MetricEntry
 from cfbench_metrics.optimality import RelativeLoss
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from tests.toys.cells import cell
 
 ENTRY = MetricEntry(name="relative-loss", metric=RelativeLoss)
 
@@ -29,7 +24,7 @@ def two(cells: list[CellSummary]) -> tuple[Group, Group]:
     return cogs, other
 
 
-def test_points_are_matched_by_fold_and_row_whatever_their_order(cell: MakeCell) -> None:
+def test_points_are_matched_by_fold_and_row_whatever_their_order() -> None:
     cogs, lore = two(
         [
             cell([0.1, 0.2, 0.4], rows=[5, 6, 7]),
@@ -44,7 +39,7 @@ def test_points_are_matched_by_fold_and_row_whatever_their_order(cell: MakeCell)
     assert (found.k, found.n) == (3, 3)
 
 
-def test_only_points_that_both_solved_count_but_all_that_both_were_asked_are_the_denominator(cell: MakeCell) -> None:
+def test_only_points_that_both_solved_count_but_all_that_both_were_asked_are_the_denominator() -> None:
     cogs, lore = two(
         [cell([0.2, None, 0.2, 0.0], rows=range(4)), cell([0.3, 0.2, None, 0.1], rows=range(4), searcher="lore")]
     )
@@ -53,12 +48,12 @@ def test_only_points_that_both_solved_count_but_all_that_both_were_asked_are_the
     assert (found.k, found.n) == (1, 4)
 
 
-def test_nothing_in_common_is_no_value(cell: MakeCell) -> None:
+def test_nothing_in_common_is_no_value() -> None:
     cogs, lore = two([cell([0.2], rows=[1]), cell([0.2], rows=[2], searcher="lore")])
     assert compare(ENTRY, lore, cogs) == Median(None, 0, 0)
 
 
-def test_the_frame_has_the_promised_columns(cell: MakeCell) -> None:
+def test_the_frame_has_the_promised_columns() -> None:
     (group,) = group_cells(
         [cell([0.5, None], rows=[3, 4], objective_value=(0.75, None), seconds=(2.0, None), queries=(70, None))]
     )
@@ -73,7 +68,7 @@ def test_the_frame_has_the_promised_columns(cell: MakeCell) -> None:
     }
 
 
-def test_a_reference_is_a_label_or_a_name_with_one_variant(cell: MakeCell) -> None:
+def test_a_reference_is_a_label_or_a_name_with_one_variant() -> None:
     groups = group_cells([cell(searcher="cogs[population_size=5]"), cell(searcher="lore")])
     assert resolve_reference("lore", groups) == "lore"
     assert resolve_reference("cogs", groups) == "cogs[population_size=5]"
@@ -84,7 +79,7 @@ def test_a_reference_is_a_label_or_a_name_with_one_variant(cell: MakeCell) -> No
         resolve_reference("cogs", several)
 
 
-def test_the_reference_is_sought_on_the_same_task_data_and_model(cell: MakeCell) -> None:
+def test_the_reference_is_sought_on_the_same_task_data_and_model() -> None:
     groups = group_cells(
         [
             cell(searcher="lore", content={"dataset": "credit 1"}),
@@ -96,7 +91,7 @@ def test_the_reference_is_sought_on_the_same_task_data_and_model(cell: MakeCell)
     assert reference_of(lore, "cogs", groups) is None
 
 
-def test_of_several_setups_the_most_alike_is_the_reference(cell: MakeCell) -> None:
+def test_of_several_setups_the_most_alike_is_the_reference() -> None:
     groups = group_cells([cell(content={"seed": 7}), cell(), cell(searcher="lore", content={"query_budget": 10})])
     found = reference_of(groups[2], "cogs", groups)
     assert found is not None
@@ -117,39 +112,13 @@ class Infinite(ComparisonMetric):
         return points["loss"] * np.inf
 
 
-class Shuffling(ComparisonMetric):
-    """Draws from the global generators."""
-
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        return points["loss"] + random.random() + np.random.rand()  # noqa: NPY002 - as plugins do
-
-
 @pytest.mark.parametrize(
     ("metric", "message"), [(Bad, "raised ZeroDivisionError: loss of nothing"), (Infinite, "an infinity cannot be")]
 )
-def test_a_bad_metric_costs_its_column_and_says_so_once(
-    cell: MakeCell, metric: type[ComparisonMetric], message: str
-) -> None:
+def test_a_bad_metric_costs_its_column_and_says_so_once(metric: type[ComparisonMetric], message: str) -> None:
     groups = group_cells([cell([0.2]), cell([0.3], searcher="lore"), cell([0.3], searcher="grow")])
     relatives = Relatives("cogs", [MetricEntry(name="bad", metric=metric)], groups)
     assert [relatives.of("bad", group) for group in groups] == [None, None, None]
     (complaint,) = relatives.complaints
     assert "metric 'bad'" in complaint
     assert message in complaint
-
-
-def test_a_metric_about_one_searcher_compares_nothing(cell: MakeCell) -> None:
-    cogs, lore = two([cell([0.2]), cell([0.3], searcher="lore")])
-    with pytest.raises(PluginError, match="a comparison metric is needed"):
-        compare(MetricEntry(name="one", metric=CounterfactualMetric), lore, cogs)
-
-
-def test_global_generators_are_restored_and_start_alike(cell: MakeCell) -> None:
-    cogs, lore = two([cell([0.2]), cell([0.3], searcher="lore")])
-    random.seed(1)
-    before = random.getstate()
-    entry = MetricEntry(name="shuffling", metric=Shuffling)
-    first = compare(entry, lore, cogs)
-    assert random.getstate() == before
-    random.seed(2)
-    assert compare(entry, lore, cogs) == first

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cfbench.analysis.groups import bare_name, differences, group_cells
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from cfbench.analysis.groups import differences, group_cells
+from tests.toys.cells import cell
 
 
-def test_folds_are_one_group_and_anything_else_makes_another(cell: MakeCell) -> None:
+def test_folds_are_one_group_and_anything_else_makes_another() -> None:
     groups = group_cells(
         [
             cell(fold=1),
@@ -29,7 +25,7 @@ def test_folds_are_one_group_and_anything_else_makes_another(cell: MakeCell) -> 
     assert groups[2].folds == (0, 1)
 
 
-def test_what_no_label_shows_is_told_apart_and_named(cell: MakeCell) -> None:
+def test_what_no_label_shows_is_told_apart_and_named() -> None:
     groups = group_cells(
         [
             cell(),
@@ -57,7 +53,7 @@ def test_differences_name_nested_and_absent_parts_and_shorten_digests() -> None:
     assert differences([one]) == [""]
 
 
-def test_points_are_those_of_cells_with_results(cell: MakeCell) -> None:
+def test_points_are_those_of_cells_with_results() -> None:
     (group,) = group_cells(
         [
             cell([0.5, None], rows=[9, 4], fold=0, seconds=(1.5, None), queries=(10, None)),
@@ -70,7 +66,3 @@ def test_points_are_those_of_cells_with_results(cell: MakeCell) -> None:
     assert list(group.points) == [(0, 9), (0, 4), (1, 4)]
     assert (group.points[0, 9].seconds, group.points[0, 9].queries) == (1.5, 10)
     assert (group.points[0, 4].seconds, group.points[0, 4].queries) == (None, None)
-
-
-def test_bare_name() -> None:
-    assert [bare_name("k"), bare_name("k[m=4]")] == ["k", "k"]

@@ -15,7 +15,6 @@ from cfbench.analysis.standings import RankState
 from cfbench.board.board import leaderboard_of
 from cfbench.cli import cli
 from cfbench.errors import UnknownNameError
-from cfbench.record.merge import merge_records
 from cfbench.record.store import Record
 from tests.toys.drifting import TOY, Drifting
 
@@ -107,22 +106,6 @@ def test_own_results_under_the_objective_go_before_judged_ones(drifting: Driftin
     assert drifting.run("alone-near", "able-near").searches_run == 3
     shown = drifting.board()
     assert not any(row.loss_alone for row in shown.board.standings.rows)
-
-
-def test_merging_keeps_the_values(drifting: Drifting, tmp_path: Path) -> None:
-    drifting.run("alone-near", "able-near")
-    before = drifting.cells()["alone-near", "k"]
-    merged = tmp_path / "merged"
-    merge_records([drifting.results], merged)
-    with Record.open(merged) as record:
-        rows = leaderboard_of(record, drifting.registry).board.rows
-    assert any(row.loss_alone for row in rows)
-    packed = tmp_path / "packed"
-    result = CliRunner().invoke(cli, ["pack", "--results", str(merged), "--output", str(packed), "--plugin", str(TOY)])
-    assert result.exit_code == 0, result.output
-    drifting.results = packed
-    after = drifting.cells()["alone-near", "k"]
-    assert after.objective_value == before.objective_value
 
 
 def test_two_searchers_are_compared_by_the_judged_values(drifting: Drifting) -> None:

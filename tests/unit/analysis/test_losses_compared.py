@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfbench.analysis.board import make_board
 from cfbench.analysis.standings import Basis
 from cfbench.record.cells import CellSummary
-from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
+from tests.toys.cells import cell
 
 LOSSES = {
     "cogs": (0.1, 0.2, 0.3, 0.4),
@@ -16,28 +16,7 @@ LOSSES = {
 
 
 def cells() -> list[CellSummary]:
-    made = []
-    for number, (searcher, losses) in enumerate(LOSSES.items()):
-        found = tuple(int(loss is not None) for loss in losses)
-        made.append(
-            CellSummary(
-                CellInfo(f"{number:032x}", "credit", "random-forest", searcher, "none", constraints=False, fold=0),
-                eligible=4,
-                repetitions=1,
-                searches=4,
-                statuses={"found": sum(found), "not_found": 4 - sum(found)},
-                points=(0, 1, 2, 3),
-                row_ids=(10, 11, 12, 13),
-                tries=(1, 1, 1, 1),
-                successes=found,
-                results=tuple(0 if one else None for one in found),
-                loss=losses,
-                objective_value=losses,
-                seconds=(None,) * 4,
-                queries=(None,) * 4,
-            )
-        )
-    return made
+    return [cell(losses, searcher=name) for name, losses in LOSSES.items()]
 
 
 def test_losses_are_compared_among_those_that_found_at_least_half() -> None:

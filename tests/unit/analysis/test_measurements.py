@@ -9,14 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cfbench.analysis.measured import measurements_for, metric_column
+from cfbench.analysis.measured import measurements_for
 from cfbench.errors import CfbenchError, StudyError, UnknownNameError
 from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.record.store import Record
 from cfbench.registry.entries import Direction
 from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import Registry, build_registry
-from cfbench.study.variants import resolve_variant
 
 FinishedCell = Callable[..., CellFinished]
 OTHERS = ("found", "rank")
@@ -116,10 +115,3 @@ def test_a_metric_that_compares_searchers_has_no_settings_on_a_board(record: Rec
 def test_a_former_name_of_a_metric_is_refused_with_the_present_one(record: Record, registry: Registry) -> None:
     with pytest.raises(UnknownNameError, match=r"The metric 'cost' is now 'loss'\.$"):
         labels(record, registry, "cost")
-    with pytest.raises(UnknownNameError, match=r"The metric 'cost' is now 'loss'\.$"):
-        resolve_variant(registry, "metric", "cost")
-
-
-def test_values_of_a_metric_that_is_gone_are_still_shown(registry: Registry) -> None:
-    column = metric_column("cost", registry, [("cost", "1", "{}")], OTHERS)
-    assert (column.label, column.identity, column.entry) == ("cost", ("cost", "1", "{}"), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +13,7 @@ from cfbench.analysis.pairwise import PairedTask, farthest, meet, one_sided, res
 from cfbench.analysis.ranks import Tolerance
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from tests.toys.cells import cell
 
 FIRST = [0.10, 0.30, None, 0.20, None, 0.40]
 SECOND = [0.20, 0.25, 0.50, 0.20, None, None]
@@ -31,7 +29,7 @@ def met(cells: Sequence[CellSummary]) -> list[PairedTask]:
     return meet(first, second, "lore")
 
 
-def test_wins_ties_and_losses(cell: MakeCell) -> None:
+def test_wins_ties_and_losses() -> None:
     found = score(met([cell(FIRST), cell(SECOND, searcher="lore")]))
     assert (found.wins, found.ties, found.losses) == (2, 2, 2)
     assert (found.only_first, found.only_second, found.neither) == (1, 1, 1)
@@ -42,7 +40,7 @@ def test_wins_ties_and_losses(cell: MakeCell) -> None:
     assert found.interval is None, "three points are too few"
 
 
-def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) -> None:
+def test_points_are_won_by_the_objective_value_and_differ_in_it() -> None:
     robust: dict[str, Any] = {"objective": "ck"}
     cells = [
         cell([0.1, 0.2, None], objective_value=(0.5, 0.6, None), **robust),
@@ -62,7 +60,7 @@ def test_points_are_won_by_the_objective_value_and_differ_in_it(cell: MakeCell) 
     ]
 
 
-def test_values_within_the_tolerance_of_the_better_one_tie(cell: MakeCell) -> None:
+def test_values_within_the_tolerance_of_the_better_one_tie() -> None:
     cells = [cell([0.1, 0.1, 2.0]), cell([0.10009, 0.10011, 2.0019], searcher="lore")]
     (usual,) = met(cells)
     assert [point.outcome for point in usual.points] == [0, 1, 0]
@@ -70,14 +68,14 @@ def test_values_within_the_tolerance_of_the_better_one_tie(cell: MakeCell) -> No
     assert [point.outcome for point in exact.points] == [1, 1, 1]
 
 
-def test_only_points_that_both_were_asked_are_compared(cell: MakeCell) -> None:
+def test_only_points_that_both_were_asked_are_compared() -> None:
     tasks = met([cell([0.1, 0.2, 0.3], rows=[1, 2, 3]), cell([0.4, 0.1], rows=[3, 9], searcher="lore")])
     assert [(point.row, point.first, point.second) for point in tasks[0].points] == [(3, 0.3, 0.4)]
     assert (score(tasks).points, score(tasks).asked) == (1, 4)
     assert met([cell([0.1], rows=[1]), cell([0.1], rows=[2], searcher="lore")]) == []
 
 
-def test_folds_are_told_apart_and_tasks_added_up(cell: MakeCell) -> None:
+def test_folds_are_told_apart_and_tasks_added_up() -> None:
     cells = [
         *(cell([0.1], fold=fold) for fold in (0, 1)),
         *(cell([0.2], fold=fold, searcher="lore") for fold in (0, 1)),
@@ -94,7 +92,7 @@ def test_folds_are_told_apart_and_tasks_added_up(cell: MakeCell) -> None:
     assert total.median == pytest.approx(-0.1)
 
 
-def test_the_interval_is_the_bootstraps(cell: MakeCell) -> None:
+def test_the_interval_is_the_bootstraps() -> None:
     rng = np.random.default_rng(3)
     first = rng.uniform(0.1, 0.5, 40)
     tasks = met([cell(first.tolist()), cell((first + 0.25).tolist(), searcher="lore")])
@@ -107,7 +105,7 @@ def test_the_interval_is_the_bootstraps(cell: MakeCell) -> None:
     assert score(met([cell((first + apart).tolist()), cell(first.tolist(), searcher="lore")])) == found
 
 
-def test_a_bootstrap_in_pieces_is_one_bootstrap(cell: MakeCell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bootstrap_in_pieces_is_one_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     cells = [cell(rng.uniform(0, 1, 30).tolist()), cell(rng.uniform(0, 1, 30).tolist(), searcher="lore")]
     whole = score(met(cells)).interval
@@ -115,7 +113,7 @@ def test_a_bootstrap_in_pieces_is_one_bootstrap(cell: MakeCell, monkeypatch: pyt
     assert score(met(cells)).interval == whole
 
 
-def test_where_they_differ_most(cell: MakeCell) -> None:
+def test_where_they_differ_most() -> None:
     tasks = met([cell(FIRST), cell(SECOND, searcher="lore")])
     assert [(point.row, round(point.difference or 0, 3)) for _, point in farthest(tasks, 5)] == [(0, -0.1), (1, 0.05)]
     assert len(farthest(tasks, 1)) == 1
@@ -123,7 +121,7 @@ def test_where_they_differ_most(cell: MakeCell) -> None:
     assert [point.row for _, point in one_sided(tasks, -1)] == [2]
 
 
-def test_two_records_meet_by_label(cell: MakeCell) -> None:
+def test_two_records_meet_by_label() -> None:
     first = group_cells([cell([0.1, 0.2]), cell([0.3], searcher="lore"), cell([0.3], searcher="dice-a")])
     second = group_cells([cell([0.1, 0.4], tries=3), cell([0.2], searcher="lore")])
     tasks = meet(first, second)
@@ -135,7 +133,7 @@ def test_two_records_meet_by_label(cell: MakeCell) -> None:
     ]
 
 
-def test_the_most_alike_of_several_meet(cell: MakeCell) -> None:
+def test_the_most_alike_of_several_meet() -> None:
     cells = [
         cell([0.1], content={"seed": 1}),
         cell([0.2], content={"seed": 2}),
@@ -146,7 +144,7 @@ def test_the_most_alike_of_several_meet(cell: MakeCell) -> None:
     assert found == {"seed=1": 0.4, "seed=2": 0.5}
 
 
-def test_what_was_not_given_alike_is_said(cell: MakeCell) -> None:
+def test_what_was_not_given_alike_is_said() -> None:
     cells = [
         cell([0.1], fingerprints=("a",)),
         cell([0.1], searcher="lore", content={"seed": 7}, fingerprints=("b",)),
@@ -158,7 +156,7 @@ def test_what_was_not_given_alike_is_said(cell: MakeCell) -> None:
     ]
 
 
-def test_a_searcher_is_named_by_its_label_or_its_only_variant(cell: MakeCell) -> None:
+def test_a_searcher_is_named_by_its_label_or_its_only_variant() -> None:
     groups = group_cells(
         [cell([0.1], searcher="cogs[n=1]"), cell([0.1], searcher="lore"), cell([0.1], searcher="lore[n=2]")]
     )

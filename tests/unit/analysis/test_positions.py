@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfbench.analysis.ranks import FEWEST, SearcherPair, fewest_units, group_letters, positions, searcher_pairs
+from cfbench.analysis.ranks import FEWEST, fewest_units, group_letters, positions, searcher_pairs
 
 
 def letters(ranks: list[list[float]], finders: int | None = None) -> str:
@@ -66,17 +66,3 @@ def test_pairs_count_tasks_and_correct_over_all_pairs() -> None:
     ]
     # Alone: 2 / 32, 2 / 64, 2 / 64; times 3 for the smallest, 2 for the next, never below the one before.
     assert [pair.p for pair in found] == pytest.approx([6 / 64, 6 / 64, 6 / 64])
-
-
-def test_tasks_of_one_unit_are_one_observation() -> None:
-    # Twelve tasks in six units: 2 / 2**6, not 2 / 2**12.
-    (pair,) = searcher_pairs(
-        advantages(*[[[1.0], [2.0]]] * 12), [unit for unit in range(6) for _ in range(2)], tested=True
-    )
-    assert pair.wins == 12
-    assert pair.p == pytest.approx(2 / 64)
-
-
-def test_pairs_over_too_few_units_have_no_p() -> None:
-    tasks = advantages([[1.0, 1.0], [2.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]])
-    assert searcher_pairs(tasks, [0, 0], tested=False) == [SearcherPair(0, 1, 1, 0, 1, None)]

@@ -17,10 +17,9 @@ import pytest
 from cfbench.analysis.board import make_board
 from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.standings import Standings
-from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
-from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
+from tests.toys.cells import cell
 
 TABLE = Path(__file__).parents[2] / "golden" / "published_points.parquet"
 CELL = ["dataset", "model", "objective", "constraints", "searcher", "fold"]
@@ -31,29 +30,12 @@ EXACT = Tolerance(0)
 def cells() -> list[CellSummary]:
     found = []
     for coordinates, rows in pd.read_parquet(TABLE).groupby(CELL, observed=True):
-        content: dict[str, Any] = dict(zip(CELL, coordinates, strict=True))
-        number = len(rows)
         loss, value = (
-            tuple(
-                number if ok else None for number, ok in zip(rows[name].tolist(), rows["found"].tolist(), strict=True)
-            )
+            [number if ok else None for number, ok in zip(rows[name].tolist(), rows["found"].tolist(), strict=True)]
             for name in ("loss", "objective_value")
         )
-        summary = CellSummary(
-            CellInfo(digest_of(content), **content),
-            content,
-            eligible=number,
-            repetitions=1,
-            searches=number,
-            row_ids=tuple(rows["row_id"].tolist()),
-            tries=(1,) * number,
-            successes=tuple(int(one is not None) for one in loss),
-            loss=loss,
-            objective_value=value,
-            seconds=(None,) * number,
-            queries=(None,) * number,
-        )
-        found.append(summary)
+        place: dict[str, Any] = dict(zip(CELL, coordinates, strict=True))
+        found.append(cell(loss, rows=rows["row_id"].tolist(), objective_value=tuple(value), **place))
     return found
 
 

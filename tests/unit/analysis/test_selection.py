@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from cfbench.analysis.groups import Selection
 from cfbench.errors import RecordError, UnknownNameError
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from tests.toys.cells import cell
 
 
-def test_constraints_and_searchers_are_selected(cell: MakeCell) -> None:
+def test_constraints_and_searchers_are_selected() -> None:
     cells = [cell([0.1]), cell([0.1], constraints=True), cell([0.1], searcher="lore[a=1]", constraints=True)]
     assert len(Selection(constraints=True).of(cells)) == 2
     assert len(Selection(constraints=False).of(cells)) == 1
@@ -22,7 +18,7 @@ def test_constraints_and_searchers_are_selected(cell: MakeCell) -> None:
         Selection(constraints=True).of(cells[:1])
 
 
-def test_several_protocols_are_refused_with_the_way_to_split_them(cell: MakeCell) -> None:
+def test_several_protocols_are_refused_with_the_way_to_split_them() -> None:
     cells = [cell([0.1], content={"protocol": version}, fold=fold) for fold, version in enumerate((1, 1, 2))]
     with pytest.raises(RecordError) as refused:
         Selection().of(cells)
@@ -36,7 +32,7 @@ def test_several_protocols_are_refused_with_the_way_to_split_them(cell: MakeCell
         Selection(protocol="3").of(cells)
 
 
-def test_what_the_record_has_outside_the_selection_is_not_called_unknown(cell: MakeCell) -> None:
+def test_what_the_record_has_outside_the_selection_is_not_called_unknown() -> None:
     cells = [cell([0.1]), cell([0.1], searcher="lore[a=1]", constraints=True)]
     with pytest.raises(RecordError, match=r"has searcher 'lore', but not .* this selection, where it has: cogs; leave"):
         Selection(constraints=False, searchers=["lore"]).of(cells)

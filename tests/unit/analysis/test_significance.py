@@ -48,17 +48,6 @@ def test_samples_apart_by_hand() -> None:
     assert found.between("c", "a") == found.between("a", "c")
 
 
-def test_samples_as_scipy_has_them() -> None:
-    rng = np.random.default_rng(3)
-    samples = {name: rng.normal(shift, 1, 40) for name, shift in (("none", 0.0), ("c", 0.4), ("k", 0.1), ("ck", 1.0))}
-    found = compare_samples(samples)
-    assert found.together.p == pytest.approx(stats.kruskal(*samples.values()).pvalue)
-    raw = [stats.mannwhitneyu(samples[a], samples[b]).pvalue for a, b in combinations(samples, 2)]
-    # Holm's p in one formula: the largest of what the p-values up to its own are multiplied to
-    expected = [min(1.0, max((6 - sum(q < r for q in raw)) * r for r in raw if r <= p)) for p in raw]
-    assert [test.p for test in found.pairs.values()] == pytest.approx(expected)
-
-
 def test_a_small_sample_takes_part_in_no_test_and_says_so() -> None:
     found = compare_samples({"a": [1, 2, 3, 4, 5], "b": [6, 7, 8, 9, 10], "c": [math.nan, 1, 2, 3, math.inf]})
     assert found.together.p == pytest.approx(stats.kruskal([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]).pvalue)

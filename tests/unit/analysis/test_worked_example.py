@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from cfbench.analysis.board import make_board
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, point_ranks
 from cfbench.analysis.standings import Standings
 from cfbench.registry.registry import build_registry
-
-if TYPE_CHECKING:
-    from tests.unit.analysis.conftest import MakeCell
+from tests.toys.cells import cell
 
 PAGE = Path(__file__).parents[3] / "docs" / "leaderboard.md"
 SEARCHERS = ("alpha", "beta", "gamma")
@@ -44,7 +41,7 @@ def parsed(text: str) -> Cell:
 
 
 @pytest.fixture
-def standings(cell: MakeCell) -> Standings:
+def standings() -> Standings:
     cells = []
     for task, dataset, objective in (("1", "credit", "none"), ("2", "housing", "ck")):
         rows = [row for row in VALUES if row["task"] == task]

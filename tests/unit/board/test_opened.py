@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +20,7 @@ from cfbench.registry.events import CellFinished, CellInfo
 from tests.databases import damage
 
 FinishedCell = Callable[..., CellFinished]
-
-
-def test_the_text_is_the_terminals_and_the_markdown_is_the_commands(shown: Leaderboard) -> None:
-    assert f"{shown}\n" == shown.render("table")
-    assert shown._repr_markdown_() == shown.render("markdown")
+TOY = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
 
 
 def test_an_unknown_format_names_those_that_are_there(shown: Leaderboard) -> None:
@@ -60,8 +54,7 @@ def test_a_record_is_opened_by_its_path(
 ) -> None:
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, None]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5, 0.5], info=other))
+        put_cell(record, finished_cell([0.5, 0.5], info=TOY))
     shown = cfbench.leaderboard(tmp_path / "r", reference="cogs")
     frame = shown.to_frame()[["searcher", "points_found", "points"]]
     assert frame.to_numpy().tolist() == [["toy", 2, 2], ["cogs", 1, 2]]
@@ -75,8 +68,7 @@ def test_the_reference_is_the_one_that_the_record_notes_unless_the_user_names_an
 ) -> None:
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, 0.5]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5, 0.5], info=other))
+        put_cell(record, finished_cell([0.5, 0.5], info=TOY))
     assert cfbench.leaderboard(tmp_path / "r").board.reference == "cogs"  # that of the starting preset
     with Record.open(tmp_path / "r", write=True) as record:
         record.note("reference", "toy")
@@ -108,8 +100,7 @@ def test_own_points_need_to_know_whose(
     # toy has one of the two points of cogs: alone it decides nothing, and named with cogs it leaves one point.
     with Record.open(tmp_path / "r", write=True) as record:
         put_cell(record, finished_cell([0.25, 0.25]))
-        other = CellInfo("0" * 31 + "2", "credit", "random-forest", "toy", "none", constraints=False, fold=0)
-        put_cell(record, finished_cell([0.5], info=other))
+        put_cell(record, finished_cell([0.5], info=TOY))
     with pytest.raises(StudyError, match="name the searchers with --searcher"):
         cfbench.leaderboard(tmp_path / "r", on="own-points")
     shown = cfbench.leaderboard(tmp_path / "r", on="own-points", searchers=["toy", "cogs"])
@@ -124,24 +115,6 @@ def test_where_there_is_nothing_the_message_says_what_makes_it(tmp_path: Path) -
     for place in ("nowhere", "empty"):
         with pytest.raises(cfbench.CfbenchError, match=f"cfbench run --results .*{place}"):
             cfbench.leaderboard(tmp_path / place)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", ["import cfbench", "import cfbench.board.text, cfbench"])
-def test_the_package_and_the_function_are_one_name(first: str, tmp_path: Path) -> None:
-    code = (
-        f"{first}\n"
-        "for _ in range(2):\n"
-        "    try:\n        cfbench.leaderboard('nowhere')\n"
-        "    except cfbench.CfbenchError as error:\n        print(error)\n"
-        "from cfbench.board.board import print_leaderboard\n"
-        "import inspect; print(list(inspect.signature(cfbench.leaderboard).parameters)[0])\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
-    lines = ended.stdout.splitlines()
-    assert len(lines) == 5
-    assert lines[:2] == lines[2:4]
-    assert lines[4] == "results"
 
 
 def test_damage_is_told_where_nothing_can_be_shown(tmp_path: Path) -> None:

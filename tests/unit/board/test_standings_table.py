@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -19,8 +20,8 @@ from cfbench.board.board import Leaderboard
 from cfbench.board.columns import column_named, column_of_metric, columns_of, expanded
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
+from tests.toys.cells import cell
 
 ROBUST = MetricColumn(
     "k-robustness",
@@ -135,12 +136,7 @@ def test_the_objective_is_shown_where_a_task_has_another_than_the_loss() -> None
 
 
 def test_both_tables_are_laid_out_each_with_its_title() -> None:
-    white = [
-        summary(
-            name, (loss, loss), info=CellInfo("0" * 32, "wine", "random-forest", name, "none", False, 0, white_box=True)
-        )
-        for name, loss in (("exact", 0.05), ("gradient", 0.06))
-    ]
+    white = [summary(name, (loss, loss), white_box=True) for name, loss in (("exact", 0.05), ("gradient", 0.06))]
     text = text_of(*(summary(name, (0.1, 0.2)) for name in ("cogs", "lore")), *white)
     black, apart = text.index("black boxes"), text.index("white boxes")
     assert black < text.index("cogs") < text.index("lore") < apart
@@ -191,15 +187,8 @@ def test_an_unknown_column_names_the_nearest(sample: Leaderboard) -> None:
         replace(sample, by="sconds").lines(100)
 
 
-def summary(searcher: str, losses: tuple[float | None, ...], dataset: str = "wine", **changes: object) -> CellSummary:
-    info = CellInfo("0" * 32, dataset, "random-forest", searcher, "none", False, 0)
-    n = len(losses)
-    found = tuple(int(loss is not None) for loss in losses)
-    cell = CellSummary(
-        info, {}, n, 1, n, {}, 0.5 * n, row_ids=tuple(range(n)), tries=(1,) * n, successes=found, loss=losses
-    )
-    unused = (None,) * n
-    return replace(cell, objective_value=losses, seconds=unused, queries=unused, **changes)  # type: ignore[arg-type]
+def summary(searcher: str, losses: tuple[float | None, ...], dataset: str = "wine", **changes: Any) -> CellSummary:
+    return cell(losses, searcher=searcher, dataset=dataset, wall_seconds=0.5 * len(losses), **changes)
 
 
 def text_of(*cells: CellSummary, group_by: GroupBy = GroupBy.NOTHING) -> str:

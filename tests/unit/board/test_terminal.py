@@ -15,8 +15,8 @@ from cfbench.board.board import PIPED_WIDTH, Leaderboard
 from cfbench.board.standings_table import note_lines
 from cfbench.board.text import show
 from cfbench.record.cells import CellSummary
-from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import build_registry
+from tests.toys.cells import cell
 
 
 class Terminal(io.StringIO):
@@ -36,10 +36,7 @@ def board_of(*summaries: CellSummary, group_by: GroupBy = GroupBy.NOTHING) -> Le
 
 
 def solved(searcher: str, dataset: str = "wine") -> CellSummary:
-    info = CellInfo("0" * 32, dataset, "random-forest", searcher, "none", False, 0)
-    point = {"row_ids": (1,), "tries": (1,), "successes": (1,), "loss": (0.25,), "objective_value": (0.25,)}
-    spent = {"seconds": (0.5,), "queries": (100,)}
-    return CellSummary(info, eligible=1, repetitions=1, searches=1, **point, **spent)  # type: ignore[arg-type] # typed by hand
+    return cell([0.25], searcher=searcher, dataset=dataset)
 
 
 def test_the_tables_of_tasks_are_as_they_were_worked_out_by_hand(tasks: Leaderboard, golden: Path) -> None:
@@ -128,17 +125,10 @@ def test_a_terminal_has_the_first_five_notes_a_line_each() -> None:
     assert said.text.startswith("Note: cut at ...: `--notes`")
 
 
-def test_all_notes_are_shown_in_full_where_they_are_wanted() -> None:
-    notes = ["word " * 40, *(f"note {i}" for i in range(6))]
-    text = " ".join(" ".join(line.text for line in note_lines(notes, 80, whole=True)).split())
-    assert text == " ".join([f"Note: {'word ' * 40}".strip(), *(f"Note: note {i}" for i in range(6))])
-
-
 @pytest.fixture
 def board_with_notes() -> Leaderboard:
     names = [f"searcher-{i}" for i in range(8)]
-    infos = [CellInfo("0" * 32, "wine", "random-forest", name, "none", False, 0) for name in names]
-    skipped = [CellSummary(info, skipped=f"{info.searcher} cannot do it") for info in infos]
+    skipped = [cell(searcher=name, dataset="wine", skipped=f"{name} cannot do it") for name in names]
     return board_of(solved("cogs"), solved("lore"), *skipped)
 
 
