@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from cfbench.errors import TrackingError
 from cfbench.tracking import MirroredCell, MirrorListing, shown_address
 from cfbench_reporters.cell_run import CELL_TAG, CONTENT_TAG, STUDY_TAG
-from cfbench_reporters.store import ForeignAnswerError, open_client, talking_to
+from cfbench_reporters.store import ForeignAnswerError, UnfitFileError, open_client, talking_to
 
 ANSWER_SECONDS = 60.0
 """A page of runs or a file takes milliseconds; a store that needs longer is given up."""
@@ -27,10 +27,6 @@ MOST_RUNS = 200_000
 PAGE = 500
 
 T = TypeVar("T")
-
-
-class UnfitFileError(ValueError):
-    """A run's file is unavailable, and why; the rest of the store may be intact."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +89,7 @@ class TrackingReader:
         ValueError
             If the run has no such file, or a larger one.
         """
-        answer = self._ask(partial(self._file, run_id, name, most_bytes))
-        if isinstance(answer, UnfitFileError):
-            raise answer
-        return answer
-
-    def _file(self, run_id: str, name: str, most_bytes: int) -> bytes | UnfitFileError:
-        try:
-            return self._store.file(run_id, name, most_bytes)
-        except UnfitFileError as error:
-            return error
+        return self._ask(partial(self._store.file, run_id, name, most_bytes))
 
     def _all_runs(self, experiments: list[str]) -> list[StoredRun]:
         runs: dict[str, StoredRun] = {}

@@ -35,6 +35,10 @@ class ForeignAnswerError(Exception):
     """A response that is not MLflow's, or an error; its message is for the reader."""
 
 
+class UnfitFileError(ValueError):
+    """A run's file is unavailable, and why; the rest of the store may be intact."""
+
+
 @contextlib.contextmanager
 def talking_to(address: str, advice: str = _SYNC) -> Iterator[None]:
     """Use MLflow on the store at `address`: short timeouts, no log lines, one kind of error.
@@ -46,7 +50,7 @@ def talking_to(address: str, advice: str = _SYNC) -> Iterator[None]:
     Raises
     ------
     TrackingError
-        Whatever goes wrong inside.
+        Whatever goes wrong inside, except that a file is unfit.
     """
     for name, value in _ALWAYS.items():
         os.environ.setdefault(name, value)
@@ -57,7 +61,7 @@ def talking_to(address: str, advice: str = _SYNC) -> Iterator[None]:
 
         with _silenced():
             yield
-    except TrackingError:
+    except (TrackingError, UnfitFileError):
         raise
     except Exception as error:  # mlflow lets errors of requests, SQLAlchemy, drivers and its own through
         raise TrackingError(_explained(error, address, advice)) from error

@@ -15,19 +15,30 @@ Classify = Callable[[FloatArray], Any]
 
 
 class SpiedProblem(Problem):
-    """A problem with target class 1 and a rule for a model; `asked` keeps the rows of every query, in order."""
+    """A problem with a rule for a model, whose target class is 1; `asked` keeps the rows of every query, in order."""
 
     def __init__(
-        self, space: FeatureSpace, x: Any, classify: Classify, *, max_queries: int | None = None, **options: Any
+        self,
+        space: FeatureSpace,
+        x: Any,
+        classify: Classify,
+        *,
+        target: int = 1,
+        n_classes: int = 2,
+        max_queries: int | None = None,
+        **options: Any,
     ) -> None:
         self.asked: list[FloatArray] = []
-        meter = Meter(_Spy(classify, self.asked), space.d, max_queries)
-        super().__init__(np.asarray(x, dtype=np.float64), 1, space, meter, **options)
+        self.meter = Meter(_Spy(classify, n_classes, self.asked), space.d, max_queries)
+        super().__init__(np.asarray(x, dtype=np.float64), target, space, self.meter, **options)
 
 
 class _Spy:
-    def __init__(self, classify: Classify, asked: list[FloatArray]) -> None:
+    """A model by a rule, sure of its answers."""
+
+    def __init__(self, classify: Classify, n_classes: int, asked: list[FloatArray]) -> None:
         self._classify = classify
+        self._n_classes = n_classes
         self._asked = asked
 
     def predict(self, Z: FloatArray) -> IntArray:
@@ -35,7 +46,8 @@ class _Spy:
         return np.asarray(self._classify(Z)).astype(np.int64)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        shares: FloatArray = np.eye(self._n_classes)[self.predict(Z)]
+        return shares
 
 
 def rng(seed: int = 0) -> np.random.Generator:

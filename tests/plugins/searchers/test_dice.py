@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,14 +15,12 @@ from cfbench import (
     FeatureSpace,
     FeatureSpec,
     Kind,
-    Problem,
     TrainingFold,
 )
-from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
-from cfbench.space import FloatArray, IntArray
+from cfbench.space import FloatArray
 from cfbench_searchers.dice import DiceA, DiceB
-from tests.plugins.searchers.problems import MIXED, MIXED_X, categories, never, numbers, rng
+from tests.plugins.searchers.problems import MIXED, MIXED_X, Classify, SpiedProblem, categories, never, numbers, rng
 
 SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}
 
@@ -38,47 +35,21 @@ def start(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-class Rule:
-    """An oracle by a rule, sure of its answers, which keeps what it was asked."""
-
-    def __init__(self, classify: Callable[[FloatArray], Any], n_classes: int) -> None:
-        self.classify = classify
-        self.n_classes = n_classes
-        self.asked: list[FloatArray] = []
-
-    def predict(self, Z: FloatArray) -> IntArray:
-        return np.asarray(self.classify(Z)).astype(np.int64)
-
-    def predict_proba(self, Z: FloatArray) -> FloatArray:
-        self.asked.append(Z.copy())
-        shares: FloatArray = np.eye(self.n_classes)[self.predict(Z)]
-        return shares
-
-
 def generators() -> tuple[object, str]:
     return random.getstate(), str(np.random.get_state())  # noqa: NPY002 - the global generator is meant
 
 
-class Task:
-    """A problem with a rule for a model, and a training fold drawn from the intervals."""
+class Task(SpiedProblem):
+    """A problem with a training fold drawn from the intervals."""
 
     def __init__(
-        self,
-        space: FeatureSpace,
-        x: Any,
-        classify: Callable[[FloatArray], Any],
-        *,
-        target: int = 1,
-        n_classes: int = 2,
-        max_queries: int | None = 20_000,
-        **options: Any,
+        self, space: FeatureSpace, x: Any, classify: Classify, *, max_queries: int | None = 20_000, **options: Any
     ) -> None:
         drawn = space.lower + rng(9).random((60, space.d)) * (space.upper - space.lower)
         X = np.where(space.is_categorical, np.rint(drawn), np.round(drawn, 9))
-        self.rule = Rule(classify, n_classes)
-        self.meter = Meter(self.rule, space.d, max_queries)
         options = {"training": TrainingFold(X, np.zeros(len(X), dtype=np.int64)), "probabilities": True, **options}
-        self.problem = Problem(np.asarray(x, dtype=np.float64), target, space, self.meter, **options)
+        super().__init__(space, x, classify, max_queries=max_queries, **options)
+        self.classify = classify
 
     def search(self, seed: int = 0, **settings: Any) -> FloatArray | None:
         """Return the rows of the set that DiCE finds, all of them of the target class.
@@ -88,18 +59,18 @@ class Task:
         """
         is_random = settings.get("initialization", "kdtree") == "random"
         before = generators()
-        found = DiceA(**{**SMALL, **settings}).search(self.problem, rng(seed))
+        found = DiceA(**{**SMALL, **settings}).search(self, rng(seed))
         assert generators() == before
         if is_random:
-            assert self.problem.is_feasible(np.concatenate(self.rule.asked)).all()
-        assert self.meter.search_queries == sum(map(len, self.rule.asked))
-        assert (found is None) == bool(trace_of(self.problem).reason)
+            assert self.is_feasible(np.concatenate(self.asked)).all()
+        assert self.meter.search_queries == sum(map(len, self.asked))
+        assert (found is None) == bool(trace_of(self).reason)
         if found is None:
             return None
         assert isinstance(found, CounterfactualSet)
         if is_random:
-            assert self.problem.is_feasible(found.Z).all()
-        assert (self.rule.predict(found.Z) == self.problem.target).all()
+            assert self.is_feasible(found.Z).all()
+        assert (np.asarray(self.classify(found.Z)) == self.target).all()
         return found.Z
 
 
@@ -150,9 +121,9 @@ def test_the_k_d_tree_start_takes_the_rows_of_the_target_class_nearest_to_x() ->
     )
     Z = task.search(n_counterfactuals=2)
     # x twice, the fold, and the first generation: the 20 nearest rows of the target class, none of them drawn.
-    assert [len(rows) for rows in task.rule.asked[:4]] == [1, 1, 100, 20]
-    assert task.rule.asked[2].tolist() == X.tolist()
-    assert task.rule.asked[3].tolist() == X[30:50].tolist()
+    assert [len(rows) for rows in task.asked[:4]] == [1, 1, 100, 20]
+    assert task.asked[2].tolist() == X.tolist()
+    assert task.asked[3].tolist() == X[30:50].tolist()
     # Whatever is found has the values of those rows, or the lower end, which is what mutation gives.
     assert Z is not None
     assert set(Z[:, 0]) <= {0, *X[30:50, 0]}
@@ -170,7 +141,7 @@ def test_values_outside_the_bounds_are_not_taken_from_the_fold() -> None:
     fold = TrainingFold(X, np.zeros(100, dtype=np.int64))
     task = Task(space, [2.05, 0.5], lambda Z: Z[:, 1] > 0.1, training=fold, constraints=True)
     Z = task.search(n_counterfactuals=2)
-    assert task.problem.is_feasible(np.concatenate(task.rule.asked[3:])).all()
+    assert task.is_feasible(np.concatenate(task.asked[3:])).all()
     assert Z is not None
 
 
@@ -191,7 +162,7 @@ def test_tiny_and_far_intervals_keep_their_digits() -> None:
     task = Task(numbers((0, 1e-9), (1e9, 1e9 + 1)), [1e-10, 1e9 + 0.3], lambda Z: Z[:, 0] > 5e-10)
     Z = task.search()
     assert Z is not None
-    assert len(np.unique(np.concatenate(task.rule.asked)[:, 1] % 1)) > 10
+    assert len(np.unique(np.concatenate(task.asked)[:, 1] % 1)) > 10
 
 
 def test_steps_are_kept_where_they_must_be(start: str) -> None:
@@ -216,7 +187,7 @@ def test_a_category_that_the_training_fold_lacks_is_no_obstacle() -> None:
 def test_nothing_is_found_where_the_model_never_says_the_target_class(start: str) -> None:
     task = Task(numbers((0, 1), (0, 1)), [0, 0], never, max_queries=None)
     assert task.search(initialization=start) is None
-    assert trace_of(task.problem).reason == PATIENCE_RAN_OUT
+    assert trace_of(task).reason == PATIENCE_RAN_OUT
     # The library queries x twice first; the k-d tree queries the fold of 60 rows, after which patience starts anew.
     assert task.meter.search_queries == SMALL["patience"] + (62 if start == "kdtree" else 0)
 
@@ -228,18 +199,18 @@ def test_a_k_d_tree_start_that_does_not_end_is_bounded_by_patience() -> None:
     for patience in (50, 70):
         task = Task(numbers((0, 1)), [0.2], lambda Z: Z[:, 0] == X[7, 0], training=fold, max_queries=None)
         assert task.search(patience=patience) is None
-        assert trace_of(task.problem).reason == PATIENCE_RAN_OUT
+        assert trace_of(task).reason == PATIENCE_RAN_OUT
         assert task.meter.search_queries == 2 + 10 + patience
-        best = trace_of(task.problem).best_asked
+        best = trace_of(task).best_asked
         assert best is not None
         assert best.tolist() == X[7].tolist()
 
 
 def test_nothing_is_asked_where_nothing_may_change() -> None:
     task = Task(categories(1, 1), [0, 0], never)
-    assert DiceA().search(task.problem, rng()) is None
-    assert trace_of(task.problem).reason == "no feature may change"
-    assert task.rule.asked == []
+    assert DiceA().search(task, rng()) is None
+    assert trace_of(task).reason == "no feature may change"
+    assert task.asked == []
 
 
 def test_nothing_is_found_where_the_librarys_distance_is_no_number(start: str) -> None:
@@ -249,7 +220,7 @@ def test_nothing_is_found_where_the_librarys_distance_is_no_number(start: str) -
 
     without = task()
     assert without.search(initialization=start) is None
-    assert trace_of(without.problem).reason == "the best of the library's last generation are of other classes"
+    assert trace_of(without).reason == "the best of the library's last generation are of other classes"
     assert task().search(initialization=start, proximity_weight=0) is not None
 
 
@@ -263,11 +234,11 @@ def test_an_exhausted_budget_leaves_the_best_row_that_was_asked() -> None:
     task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: Z[:, 0] > 0.5, max_queries=80)
     with pytest.raises(BudgetExhausted):
         task.search()
-    asked = np.concatenate(task.rule.asked)
+    asked = np.concatenate(task.asked)
     hits = asked[asked[:, 0] > 0.5]
-    best = trace_of(task.problem).best_asked
+    best = trace_of(task).best_asked
     assert best is not None
-    assert best.tolist() == hits[task.problem.distance(hits).argmin()].tolist()
+    assert best.tolist() == hits[task.distance(hits).argmin()].tolist()
 
 
 def test_a_model_that_fails_and_a_wrong_argument_are_no_empty_answers() -> None:
@@ -281,4 +252,4 @@ def test_a_model_that_fails_and_a_wrong_argument_are_no_empty_answers() -> None:
         task.search()
     wrong = DiceA.model_construct(**{**DiceA().model_dump(), "n_counterfactuals": 0})
     with pytest.raises(Exception, match="should be a positive integer"):
-        wrong.search(task.problem, rng())
+        wrong.search(task, rng())
