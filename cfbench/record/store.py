@@ -20,16 +20,7 @@ from cfbench.record.database import Database, open_for_reading, open_for_writing
 from cfbench.record.files import is_packed
 from cfbench.record.measures import measure_rows
 from cfbench.record.reading import RecordReading
-from cfbench.record.schema import (
-    MACHINES,
-    MEASURES,
-    SEARCHES,
-    STUDY,
-    Row,
-    SearchId,
-    checked_key,
-    checked_rows,
-)
+from cfbench.record.schema import MACHINES, MEASURES, SEARCHES, STUDY, Row, SearchId, checked_rows
 from cfbench.registry.events import CellInfo
 
 if TYPE_CHECKING:
@@ -179,11 +170,9 @@ class Record(RecordReading):
 
     def _put(self, summary: CellSummary) -> CellSummary:
         """Write the summary of a cell; measures of other searches go."""
-        key = checked_key(summary.info.key)
         connection = self._database.connection
-        if self.mark(key) != summary.mark:
-            connection.execute("DELETE FROM measures WHERE cell_key = ?", [key])
         connection.execute(CELLS.insert, stored_cell(summary))
+        connection.execute("DELETE FROM measures WHERE cell_key = ? AND mark <> ?", [summary.info.key, summary.mark])
         return summary
 
     def _drop(self, key: str, searches: set[SearchId]) -> None:

@@ -154,30 +154,6 @@ def test_without_draws_it_is_the_smallest_value_ever(has_term: bool, budget: int
         assert sum(map(len, model.asked)) == len(rows)  # the choice asks nothing
 
 
-def test_it_knows_classes_whatever_an_objective_adds() -> None:
-    def harsh(Z: FloatArray, classes: IntArray) -> FloatArray:
-        return np.where(classes == 1, 5.0, 0.0)
-
-    best = Best(Problem(X, 1, SPACE, Meter(AboveHalf(), 1), term=harsh, term_draws=0))
-    values, classes = best.evaluate(column(0.1, 0.9))
-    assert values.tolist() == pytest.approx([1.55, 5.95])
-    assert classes.tolist() == [0, 1]
-    assert best.z is not None
-    assert best.z.tolist() == [0.9]
-    assert best.value == pytest.approx(5.95)
-
-
-def test_a_budget_is_used_to_its_last_row() -> None:
-    model = AboveHalf()
-    best = Best(Problem(X, 1, SPACE, Meter(model, 1, 5)))
-    best.evaluate(column(0.9, 0.9, 0.9))
-    with pytest.raises(BudgetExhausted):
-        best.evaluate(column(0.8, 0.7, 0.6, 0.51))
-    assert sum(map(len, model.asked)) == 5
-    assert best.z is not None
-    assert best.z.tolist() == [0.7]
-
-
 # ------------------------------------------------------------------ with draws
 
 
@@ -263,15 +239,6 @@ def test_rows_that_were_spent_on_the_way_past_the_reserve_are_missed_at_the_end_
     assert z is not None
     assert z.tolist() == [pytest.approx(0.6 + 0.3 / 9)]  # the better one of the two
     assert (meter.search_queries, meter.robustness_queries) == (364, 36)
-
-
-def test_a_row_is_kept_once() -> None:
-    problem, _, term = noisy(lambda z, n: z)
-    best = Best(problem)
-    for _ in range(30):
-        best.evaluate(column(0.7, 0.6, 0.7))
-    assert best.choose() is not None
-    assert term.times == {0.6: 34, 0.7: 64}
 
 
 def test_one_candidate_is_returned_by_its_single_value() -> None:

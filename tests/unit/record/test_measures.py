@@ -55,14 +55,6 @@ def test_measures_are_added_and_replaced(path: Path, info: CellInfo) -> None:
     assert reader.measured() == {info.key: {SPARSITY, other}}
 
 
-def test_another_version_or_setting_is_another_metric(path: Path, info: CellInfo) -> None:
-    with Record.open(path, write=True) as record:
-        for metric in (SPARSITY, ("sparsity", "2", "{}"), ("sparsity", "1", '{"a":1}')):
-            record.write_measures(info.key, measured(info, [1.0] * 3, metric))
-        assert len(record.measured()[info.key]) == 3
-        assert len(record.measures(info.key)) == 9
-
-
 def test_a_grown_cell_has_to_be_measured_again(path: Path, info: CellInfo, make_row: MakeRow) -> None:
     with Record.open(path, write=True) as record:
         record.write_measures(info.key, measured(info, [1.0, 2.0, None]))

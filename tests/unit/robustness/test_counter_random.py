@@ -40,12 +40,6 @@ def test_a_draw_is_the_reference_along_the_tree_of_keys(stream: int) -> None:
         assert shares[i, j, k] == (key >> 11) / 2**53
 
 
-def test_a_draw_does_not_depend_on_what_is_drawn_beside_it() -> None:
-    many = uniform_shares(evaluation_keys(9, 0, 10), 20, np.arange(6))
-    few = uniform_shares(evaluation_keys(9, 4, 1), 3, np.array([5, 2]))
-    np.testing.assert_array_equal(few[0], many[4, :3][:, [5, 2]])
-
-
 def test_shares_are_multiples_of_the_smallest_step_below_one() -> None:
     bits = np.array([0, WORD - 1, 1 << 11], dtype=np.uint64)
     assert uniform_share(bits).tolist() == [0.0, 1 - 2**-53, 2**-53]
