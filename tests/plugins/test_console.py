@@ -5,8 +5,8 @@ import os
 import pty
 import re
 import select
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -151,9 +151,24 @@ class TestPlainLines:
         assert stream.getvalue() == ""
 
 
+@dataclass(frozen=True)
+class Terminal:
+    """A pseudo-terminal: the end that a program writes to, and what reads all that was written since the last time."""
+
+    stream: TextIO
+    master: int
+
+    def seen(self) -> str:
+        self.stream.flush()
+        output = b""
+        while select.select([self.master], [], [], 0)[0]:
+            output += os.read(self.master, 65536)
+        return output.decode()
+
+
 class TestTerminal:
-    def test_the_live_display(self, terminal: TextIO, seen: Callable[[], str]) -> None:
-        reporter = ConsoleReporter(terminal, clock=lambda: 0.0)
+    def test_the_live_display(self, terminal: Terminal) -> None:
+        reporter = ConsoleReporter(terminal.stream, clock=lambda: 0.0)
         cells = (_cell("a"), _cell("b"))
         reporter.cfbench_run_started(_started(cells, 8, notes=("data set x is skipped",)))
         reporter.cfbench_cell_started(CellStarted(cells[0], 4, 0))
@@ -161,7 +176,7 @@ class TestTerminal:
         reporter.cfbench_search_finished(_search(cells[0], 30.0, Status.CRASHED, "it raised ValueError"))
         reporter.cfbench_cell_finished(_failed(cells[1]))
         reporter.cfbench_run_finished(RunFinished(0, 1, 2, interrupted=True, resume="cfbench run"))
-        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen())
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.seen())
         for expected in (
             "note: data set x is skipped",
             "estimating",
@@ -175,66 +190,43 @@ class TestTerminal:
             "go on with: cfbench run",
         ):
             assert expected in text
-        assert seen() == "", "nothing is drawn after the end"
+        assert terminal.seen() == "", "nothing is drawn after the end"
 
-    def test_the_cursor_comes_back(self, terminal: TextIO, seen: Callable[[], str]) -> None:
-        reporter = ConsoleReporter(terminal)
+    def test_the_cursor_comes_back(self, terminal: Terminal) -> None:
+        reporter = ConsoleReporter(terminal.stream)
         reporter.cfbench_run_started(_started((_cell("a"),), 8))
         reporter.cfbench_run_finished(RunFinished(0, 0, 0, interrupted=False))
-        output = seen()
+        output = terminal.seen()
         assert output.rindex("\x1b[?25h") > output.rindex("\x1b[?25l")
 
-    def test_names_steer_nothing(self, terminal: TextIO, seen: Callable[[], str]) -> None:
-        reporter = ConsoleReporter(terminal, clock=lambda: 0.0)
+    def test_names_steer_nothing(self, terminal: Terminal) -> None:
+        reporter = ConsoleReporter(terminal.stream, clock=lambda: 0.0)
         cell = replace(_cell("a", searcher="[bold]x[/bold]"), dataset="\x1b]0;owned\x07\x1b[2J")
         started = _started((cell,), 8, notes=("[link=http://example.org]\x1b[31mred",))
         reporter.cfbench_run_started(replace(started, study="\x1b[5mblink[/]"))
         reporter.cfbench_cell_started(CellStarted(cell, 4, 0))
         reporter.cfbench_search_finished(_search(cell, 30.0, Status.CRASHED, "\x1b[2J[/nothing]"))
         reporter.cfbench_run_finished(RunFinished(0, 0, 1, interrupted=False))
-        output = seen()
+        output = terminal.seen()
         assert not any(sequence in output for sequence in ("\x1b]", "\x1b[2J", "\x1b[5m", "\x1b[31mred", "\x07"))
         assert "[bold]x[/bold]" in output
         assert "[link=http://example.org]" in output
         assert "[/nothing]" in output
 
-    def test_a_dumb_terminal_gets_plain_lines(
-        self, terminal: TextIO, seen: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_dumb_terminal_gets_plain_lines(self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TERM", "dumb")
-        reporter = ConsoleReporter(terminal)
+        reporter = ConsoleReporter(terminal.stream)
         reporter.cfbench_run_started(_started((_cell("a"),), 8))
-        assert seen() == "quick: 1 cell, up to 8 searches, 1 worker\r\n"
+        assert terminal.seen() == "quick: 1 cell, up to 8 searches, 1 worker\r\n"
 
 
 @pytest.fixture
-def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
-    """Both ends of a pseudo-terminal."""
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     master, slave = pty.openpty()
-    with open(slave, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor, not a path
-        yield master, terminal
+    with open(slave, "w", encoding="utf-8") as stream:  # noqa: PTH123 - a descriptor, not a path
+        yield Terminal(stream, master)
     os.close(master)
-
-
-@pytest.fixture
-def terminal(ends: tuple[int, TextIO]) -> TextIO:
-    """The end that a program writes to."""
-    return ends[1]
-
-
-@pytest.fixture
-def seen(ends: tuple[int, TextIO]) -> Callable[[], str]:
-    """Return what reads all that was written since it was last asked."""
-
-    def read() -> str:
-        ends[1].flush()
-        output = b""
-        while select.select([ends[0]], [], [], 0)[0]:
-            output += os.read(ends[0], 65536)
-        return output.decode()
-
-    return read
