@@ -20,7 +20,7 @@ from tests.cells import finished_cell
 
 
 def _cell(key: str, searcher: str = "cogs") -> CellInfo:
-    return CellInfo(key, "credit", "random-forest", searcher, "none", False, 0)
+    return CellInfo(key * 32, "credit", "random-forest", searcher, "none", False, 0)
 
 
 def _started(
