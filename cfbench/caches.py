@@ -12,13 +12,13 @@ import os
 import pickle
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from cfbench.errors import UnavailableError
+from cfbench.files import write_atomically
 
 CACHE_VARIABLE = "CFBENCH_CACHE_DIR"
 """Environment variable that names another cache directory."""
@@ -60,31 +60,11 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file with mode 0600 such that readers see the old content or the new one, never a part.
-
-    Two processes may write the same file at once: the last one to finish wins.
-
-    Raises OSError if it cannot be written; nothing is left behind then.
-    """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def store_object(path: Path, value: object) -> None:
     """Pickle `value` to `path`, a checksum in front. A cache that cannot be written is reported, not an error."""
     payload = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     try:
-        write_atomically(path, _checksum(payload) + payload)
+        write_atomically(path, _checksum(payload) + payload, mode=0o600)
     except OSError as error:
         _log.warning("cannot keep %s in the cache: %s", path, error.strerror)
 

@@ -18,15 +18,17 @@ def at_home(path: Path) -> Path:
         return path
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
     """Replace `path` by `data`: a reader sees all of the old content or all of the new.
+
+    Two processes may write the same file at once: the last one to finish wins. `mode` is restricted by the umask.
 
     Raises OSError if the disk refuses; the old content stays, and no draft is left behind.
     """
     make_directory(path.parent)
-    draft = path.with_name(f".{path.name}.draft")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with draft.open("wb") as file:
+        with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -23,13 +23,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def visible(text: str) -> str:
     """Return `text` on one line without control characters, which could move a terminal's cursor or hide text."""
-    return "".join(_visible_sign(sign) for sign in text)
-
-
-def _visible_sign(sign: str) -> str:
-    if sign.isprintable():
-        return sign
-    return " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
+    if text.isprintable():
+        return text
+    hidden = "\N{REPLACEMENT CHARACTER}"
+    return "".join(sign if sign.isprintable() else " " if sign.isspace() else hidden for sign in text)
 
 
 def markdown_cell(text: str) -> str:

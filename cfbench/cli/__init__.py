@@ -6,7 +6,6 @@ May import every package. Start with `run.py`; `options.py` has the options that
 from __future__ import annotations
 
 import importlib
-import os
 import signal
 import sys
 from typing import Any
@@ -92,7 +91,6 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
     from cfbench.running.interrupt import EXIT_CODE, SIGNALS, interrupted_by_signals
 
-    _open_what_is_closed()
     try:
         with interrupted_by_signals(_how_to_go_on):
             return _answered(arguments)
@@ -119,23 +117,6 @@ def _answered(arguments: list[str] | None) -> Any:
     except OSError as error:  # a path that the system refuses: no permission, a name too long, a full disk
         tell("Error", f"{error.strerror or error}: {error.filename or 'standard output'}")
         sys.exit(1)
-
-
-def _open_what_is_closed() -> None:
-    """Put the null device where the caller has closed a standard stream, as in ``cfbench leaderboard >&-``.
-
-    Python has None there, and the next file that is opened would get the stream's number: a library's message would go
-    into a record.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)
-            if descriptor != number:
-                os.dup2(descriptor, number)
-                os.close(descriptor)
-            mode = "r" if number == 0 else "w"
-            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process lives
-            setattr(sys, name, stream)
 
 
 def _how_to_go_on() -> str:

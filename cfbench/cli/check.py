@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import sys
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ from cfbench.registry.entries import (
     ReportEntry,
     SearcherEntry,
 )
+from cfbench.text import visible
 
 if TYPE_CHECKING:
-    from cfbench.registry.registry import Registered, Registry
+    from cfbench.registry.registry import Registry
     from cfbench.testing import Report
 
 KINDS: dict[type[Entry], str] = {
@@ -86,50 +87,34 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
 
 def run_checks(entry: Entry, registry: Registry, time_limit: float) -> Report:
     """Run the checks of an entry's kind."""
-    from cfbench.testing.metrics import check_metric
-    from cfbench.testing.models import check_model
-    from cfbench.testing.objectives import check_objective
-    from cfbench.testing.searchers import check_searcher
-    from cfbench.testing.suites import check_preset, check_report
+    import cfbench.testing
 
+    options: dict[str, Any] = {}
     if isinstance(entry, SearcherEntry):
-        return check_searcher(entry, time_limit=time_limit)
-    if isinstance(entry, ModelEntry):
-        return check_model(entry)
-    if isinstance(entry, ObjectiveEntry):
-        return check_objective(entry)
-    if isinstance(entry, PresetEntry):
-        return check_preset(entry, registry=registry)
-    if isinstance(entry, ReportEntry):
-        return check_report(entry, registry=registry)
-    assert isinstance(entry, MetricEntry)
-    return check_metric(entry)
+        options["time_limit"] = time_limit
+    elif isinstance(entry, (PresetEntry, ReportEntry)):
+        options["registry"] = registry
+    report: Report = getattr(cfbench.testing, f"check_{KINDS[type(entry)]}")(entry, **options)
+    return report
 
 
 def find_entries(target: str, registry: Registry) -> list[Entry]:
-    """Return the entries that `target` names.
+    """Return the entries that `target` names: ``module:object``, an entry's name, or a distribution.
 
-    Raises PluginError if it is ``module:object`` and does not name an entry that can be checked. Raises
-    UnknownNameError if no entry of that name can be checked.
+    Raises PluginError if there is no such object or it is not an entry that can be checked, and UnknownNameError if no
+    entry or distribution of that name can be checked.
     """
     if ":" in target:
         return [_imported(target)]
-    kinds: tuple[Mapping[str, Registered[Any]], ...] = (
-        registry.searchers,
-        registry.models,
-        registry.objectives,
-        registry.metrics,
-        registry.presets,
-        registry.reports,
-    )
-    registered = [one for kind in kinds for one in kind.values()]
+    registered = [one for kind in KINDS.values() for one in registry.kinds[f"{kind}s"].values()]
     by_name: list[Entry] = [one.entry for one in registered if one.entry.name == target]
-    by_distribution: list[Entry] = [one.entry for one in registered if one.distribution == target]
-    found = by_name or by_distribution
+    found = by_name or [one.entry for one in registered if one.distribution == target]
     if not found:
         known = {one.entry.name for one in registered} | {one.distribution for one in registered}
-        anything = f"{', '.join(KINDS.values())} or distribution"
-        raise UnknownNameError(anything, target, known - {""}, _hint(target, registry))
+        hint = "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
+        if target in registry.datasets:
+            hint = "There is a data set of that name, but there are no checks for data sets."
+        raise UnknownNameError(f"{', '.join(KINDS.values())} or distribution", target, known - {""}, hint)
     return found
 
 
@@ -158,12 +143,6 @@ def _imported(target: str) -> Entry:
     return found
 
 
-def _hint(target: str, registry: Registry) -> str:
-    if target in registry.datasets:
-        return "There is a data set of that name, but there are no checks for data sets."
-    return "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
-
-
 def _print(report: Report) -> None:
     """Print one paragraph per check: its result, what it found or guards, and how to fix a failure."""
     from rich.console import Console
@@ -189,8 +168,6 @@ def _print(report: Report) -> None:
 
 def _paragraph(text: str, width: int) -> list[str]:
     """Break a text into the lines next to a result."""
-    from cfbench.text import visible
-
     return textwrap.wrap(visible(text), max(width - MARGIN, NARROWEST), break_on_hyphens=False)
 
 
@@ -199,14 +176,5 @@ def _content(kind: str, report: Report) -> dict[str, Any]:
         "kind": kind,
         "name": report.entry,
         "passed": report.passed,
-        "checks": [
-            {
-                "check": finding.check,
-                "result": finding.result.value,
-                "why": finding.why,
-                "guards": finding.guards,
-                "fix": finding.fix,
-            }
-            for finding in report.findings
-        ],
+        "checks": [dataclasses.asdict(finding) for finding in report.findings],
     }

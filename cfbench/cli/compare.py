@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import command_name, results_option, tell, tie_option
+from cfbench.cli.options import command_name, results_option, tell, text_width, tie_option
 from cfbench.errors import RecordError, StudyError
 
 if TYPE_CHECKING:
     from cfbench.analysis.groups import Group, Selection, Task
     from cfbench.analysis.ranks import Tolerance
     from cfbench.board.pairwise import Comparison
-
-PIPED_WIDTH = 100
-"""Columns of the text that goes into a file or another program."""
 
 
 @click.command("compare", short_help="Compare two searchers or two records point by point.")
@@ -91,23 +86,16 @@ def command(
         raise StudyError("--searcher chooses among the searchers of two records; here A and B are searchers themselves")
     else:
         comparison = _searchers(results, first, second, selection, shown, tolerance)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-    text = {
-        "table": lambda: pairwise.render_table(comparison, width),
-        "markdown": lambda: pairwise.render_markdown(comparison),
-        "csv": lambda: pairwise.render_csv(comparison),
-        "json": lambda: pairwise.render_json(comparison),
-    }[form]()
+    if form == "table":
+        text = pairwise.render_table(comparison, text_width())
+    else:
+        text = getattr(pairwise, f"render_{form}")(comparison)
     click.echo(text, nl=False)
 
 
-def _is_path(text: str) -> bool:
-    """Return whether a side is written as a path."""
-    return os.sep in text or "/" in text or text in (".", "..")
-
-
 def _is_directory(text: str) -> bool:
-    return _is_path(text) or Path(text).is_dir()
+    """Return whether a side is written as a path, or is a directory."""
+    return os.sep in text or "/" in text or text in (".", "..") or Path(text).is_dir()
 
 
 def _kind(side: str) -> str:
@@ -188,11 +176,10 @@ def _refuse_protocols(first: Sequence[Group], second: Sequence[Group], names: Se
 
 def _each(first: Sequence[Group], second: Sequence[Group], names: Sequence[str]) -> str:
     """Describe what each side has, for an error message."""
-    parts = []
-    for name, side in zip(names, (first, second), strict=True):
-        tasks = sorted({str(group.task) for group in side})
-        more = f"; and {len(tasks) - 3} more" if len(tasks) > 3 else ""
-        parts.append(f"{name} has {'; '.join(tasks[:3])}{more}")
+    parts = [
+        f"{name} has {_listed({group.task for group in side})}"
+        for name, side in zip(names, (first, second), strict=True)
+    ]
     same = {group.task for group in first} & {group.task for group in second}
     why = ". Where the tasks bear the same names, their data, settings or points differ" if same else ""
     return ". ".join(parts) + why
@@ -202,8 +189,13 @@ def _unmet(first: Sequence[Group], second: Sequence[Group], met: set[Task], name
     """Name the tasks that only one side has."""
     notes = []
     for name, side in zip(names, (first, second), strict=True):
-        alone = sorted({str(group.task) for group in side if group.task not in met})
+        alone = {group.task for group in side} - met
         if alone:
-            more = f"; and {len(alone) - 3} more" if len(alone) > 3 else ""
-            notes.append(f"not compared, since {name} alone has points there: {'; '.join(alone[:3])}{more}")
+            notes.append(f"not compared, since {name} alone has points there: {_listed(alone)}")
     return notes
+
+
+def _listed(tasks: set[Task]) -> str:
+    texts = sorted(map(str, tasks))
+    more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return f"{'; '.join(texts[:3])}{more}"

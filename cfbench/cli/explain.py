@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +10,9 @@ from typing import Any
 
 import click
 
-from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell
+from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell, text_width
 from cfbench.files import at_home
 from cfbench.study.sources import data_source, folders_among
-
-PIPED_WIDTH = 100
-"""Columns of the text that goes into a file or another program."""
 
 NOTHING_FOUND = 3
 """Exit code if the search found no counterfactual."""
@@ -75,11 +71,13 @@ def command(
     """
     from cfbench.explaining.explain import default_searcher
     from cfbench.explaining.explain_point import explain_point
-    from cfbench.record.files import check_record
+    from cfbench.record.files import DATABASE_NAME, check_record
 
     if (point is None) == (row is None):
         raise click.UsageError("name the case with --point I, or with --row N")
-    record = _record_here() if results is None else at_home(results)
+    record = None if results is None else at_home(results)
+    if record is None and (DEFAULT_RESULTS / DATABASE_NAME).is_file():
+        record = DEFAULT_RESULTS
     if record is not None:
         check_record(record)  # before a model is fitted
     registry = open_registry(plugins, folders_among([dataset]), strict=strict)
@@ -96,7 +94,7 @@ def command(
     if form == "json":
         click.echo(json.dumps(explanation.content(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        click.echo(explanation.text(_width()))
+        click.echo(explanation.text(text_width()))
     if not explanation.found:
         sys.exit(NOTHING_FOUND)
 
@@ -115,14 +113,3 @@ def _study(dataset: str, model: str, chosen: dict[str, Any]) -> dict[str, Any]:
         "query_budget": chosen["query_budget"],
         "seed": chosen["seed"],
     }
-
-
-def _record_here() -> Path | None:
-    """Return the default record if there is one."""
-    from cfbench.record.files import DATABASE_NAME
-
-    return DEFAULT_RESULTS if (DEFAULT_RESULTS / DATABASE_NAME).is_file() else None
-
-
-def _width() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH

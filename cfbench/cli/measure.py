@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from cfbench.cli.options import (
+    aligned,
     count_cells,
     data_dir_option,
     open_registry,
@@ -88,29 +89,24 @@ def command(
     from cfbench.record.store import Record
     from cfbench.running.fitted import FittedModels
     from cfbench.running.second_stage import measure_record
+    from cfbench.study.presets import preset as study_of
     from cfbench.study.study import read_study
 
-    study = None if study_file is None else read_study(study_file)
-    if study is not None and click.get_current_context().get_parameter_source("results") is ParameterSource.DEFAULT:
-        results = study.results
+    studies = [] if study_file is None else [read_study(study_file)]
+    if studies and click.get_current_context().get_parameter_source("results") is ParameterSource.DEFAULT:
+        results = studies[0].results
     check_record(results)
-    datasets = () if study is None else datasets_of(study)
-    registry = open_registry(plugins, [*folders, *folders_among(datasets)], strict=strict)
-    studies = [] if study is None else [study]
+    named = [name for study in studies for name in datasets_of(study)]
+    registry = open_registry(plugins, [*folders, *folders_among(named)], strict=strict)
     if preset is not None:
-        from cfbench.study.presets import preset as study_of
-
         studies.append(study_of(preset, registry))
-        objectives = [*objectives, *named_objectives(studies[-1])]
     metrics, left_out = wanted_metrics(registry, names, studies, everything=everything)
     with Record.open(results, write=True) as record:
         if everything:
-            summaries = record.summaries().values()
-            known = {
-                cell.info.objective for cell in summaries if cell.content["objective"]["name"] in registry.objectives
-            }
+            contents = [(cell.info.objective, cell.content["objective"]) for cell in record.summaries().values()]
+            known = {label for label, content in contents if content["name"] in registry.objectives}
             objectives = [*objectives, *sorted(known)]
-        under = wanted_objectives(registry, objectives, study)
+        under = wanted_objectives(registry, objectives, studies)
         source, models = data_source(data_dirs), FittedModels(cache_dir())
         stage = measure_record(record, registry, source, models, metrics, under, progress=count_cells)
         for problem in record.problems:  # what was found damaged when it was read
@@ -126,52 +122,48 @@ def command(
 
 
 def wanted_metrics(
-    registry: Registry, names: Sequence[str], studies: Sequence[Study] = (), *, everything: bool = False
+    registry: Registry, names: Sequence[str], studies: Sequence[Study], *, everything: bool
 ) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    """Resolve the requested metrics.
+    """Return the requested metrics of single cells, and the labels of those that compare cells and are left out.
 
-    Raises UnknownNameError if one is not registered or has no such setting. Raises StudyError if a setting is
-    impossible, or a metric compares cells and so has no value per search.
+    Raises UnknownNameError if one is not registered or has no such setting, and StudyError if a setting is impossible,
+    or a metric named by `names` compares cells and so has no value per search.
     """
     from cfbench.running.measure import cell_metrics
-    from cfbench.study.resolution import metrics_of
+    from cfbench.study.plan import metrics_of
     from cfbench.study.variants import resolve_variant
 
-    asked = [resolve_variant(registry, "metric", name) for name in names]
-    comparing = [variant.label for variant in asked if not cell_metrics([variant], registry)]
+    wanted = [resolve_variant(registry, "metric", name) for name in names]
+    comparing = [variant.label for variant in wanted if not cell_metrics([variant], registry)]
     if comparing:
         raise StudyError(
             f"metric {comparing[0]!r} compares results of several cells and is stored for none of them: it is computed "
             "where they are shown side by side; `cfbench leaderboard --reference NAME` does so for searchers"
         )
     for study in studies:
-        asked += metrics_of(study, registry)
+        wanted += metrics_of(study, registry)
     if everything:
-        asked += [resolve_variant(registry, "metric", name) for name in registry.metrics]
-    unique = {variant.label: variant for variant in asked}
+        wanted += [resolve_variant(registry, "metric", name) for name in registry.metrics]
+    unique = {variant.label: variant for variant in wanted}
     left_out = tuple(label for label, variant in unique.items() if not cell_metrics([variant], registry))
     return cell_metrics(unique.values(), registry), left_out
 
 
-def named_objectives(study: Study) -> tuple[str, ...]:
-    """Return the objectives that a study and its parts name."""
-    of_parts = [objective for part in study.parts for objective in part.objectives or ()]
-    return tuple(dict.fromkeys([*study.objectives, *of_parts]))
+def wanted_objectives(registry: Registry, names: Sequence[str], studies: Sequence[Study]) -> tuple[Variant, ...]:
+    """Return the requested objectives, including those of the studies, except the one that adds no term.
 
-
-def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | None = None) -> tuple[Variant, ...]:
-    """Resolve the requested objectives, including those of a study, except the one that adds no term.
-
-    Raises UnknownNameError if one is not registered or has no such setting. Raises StudyError if a setting is
-    impossible.
+    Raises UnknownNameError if one is not registered or has no such setting, and StudyError if a setting is impossible.
     """
     from cfbench.study.obstacles import PLAIN
-    from cfbench.study.resolution import simplest
+    from cfbench.study.plan import simplest
     from cfbench.study.variants import resolve_variant
 
     found = [resolve_variant(registry, "objective", name) for name in names]
-    if study is not None:
-        found += [resolve_variant(registry, "objective", name, study.settings) for name in named_objectives(study)]
+    for study in studies:
+        of_parts = [objective for part in study.parts for objective in part.objectives or ()]
+        found += [
+            resolve_variant(registry, "objective", name, study.settings) for name in (*study.objectives, *of_parts)
+        ]
     found = [simplest(objective, registry) for objective in found]
     return tuple({objective.label: objective for objective in found if objective.name != PLAIN}.values())
 
@@ -179,9 +171,7 @@ def wanted_objectives(registry: Registry, names: Sequence[str], study: Study | N
 def table_of(stage: SecondStage, registry: Registry) -> str:
     """Return the table of the record's metrics: a header, then one line per metric."""
     lines = [HEADER, *(_line(counts, registry) for counts in stage.tallies)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join(texts)
+    return "\n".join(aligned(lines, left=len(HEADER)))
 
 
 def _line(counts: MetricCounts, registry: Registry) -> tuple[str, ...]:
@@ -191,21 +181,17 @@ def _line(counts: MetricCounts, registry: Registry) -> tuple[str, ...]:
         denominator = registry.metric(counts.metric.name).entry.denominator
     else:
         denominator = "results for the loss alone"
+    mean = "-"
+    if counts.mean is not None:
+        mean = f"{counts.mean:,.0f}" if abs(counts.mean) >= 1000 else f"{counts.mean:.4g}"
     return (
         counts.metric.label,
         f"{counts.cells:,} of {counts.asked:,}",
         f"{counts.added:,}",
         f"{counts.counted:,} of {counts.searches:,}",
-        _number(counts.mean),
+        mean,
         denominator or "-",
     )
-
-
-def _number(value: float | None) -> str:
-    """Format a mean with four digits, a large one as a whole number."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _complain(stage: SecondStage, left_out: Sequence[str]) -> None:

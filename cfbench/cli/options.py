@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +16,12 @@ from cfbench.files import at_home
 if TYPE_CHECKING:
     from cfbench.analysis.ranks import Tolerance
     from cfbench.registry.registry import Registry
+
+
+T = TypeVar("T")
+
+PIPED_WIDTH = 100
+"""Columns of the text that goes into a file or another program."""
 
 
 def tell(kind: str, sentence: object) -> None:
@@ -34,6 +40,32 @@ def count_cells(done: int, cells: int) -> None:
     """Show the count of cells on a terminal, on one line of stderr that the next output replaces."""
     if sys.stderr.isatty():
         click.echo("\r\x1b[K" if done == cells else f"\rcell {done + 1} of {cells}", err=True, nl=False)
+
+
+def with_bar(items: Sequence[T]) -> Iterable[T]:
+    """Yield cells, with a bar on stderr if it is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(items, "Cells", console=console, transient=True, disable=not console.is_terminal)
+
+
+def text_width() -> int:
+    """Return the terminal's width, or that of text for a file or another program."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+
+
+def aligned(lines: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return lines of text with columns of equal width; all but the first `left` columns are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if place < left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:

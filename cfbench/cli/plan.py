@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import tell
+from cfbench.cli.options import aligned, tell
 from cfbench.cli.run import run_options, session_from_options
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
     yield _time(outlook)
 
 
-def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
+def _table(outlook: Outlook, *, every_cell: bool) -> list[str]:
     """Return the matrix: one line per searcher, objective and constraints, or per cell."""
     from cfbench.text import visible
 
@@ -89,14 +89,7 @@ def _table(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
         skipped = sum(bool(cell.cell.skipped) for cell in cells)
         numbers = [str(len(cells)), str(skipped or "-"), f"{bound}{sums[0]:,}", f"{sums[1]:,}", f"{bound}{sums[2]:,}"]
         lines.append([*place, *numbers, time])
-    left = len(names)
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    for line in lines:
-        padded = [
-            text.ljust(width) if column < left else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        yield "  ".join(padded).rstrip()
+    return aligned(lines, left=len(names))
 
 
 def _time(outlook: Outlook) -> str:

@@ -42,16 +42,7 @@ def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) 
 
 
 def listing_of(registry: Registry) -> dict[str, list[dict[str, Any]]]:
-    """Return everything that is registered, and the problems, as JSON-like content; kinds as in `Registry`."""
-    kinds: Mapping[str, Mapping[str, Any]] = {
-        "datasets": registry.datasets,
-        "models": registry.models,
-        "searchers": registry.searchers,
-        "objectives": registry.objectives,
-        "metrics": registry.metrics,
-        "presets": registry.presets,
-        "reports": registry.reports,
-    }
+    """Return everything that is registered, and the problems, as JSON-like content."""
     listing = {
         kind: [
             {
@@ -65,7 +56,7 @@ def listing_of(registry: Registry) -> dict[str, list[dict[str, Any]]]:
             }
             for name, registered in sorted(entries.items())
         ]
-        for kind, entries in kinds.items()
+        for kind, entries in registry.kinds.items()
     }
     listing["reporters"] = [
         {
@@ -116,18 +107,6 @@ def _declarations(kind: str, entry: Any) -> dict[str, Any]:
     return {}
 
 
-_TITLES = {
-    "datasets": "Data sets",
-    "models": "Models",
-    "searchers": "Searchers",
-    "objectives": "Objectives",
-    "metrics": "Metrics",
-    "presets": "Presets",
-    "reports": "Reports",
-    "reporters": "Reporters",
-}
-
-
 def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
     from rich.console import Console
     from rich.padding import Padding
@@ -135,8 +114,10 @@ def _print(listing: Mapping[str, list[dict[str, Any]]]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False)
-    for kind, title in _TITLES.items():
-        console.print(title, style="bold")
+    for kind in listing:
+        if kind == "problems":
+            continue
+        console.print("Data sets" if kind == "datasets" else kind.capitalize(), style="bold")
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         for one in listing[kind]:

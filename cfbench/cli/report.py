@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +48,7 @@ def command(
     """
     from cfbench.analysis.reports import ReportContext
     from cfbench.caches import cache_dir
-    from cfbench.record.files import no_record_in
+    from cfbench.record.files import no_record_in, refuse_inside_record
     from cfbench.record.store import Record
     from cfbench.running.fitted import FittedModels
     from cfbench.study.sources import data_source
@@ -61,7 +60,7 @@ def command(
     if not results.is_dir():
         steps = "" if entry.first_steps is None else f" {entry.first_steps(results, typed)}"
         raise RecordError(f"{no_record_in(results)}.{steps}")
-    check_output(output)
+    refuse_inside_record(output / "any")  # before work is done for it
     with Record.open(results) as record:
         source = data_source(data_dirs, download=False)
         report = render(entry, ReportContext(record, registry, source, FittedModels(cache_dir()), typed))
@@ -116,23 +115,3 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
                 "--output"
             ) from error
     return written
-
-
-def check_output(output: Path) -> None:
-    """Refuse a folder that cannot be written, before work is done for it; nothing is made yet.
-
-    Raises CfbenchError if it is a file, lies where it cannot be made, or is or lies in a record.
-    """
-    from cfbench.record.files import refuse_inside_record
-
-    refuse_inside_record(output / "any")
-    nearest = output
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        why = f"{nearest} is a file"
-    elif not os.access(nearest, os.W_OK | os.X_OK):
-        why = f"you may not write to {nearest}"
-    else:
-        return
-    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")

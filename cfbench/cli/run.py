@@ -163,8 +163,6 @@ def _settings(assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
     return tables
 
 
-G = TypeVar("G", bound=Callable[..., Any])
-
 _RUN_OPTIONS = [
     click.option(
         "--retry",
@@ -189,7 +187,7 @@ _RUN_OPTIONS = [
 ]
 
 
-def run_options(command: G) -> G:
+def run_options(command: F) -> F:
     """Add the study's options and those of a run; `session_from_options` takes them all."""
     for option in reversed(_RUN_OPTIONS):
         command = option(command)

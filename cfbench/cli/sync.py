@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
-from cfbench.cli.options import open_registry, results_option, tell
+from cfbench.cli.options import open_registry, results_option, tell, with_bar
 from cfbench.errors import RecordError, TrackingError
 
 if TYPE_CHECKING:
@@ -96,9 +96,6 @@ def _store(record: Record, results: Path, tracking: str | None, remembered: str)
 
 def _replay(record: Record, registry: Registry, study: str, address: str, results: Path) -> tuple[int, int]:
     """Pass every finished cell to the tracking reporter; return how many it logged, and how many there are."""
-    from rich.console import Console
-    from rich.progress import track
-
     from cfbench.registry.events import CellFinished, RunFinished, RunStarted
 
     summaries = [summary for summary in record.summaries().values() if summary.searches and not summary.failure]
@@ -108,8 +105,7 @@ def _replay(record: Record, registry: Registry, study: str, address: str, result
     searches = sum(summary.searches for summary in summaries)
     name, reporter = found_reporter(registry)
     _tell(registry, name, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
-    console = Console(stderr=True)
-    for summary in track(summaries, "Cells", console=console, transient=True, disable=not console.is_terminal):
+    for summary in with_bar(summaries):
         tables = record.searches(summary.info.key), record.measures(summary.info.key)
         finished = CellFinished(summary.info, *tables, content=summary.content, eligible=summary.eligible)
         _tell(registry, name, finished)
@@ -159,6 +155,8 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     Raises TrackingError if the store cannot be read, or the tracking reporter did not load. Raises RecordError if
     `results` holds a record of its own.
     """
+    from cfbench.caches import cache_folder
+    from cfbench.digests import digest_of
     from cfbench.record.files import DATABASE_NAME
     from cfbench.tracking.addresses import shown_address, tracking_address
     from cfbench.tracking.mirror import check_target, rebuild_record
@@ -168,12 +166,13 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     address = tracking_address(address, Path())
     if not address:
         raise TrackingError("--from-tracking none names no server; write http://HOST:PORT, or a database's address")
-    path = results or _cached(shown_address(address), study)
+    folder = digest_of([shown_address(address).rstrip("/"), study])
+    path = results or cache_folder(CACHE_NAME) / folder
     check_target(path)
     _, reporter = found_reporter(registry)
     try:
         reader = reporter.reader(address)
-        rebuilt = rebuild_record(reader, path, study, _with_bar)
+        rebuilt = rebuild_record(reader, path, study, with_bar)
     except TrackingError as error:
         if not (path / DATABASE_NAME).exists():
             raise
@@ -183,18 +182,3 @@ def record_from_tracking(address: str, study: str, registry: Registry, results: 
     for remark in rebuilt.remarks():
         tell("Note", remark)
     return path
-
-
-def _cached(shown: str, study: str) -> Path:
-    from cfbench.caches import cache_folder
-    from cfbench.digests import digest_of
-
-    return cache_folder(CACHE_NAME) / digest_of([shown.rstrip("/"), study])
-
-
-def _with_bar(cells: Sequence[Any]) -> Iterable[Any]:
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(cells, "Cells", console=console, transient=True, disable=not console.is_terminal)

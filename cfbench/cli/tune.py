@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,10 @@ from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_opt
 from cfbench.study.sources import data_source, folders_among, load_dataset
 
 if TYPE_CHECKING:
-    from cfbench.registry.contracts import DataSource, ModelFamily
-    from cfbench.registry.entries import ModelEntry
+    from cfbench.registry.contracts import DataSource
     from cfbench.registry.registry import Registry
     from cfbench.running.fitted import TunedRow
     from cfbench.space.dataset import Dataset
-
-Find = Callable[["Dataset", int, "ModelEntry", "ModelFamily"], "TunedRow | None"]
-Keep = Callable[["TunedRow"], None]
 
 
 @click.command("tune", short_help="Tune the models' hyper-parameters and keep them.")
@@ -54,15 +50,18 @@ def command(
     Settings that are already tuned are kept, so repeat the command after an interruption. The options choose what is
     tuned; a data set whose table is unavailable is skipped unless you name it.
     """
+    from cfbench.caches import cache_dir
     from cfbench.record.files import refuse_inside_record
-    from cfbench.running.fitted import only_choice, tune
+    from cfbench.running.fitted import FittedModels, TunedCache, only_choice, read_table, tune, tuning_key
+    from cfbench.space.dataset import N_FOLDS
     from cfbench.study.variants import build_settings, resolve_variant
 
     if output is not None:
         refuse_inside_record(output)
     registry = open_registry(plugins, folders_among(datasets), strict=strict)
     variants = [resolve_variant(registry, "model", text) for text in models or registry.models]
-    find, keep = _table(output) if output is not None else _cache()
+    table = None if output is None else read_table(output)
+    known, cache = FittedModels(cache_dir()).known, TunedCache(cache_dir())
     for variant in variants:
         entry = registry.model(variant.name).entry
         family = build_settings(entry.family, variant.settings, entry.name)
@@ -70,50 +69,31 @@ def command(
             click.echo(f"{variant.label}: nothing to tune")
             continue
         for dataset in _loaded(registry, datasets, data_source(data_dirs)):
-            for fold in folds or _all_folds():
-                row, seconds = find(dataset, fold, entry, family), None
+            for fold in folds or range(N_FOLDS):
+                given = (dataset, fold, entry, family)
+                row, seconds = known(*given) if table is None else table.get(tuning_key(*given)), None
                 if row is None:
                     started = time.perf_counter()
-                    row = tune(dataset, fold, entry, family)
+                    row = tune(*given)
                     seconds = time.perf_counter() - started
-                    keep(row)
+                    if table is None or output is None:
+                        cache.add(row)
+                    else:
+                        table[row.key] = row
+                        _write(output, table, row)
                 click.echo(_line(row, seconds))
 
 
-def _all_folds() -> range:
-    from cfbench.space.dataset import N_FOLDS
-
-    return range(N_FOLDS)
-
-
-def _table(path: Path) -> tuple[Find, Keep]:
-    """Rows of a table that others will read: find and add them."""
+def _write(path: Path, table: Mapping[str, TunedRow], row: TunedRow) -> None:
     from cfbench.errors import UnavailableError
-    from cfbench.running.fitted import read_table, tuning_key, write_table
+    from cfbench.running.fitted import write_table
 
-    rows = read_table(path)
-
-    def find(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow | None:
-        return rows.get(tuning_key(dataset, fold, entry, family))
-
-    def keep(row: TunedRow) -> None:
-        rows[row.key] = row
-        try:
-            write_table(path, rows.values())
-        except OSError as error:
-            raise UnavailableError(
-                f"the table {path} cannot be written: {error.strerror}. The row not kept: {row}"
-            ) from error
-
-    return find, keep
-
-
-def _cache() -> tuple[Find, Keep]:
-    """Rows of the entries' tables and of the user's cache: find them, and add them to the cache."""
-    from cfbench.caches import cache_dir
-    from cfbench.running.fitted import FittedModels, TunedCache
-
-    return FittedModels(cache_dir()).known, TunedCache(cache_dir()).add
+    try:
+        write_table(path, table.values())
+    except OSError as error:
+        raise UnavailableError(
+            f"the table {path} cannot be written: {error.strerror}. The row not kept: {row}"
+        ) from error
 
 
 def _loaded(registry: Registry, names: tuple[str, ...], source: DataSource) -> Iterator[Dataset]:

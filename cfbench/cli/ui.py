@@ -39,19 +39,18 @@ _SETTINGS = {
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback is never behind a proxy
 
 
-class MlflowServer:
-    """A running server; use it in a ``with`` block, which stops it.
+@contextlib.contextmanager
+def served(store: str, artifacts: Path, port: int) -> Iterator[str]:
+    """Serve a tracking store; give the server's address when it responds. Leaving the block waits until it ends.
 
-    Raises UnavailableError if the port is taken. Raises TrackingError if the server ends before it answers, or does not
-    answer.
+    `artifacts` is the folder for experiments that others make through the server. Raises UnavailableError if the port
+    is taken, and TrackingError if the server does not respond, or ends.
     """
-
-    def __init__(self, store: str, artifacts: Path, port: int) -> None:
-        check_port(port)
-        self.address = f"http://{HOST}:{port}"
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
+    check_port(port)
+    address = f"http://{HOST}:{port}"
+    with tempfile.TemporaryFile() as log:
         # The store goes by the environment: an address may hold a password, and command lines are public.
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), *_OPTIONS],
             env={
                 **os.environ,
@@ -60,54 +59,40 @@ class MlflowServer:
                 "MLFLOW_ARTIFACTS_DESTINATION": str(artifacts),
             },
             stdin=subprocess.DEVNULL,
-            stdout=self._log,
+            stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C reaches us alone, and the group holds all that the server starts
         )
+        try:
+            give_up = time.monotonic() + START_SECONDS
+            while answer(f"{address}/health") is None:
+                if process.poll() is not None:
+                    raise TrackingError(f"the MLflow server ended before it responded; {_said(log)}")
+                if time.monotonic() > give_up:
+                    raise TrackingError(f"the MLflow server did not answer within {START_SECONDS:.0f} s; {_said(log)}")
+                time.sleep(0.1)
+            yield address
+            process.wait()
+            raise TrackingError(f"the MLflow server ended; {_said(log)}")
+        finally:
+            _stop(process)
 
-    def __enter__(self) -> MlflowServer:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the server and every process that it started."""
+    with _signals_ignored(), contextlib.suppress(ProcessLookupError):  # a second signal would spare it
+        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_SECONDS)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
-    def wait_until_it_answers(self) -> None:
-        """Return when the server is healthy."""
-        give_up = time.monotonic() + START_SECONDS
-        while self._process.poll() is None:
-            if answer(f"{self.address}/health") is not None:
-                return
-            if time.monotonic() > give_up:
-                raise TrackingError(f"the MLflow server did not answer within {START_SECONDS:.0f} s; {self._said()}")
-            time.sleep(0.1)
-        raise TrackingError(f"the MLflow server ended before it responded; {self._said()}")
 
-    def wait_until_it_ends(self) -> None:
-        """Return never, as long as the server runs.
-
-        Raises TrackingError if it ends by itself.
-        """
-        self._process.wait()
-        raise TrackingError(f"the MLflow server ended; {self._said()}")
-
-    def stop(self) -> None:
-        """End the server and every process that it started."""
-        with (
-            _signals_ignored(),
-            contextlib.suppress(ProcessLookupError),
-        ):  # a second one would spare it
-            os.killpg(self._process.pid, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_STOP_SECONDS)
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._log.close()
-
-    def _said(self) -> str:
-        descriptor = self._log.fileno()  # the server writes at the same offset, which therefore stays where it is
-        said = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        lines = said.decode("utf-8", "replace").strip().splitlines()
-        return "its last lines:\n" + "\n".join(f"  {line}" for line in lines[-8:]) if lines else "it said nothing"
+def _said(log: IO[bytes]) -> str:
+    descriptor = log.fileno()  # the server writes at the same offset, which therefore stays where it is
+    said = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return "its last lines:\n" + "\n".join(f"  {line}" for line in lines[-8:]) if lines else "it said nothing"
 
 
 def check_port(port: int) -> None:
@@ -214,10 +199,8 @@ def command(results: Path, port: int) -> None:
         return
     click.echo(f"Starting the MLflow UI on {shown_address(store)}", err=True)
     try:
-        with MlflowServer(store, results.resolve() / ARTIFACTS_NAME, port) as running:
-            running.wait_until_it_answers()
-            click.echo("\n".join([f"{study} in the MLflow UI:", *_pages(running.address, study), "Ctrl-C stops it"]))
-            running.wait_until_it_ends()
+        with served(store, results.resolve() / ARTIFACTS_NAME, port) as address:
+            click.echo("\n".join([f"{study} in the MLflow UI:", *_pages(address, study), "Ctrl-C stops it"]))
     except KeyboardInterrupt:
         click.echo("Stopped", err=True)
 

@@ -12,8 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import Distribution, EntryPoint, distribution, distributions
 from pathlib import Path
@@ -129,10 +127,7 @@ def import_file(path: Path) -> object:
 
 OUR_DISTRIBUTION = "counterfactual-bench"
 
-NEAR = 0.6
-"""Likeness from which on a group is taken for a misspelling of ours."""
-
-_GROUP = re.compile(r"^\[(.*)\]", re.MULTILINE)
+_NAMES = (PROJECT, "counterfactualbench")
 _REFERENCE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?\s*(\[.*\])?")
 
 
@@ -143,12 +138,12 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
     for found in _distributions():
         try:
             ours = sorted(found.entry_points.select(group=PROJECT), key=lambda entry_point: entry_point.name)
-            misplaced = [] if ours else _misplaced(found)
+            meant = [entry for entry in found.entry_points if _letters(entry.group).startswith(_NAMES)]
         except Exception as error:  # metadata is written by others' tools and by hand
             reason = f"its entry points cannot be read ({type(error).__name__}: {error}); install it anew"
             problems.append(PluginProblem("entry_points.txt", found.name, found.version, reason))
             continue
-        for entry in misplaced:
+        for entry in [] if ours else meant:
             reason = (
                 f"its entry point is in the group {entry.group!r}, which no program reads; use the group {PROJECT!r}"
             )
@@ -156,7 +151,12 @@ def installed() -> tuple[list[Candidate], list[PluginProblem]]:
         for entry in ours:
             candidate = Candidate(entry.name, found.name, found.version, _loader(entry))
             if entry.name in candidates:
-                problems.append(candidate.problem(_taken(entry.name, candidates[entry.name])))
+                holder = candidates[entry.name]
+                reason = (
+                    f"its entry point's name {entry.name!r} is taken by {holder.distribution} {holder.version}; "
+                    "entry points need names of their own: prefix it with the distribution's name"
+                )
+                problems.append(candidate.problem(reason))
             else:
                 candidates[entry.name] = candidate
     return list(candidates.values()), problems
@@ -176,7 +176,8 @@ def given(objects: Iterable[object]) -> Iterator[Candidate]:
     for plugin in objects:
         name = getattr(plugin, "__name__", "") or type(plugin).__name__
         seen[name] = seen.get(name, 0) + 1
-        yield Candidate(name if seen[name] == 1 else f"{name}-{seen[name]}", "", "", partial(_itself, plugin))
+        own = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        yield Candidate(own, "", "", lambda plugin=plugin: plugin)  # type: ignore[misc] # the default binds the loop's
 
 
 def is_file_name(plugin: str) -> bool:
@@ -192,53 +193,17 @@ def _distributions() -> list[Distribution]:
     names: set[str] = set()
     for candidate in distributions():
         try:
-            text = candidate.read_text("entry_points.txt") or ""
-            if _looks_like_ours(text, anywhere=True) or any(_is_near(group) for group in _GROUP.findall(text)):
-                names.add(_normalised(candidate.name))
+            letters = _letters(candidate.read_text("entry_points.txt") or "")
+            if any(name in letters for name in _NAMES):
+                names.add(re.sub(r"[-_.]+", "-", candidate.name).lower())
         except Exception:  # noqa: S112 - a distribution without readable metadata is nothing that could be named
             continue
     # The same distribution may lie in several folders of sys.path; `distribution` returns the one that Python imports.
     return [distribution(name) for name in sorted(names, key=lambda name: (name != OUR_DISTRIBUTION, name))]
 
 
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _looks_like_ours(text: str, *, anywhere: bool = False) -> bool:
-    letters = re.sub(r"[^a-z\n]", "", text.lower())
-    if anywhere:
-        return PROJECT in letters or "counterfactualbench" in letters
-    return letters.startswith((PROJECT, "counterfactualbench"))
-
-
-def _misplaced(found: Distribution) -> list[EntryPoint]:
-    """Return a distribution's entry points in groups that were meant to be ours.
-
-    A group that begins with our name is one; one that is merely like it only if the distribution depends on us.
-    """
-    entries = list(found.entry_points)
-    begun = [entry for entry in entries if _looks_like_ours(entry.group)]
-    if begun or not any(_is_near(entry.group) for entry in entries):
-        return begun
-    needed = [re.match(r"[\w.-]*", requirement) for requirement in found.requires or ()]
-    if OUR_DISTRIBUTION not in {_normalised(name[0]) for name in needed if name}:
-        return []
-    return [entry for entry in entries if _is_near(entry.group)]
-
-
-def _is_near(group: str) -> bool:
-    """Whether a group may be a misspelling of ours."""
-    letters = re.sub(r"[^a-z]", "", group.lower())
-    names = (PROJECT, "counterfactualbench")
-    return any(SequenceMatcher(None, letters, name).ratio() >= NEAR for name in names)
-
-
-def _taken(name: str, holder: Candidate) -> str:
-    return (
-        f"its entry point's name {name!r} is taken by {holder.distribution} {holder.version}; "
-        "entry points need names of their own: prefix it with the distribution's name"
-    )
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z]", "", text.lower())
 
 
 def _loader(entry: EntryPoint) -> Callable[[], object]:
@@ -259,10 +224,6 @@ def _loader(entry: EntryPoint) -> Callable[[], object]:
             raise
 
     return load_entry_point
-
-
-def _itself(plugin: object) -> object:
-    return plugin
 
 
 def _from_module(name: str) -> Candidate:

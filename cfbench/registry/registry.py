@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 import pluggy
@@ -54,10 +54,6 @@ REPORTING: Mapping[type, str] = {
 """Events, and the hook that receives each."""
 
 _PREFIX = f"{PROJECT}_"
-
-
-class _OneHook:
-    """Carries one implementation into pluggy, so that a bad one does not keep the good ones out."""
 
 
 class LoadedPlugin:
@@ -117,15 +113,15 @@ class LoadedPlugin:
             return _unmarked(attribute) if attribute.startswith(_PREFIX) else ""
         hook = options.get("specname") or attribute
         if not hasattr(self._manager.hook, hook):
-            return "" if options.get("optionalhook") else _no_such_hook(attribute, hook)
+            absent = f"{attribute} implements {hook!r}, and there is no such hook; did you mean {_nearest_hook(hook)}?"
+            return "" if options.get("optionalhook") else absent
         allowed = _parameters(getattr(hookspecs, hook))
         received = _parameters(function)
         unknown = [name for name in received if name not in allowed]
         if unknown:
             takes = f"it may take: {', '.join(allowed)}" if allowed else "it takes none"
             return f"{attribute} has the argument {unknown[0]!r}, which {hook} does not have; {takes}"
-        carrier = _OneHook()
-        setattr(carrier, attribute, function)
+        carrier = SimpleNamespace(**{attribute: function})  # one hook each, so that a bad one keeps no good one out
         try:
             self._manager.register(carrier, name=attribute)
         except pluggy.PluginValidationError as error:
@@ -143,17 +139,16 @@ def _parameters(function: Callable[..., object]) -> list[str]:
     return [one.name for one in parameters if one.kind in positional and one.default is one.empty]
 
 
-def _no_such_hook(attribute: str, hook: str) -> str:
-    hooks = nearest_first(hook, [*REGISTERING, *REPORTING.values()])
-    return f"{attribute} implements {hook!r}, and there is no such hook; did you mean {hooks[0]}?"
+def _nearest_hook(name: str) -> str:
+    return nearest_first(name, [*REGISTERING, *REPORTING.values()])[0]
 
 
 def _unmarked(attribute: str) -> str:
-    hooks = nearest_first(attribute, [*REGISTERING, *REPORTING.values()])
-    if attribute == hooks[0]:
+    nearest = _nearest_hook(attribute)
+    if attribute == nearest:
         return f"{attribute} is not marked; write @cfbench.hookimpl above it"
     return (
-        f"{attribute} is no hook, and names that begin with {_PREFIX} are the hooks'; did you mean {hooks[0]}, "
+        f"{attribute} is no hook, and names that begin with {_PREFIX} are the hooks'; did you mean {nearest}, "
         "marked with @cfbench.hookimpl?"
     )
 
@@ -189,8 +184,6 @@ def _wrong_item(hook: str, item: object) -> str:
         return f"{hook} yielded the {type(item).__name__} {item.name!r}, and only {expected} belongs there{where}"
     return f"{hook} yielded {type(item).__name__} where {expected} is expected: {str(item)[:80]!r}"
 
-
-__all__ = ["Complaint", "PluginProblem", "Registered", "Registry", "RegistryOptions", "build_registry"]
 
 E = TypeVar("E", bound=Entry)
 
@@ -245,6 +238,9 @@ class Registry:
         self.metrics: Mapping[str, Registered[MetricEntry]] = entries.get(MetricEntry, {})
         self.presets: Mapping[str, Registered[PresetEntry]] = entries.get(PresetEntry, {})
         self.reports: Mapping[str, Registered[ReportEntry]] = entries.get(ReportEntry, {})
+        self.kinds: Mapping[str, Mapping[str, Registered[Any]]] = {
+            hook.removeprefix(f"{_PREFIX}register_"): entries.get(kind, {}) for hook, kind in REGISTERING.items()
+        }  # "datasets", "models", ...
         listening = [plugin for plugin in plugins if plugin.implements(*REPORTING.values())]
         self.reporter_plugins: Mapping[str, LoadedPlugin] = {one.candidate.plugin: one for one in listening}
         self.reporters: Mapping[str, object] = {name: one.plugin for name, one in self.reporter_plugins.items()}
@@ -416,7 +412,7 @@ def registry_with(plugins: object, folders: Iterable[Path] = (), *, strict: bool
         else:
             objects.append(plugin)
     if entries:
-        objects.append(_Entries(entries))
+        objects.append(_plugin_of(entries))
     options = RegistryOptions(plugins=tuple(names), folders=tuple(folders), strict=strict)
     return build_registry(options, objects=objects)
 
@@ -439,37 +435,10 @@ def _can_be_imported(module: ModuleType) -> bool:
     return found is not None and found.origin == getattr(module, "__file__", None) and found.origin is not None
 
 
-class _Entries:
-    """A plugin made of entries that were given without one."""
-
-    def __init__(self, entries: list[Entry]) -> None:
-        self._entries = entries
-        self.__name__ = ", ".join(entry.name for entry in entries)
-
-    @hookimpl
-    def cfbench_register_datasets(self) -> Iterator[DatasetEntry]:
-        return (entry for entry in self._entries if isinstance(entry, DatasetEntry))
-
-    @hookimpl
-    def cfbench_register_models(self) -> Iterator[ModelEntry]:
-        return (entry for entry in self._entries if isinstance(entry, ModelEntry))
-
-    @hookimpl
-    def cfbench_register_searchers(self) -> Iterator[SearcherEntry]:
-        return (entry for entry in self._entries if isinstance(entry, SearcherEntry))
-
-    @hookimpl
-    def cfbench_register_objectives(self) -> Iterator[ObjectiveEntry]:
-        return (entry for entry in self._entries if isinstance(entry, ObjectiveEntry))
-
-    @hookimpl
-    def cfbench_register_metrics(self) -> Iterator[MetricEntry]:
-        return (entry for entry in self._entries if isinstance(entry, MetricEntry))
-
-    @hookimpl
-    def cfbench_register_presets(self) -> Iterator[PresetEntry]:
-        return (entry for entry in self._entries if isinstance(entry, PresetEntry))
-
-    @hookimpl
-    def cfbench_register_reports(self) -> Iterator[ReportEntry]:
-        return (entry for entry in self._entries if isinstance(entry, ReportEntry))
+def _plugin_of(entries: Sequence[Entry]) -> object:
+    """Return a plugin that registers entries which were given without one."""
+    plugin = SimpleNamespace(__name__=", ".join(entry.name for entry in entries))
+    for hook, kind in REGISTERING.items():
+        own = [entry for entry in entries if isinstance(entry, kind)]
+        setattr(plugin, hook, hookimpl(lambda own=own: own))
+    return plugin

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 import cfbench
-from cfbench.caches import load_object, private_folder, read_trusted, store_object, write_atomically
+from cfbench.caches import load_object, private_folder, read_trusted, store_object
 from cfbench.digests import digest_of
 from cfbench.errors import ModelError
+from cfbench.files import write_atomically
 from cfbench.problem.oracle import Oracle, checked_oracle
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
@@ -102,7 +103,6 @@ def write_table(path: Path, rows: Iterable[TunedRow]) -> None:
     ordered = sorted(rows, key=lambda row: (row.model, row.dataset, row.fold, row.key))
     lines = ",\n".join(json.dumps(dataclasses.asdict(row)) for row in ordered)
     write_atomically(path, f"[\n{lines}\n]\n".encode())
-    path.chmod(0o644)  # a table is for others to read, unlike the cache
 
 
 class TunedCache:
@@ -133,7 +133,7 @@ class TunedCache:
         """Keep a row. A cache that cannot be written is reported, not an error."""
         path = self._path(row.key)
         try:
-            write_atomically(path, json.dumps(dataclasses.asdict(row)).encode())
+            write_atomically(path, json.dumps(dataclasses.asdict(row)).encode(), mode=0o600)
         except OSError as error:
             _log.warning("cannot keep %s in the cache: %s", path, error.strerror)
 

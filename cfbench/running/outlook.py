@@ -79,7 +79,7 @@ class CellOutlook:
             "state": self.state.value,
             "reason": self.reason,
             "judged_under": [objective.label for objective in self.cell.judged],
-            "named_by_study": self.cell.asked,
+            "named_by_study": self.cell.named,
             "searches": self.searches,
             "searches_exact": self.exact,
             "done": self.done,

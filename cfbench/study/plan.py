@@ -7,21 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from cfbench.digests import digest_of
-from cfbench.errors import StudyError
+from cfbench.errors import StudyError, UnavailableError, UnknownNameError
 from cfbench.registry.contracts import DataSource
-from cfbench.registry.entries import Entry
+from cfbench.registry.entries import DatasetEntry, Entry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import N_FOLDS, Dataset
 from cfbench.study.obstacles import PLAIN, Added, added_by, beyond_objective, obstacle
 from cfbench.study.protocol import DRAWN, PROTOCOL_VERSION
-from cfbench.study.resolution import Resolution, resolve
+from cfbench.study.sources import load_dataset
 from cfbench.study.study import AXES, Study, StudyPart
-from cfbench.study.variants import Variant, build_settings, resolve_variant
+from cfbench.study.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
 from cfbench.text import plural
+
+_KINDS = {"models": "model", "searchers": "searcher", "objectives": "objective"}
 
 
 def command_again(
@@ -54,40 +57,21 @@ def command_again(
     words = [command, "run"]
     for plugin in plugins:
         words += ["--plugin", plugin]
-    for option, name in (
-        ("--dataset", "dataset"),
-        ("--model", "model"),
-        ("--searcher", "searcher"),
-        ("--objective", "objective"),
-    ):
+    for name in ("dataset", "model", "searcher", "objective"):
         for value in dict.fromkeys(getattr(cell, name) for cell in cells):
-            words += [option, value]
+            words += [f"--{name}", value]
     switches = {cell.constraints for cell in cells}
     words += ["--constraints", "both" if len(switches) == 2 else "on" if True in switches else "off"]
     for fold in sorted({cell.fold for cell in cells}):
         words += ["--fold", str(fold)]
     words += ["--points", str(points), "--repetitions", str(repetitions)]
-    for key, option in (("query_budget", "--query-budget"), ("time_limit", "--time-limit"), ("seed", "--seed")):
+    for key in ("query_budget", "time_limit", "seed"):
         if content.get(key) is not None:
-            words += [option, f"{content[key]:g}" if isinstance(content[key], float) else str(content[key])]
+            value = f"{content[key]:g}" if isinstance(content[key], float) else str(content[key])
+            words += [f"--{key.replace('_', '-')}", value]
     if content.get("respect_steps"):
         words.append("--respect-steps")
     return shlex.join([*words, "--results", results])
-
-
-T = TypeVar("T", bound=dict[str, Any])
-
-
-class SharedTables:
-    """Returns one object for equal tables: a record has any number of cells, and few models and searchers."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
-
-    def table(self, given: T) -> T:
-        """Return the first table that is equal to `given`; it must not be changed afterwards."""
-        found: T = self._known.setdefault(repr(given), given)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +97,7 @@ class Cell:
     judged: tuple[Variant, ...] = field(
         default=(), hash=False
     )  # objectives that only judge its results. Not in the key
-    asked: bool = True  # False: the study does not name it; it runs because its results are judged under `judged`
+    named: bool = True  # False: the study does not name it; it runs because its results are judged under `judged`
 
 
 @dataclass(frozen=True)
@@ -152,11 +136,14 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     Raises UnknownNameError if an entry or a setting is unknown. Raises StudyError if a setting is impossible, or no
     cell can run. Raises UnavailableError or DataError if a data set is unavailable (unless it is optional) or invalid.
     """
-    parts = [_lists(study, part) for part in study.parts or (StudyPart(),)]
+    parts = [
+        {axis: getattr(study if getattr(part, axis) is None else part, axis) for axis in AXES}
+        for part in study.parts or (StudyPart(),)
+    ]
     axes = {axis: list(dict.fromkeys(item for part in parts for item in part[axis])) for axis in AXES}
-    resolution = resolve(study, axes, registry, source)
+    resolution = _resolve(study, axes, registry, source)
     terms = _terms(resolution, registry)
-    shared = SharedTables()
+    tables: dict[str, dict[str, Any]] = {}  # one object for equal tables: a study has many cells and few models
     plain = resolve_variant(registry, "objective", PLAIN, study.settings) if PLAIN in registry.objectives else None
     cells: dict[str, Cell] = {}
     for place, number in _places(parts, axes, resolution):
@@ -164,28 +151,129 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
         loss_alone = plain is not None and _searches_for_loss(place, registry, dataset, terms)
         if plain is not None and loss_alone:
             place = place._replace(objective=plain)  # noqa: PLW2901 - the same place, searched with less
-        asked = _asked(study, study.parts[number] if study.parts else StudyPart(), place.searcher.name)
-        cell = _cell(place, asked, study, registry, dataset, terms, shared)
-        cell = replace(cell, judged=(judged,) if loss_alone else (), asked=not loss_alone)
+        counts = _counts(study, study.parts[number] if study.parts else StudyPart(), place.searcher.name)
+        cell = _cell(place, counts, study, registry, dataset, terms, tables)
+        cell = replace(cell, judged=(judged,) if loss_alone else (), named=not loss_alone)
         other = cells.get(cell.info.key)
         cells[cell.info.key] = cell if other is None else _together(other, cell)
-    counts = Counter(cell.skipped for cell in cells.values() if cell.skipped)
-    skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in counts.items()]
-    if sum(counts.values()) == len(cells):
-        reasons = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
-        raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{reasons}")
+    reasons = Counter(cell.skipped for cell in cells.values() if cell.skipped)
+    skipped = [f"{count} cell{'s are' if count > 1 else ' is'} skipped: {reason}" for reason, count in reasons.items()]
+    if sum(reasons.values()) == len(cells):
+        listed = "".join(f"\n  {reason}" for reason in (*resolution.notes, *skipped))
+        raise StudyError(f"study {study.name}: none of its {len(cells)} cells can run{listed}")
     said = (*_remarks(cells.values(), resolution, registry), *judged_notes(cells.values()), *skipped)
     notes = (*study.notes, *resolution.notes, *said)
     return Plan(study, tuple(cells.values()), notes, resolution.datasets, resolution.metrics)
 
 
-def _lists(study: Study, part: StudyPart) -> dict[str, tuple[Any, ...]]:
-    """Return a part's lists, the study's where it gives none."""
-    return {axis: getattr(study if getattr(part, axis) is None else part, axis) for axis in AXES}
+@dataclass(frozen=True)
+class _Resolution:
+    """What the names of a study refer to."""
+
+    names: dict[str, str]  # registered names of data sets by their names in the study; without those left out
+    datasets: dict[str, Dataset]  # by registered name
+    variants: dict[tuple[str, str], Variant]  # by axis ("models", ...) and name in the study
+    metrics: tuple[Variant, ...]
+    notes: tuple[str, ...]
+
+
+def _resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry, source: DataSource) -> _Resolution:
+    """Look up everything that a study names. Tables are loaded last, so that a misspelt name is reported at once."""
+    notes: list[str] = []
+    variants = {
+        (axis, text): resolve_variant(registry, kind, text, study.settings)
+        for axis, kind in _KINDS.items()
+        for text in axes[axis]
+    }
+    _refuse_unclear_tables(study, axes, registry)
+    for text in axes["objectives"]:
+        objective = variants["objectives", text]
+        simpler = simplest(objective, registry)
+        if simpler != objective:
+            notes.append(f"objective {objective.label} is planned as {simpler.label}, because they are the same")
+            variants["objectives", text] = simpler
+    for name in study.at_most:
+        registry.searcher(name)
+    for name in study.optional_datasets:
+        if name not in (*axes["datasets"], *study.datasets):
+            hint = "Only data sets that the study names can be optional."
+            raise UnknownNameError("optional data set", name, axes["datasets"], hint)
+    names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
+    return _Resolution(names, datasets, variants, metrics_of(study, registry), tuple(notes))
+
+
+def _datasets(
+    study: Study, texts: Sequence[str], registry: Registry, source: DataSource, notes: list[str]
+) -> tuple[dict[str, str], dict[str, Dataset]]:
+    """Load the data sets; note the optional ones that are unavailable."""
+    names: dict[str, str] = {}
+    datasets: dict[str, Dataset] = {}
+    entries = {text: _dataset_entry(text, registry) for text in texts}
+    for text, entry in entries.items():
+        try:
+            if entry.name not in datasets:
+                datasets[entry.name] = load_dataset(entry, source)
+        except UnavailableError as error:
+            if text not in study.optional_datasets:
+                raise
+            notes.append(f"data set {entry.name} is left out: {error}")
+        else:
+            names[text] = entry.name
+    return names, datasets
+
+
+def _dataset_entry(text: str, registry: Registry) -> DatasetEntry:
+    try:
+        return registry.dataset(text).entry
+    except UnknownNameError as error:
+        if "/" not in text and Path(text).is_dir():
+            hint = f"There is a folder of that name; a folder is written as a path: ./{text}"
+            raise UnknownNameError(error.kind, text, error.known, hint) from None
+        raise
+
+
+def simplest(objective: Variant, registry: Registry) -> Variant:
+    """Replace an objective by the simpler one that its settings amount to: ``k[m=0]`` is planned as ``none``."""
+    owner = registry.objective(objective.name).entry.objective
+    other = build_settings(owner, objective.settings, objective.name).amounts_to()
+    return resolve_variant(registry, "objective", other) if other else objective
+
+
+def metrics_of(study: Study, registry: Registry) -> tuple[Variant, ...]:
+    """Return a study's metrics; those that are registered as defaults if it lists none.
+
+    Raises UnknownNameError or StudyError if one is unknown, or has no such setting.
+    """
+    found = [resolve_variant(registry, "metric", text, study.settings) for text in _metric_names(study, registry)]
+    return tuple({metric.label: metric for metric in found}.values())
+
+
+def _metric_names(study: Study, registry: Registry) -> tuple[str, ...]:
+    return registry.default_metrics if study.metrics is None else study.metrics
+
+
+def _refuse_unclear_tables(study: Study, axes: Mapping[str, Sequence[str]], registry: Registry) -> None:
+    """Raise an error for a table of settings that fits no entry, or two in use; check tables of unused ones."""
+    known = {kind: registry.kinds[f"{kind}s"] for kind in (*_KINDS.values(), "metric")}
+    used = {(kind, parse_variant(text)[0]) for axis, kind in _KINDS.items() for text in axes[axis]}
+    used |= {("metric", parse_variant(text)[0]) for text in _metric_names(study, registry)}
+    for name, table in study.settings.items():
+        owners = [kind for kind, entries in known.items() if name in entries]
+        if not owners:
+            names = {name for entries in known.values() for name in entries}
+            raise UnknownNameError("entry in settings", name, names)
+        in_use = [kind for kind in owners if (kind, name) in used]
+        if len(in_use) > 1:
+            raise StudyError(
+                f"settings.{name}: the study uses a {' and a '.join(in_use)} of that name, and the table does not say "
+                f"which it is for; write the settings in brackets instead: {name}[setting=value]"
+            )
+        if not in_use and len(owners) == 1:
+            make_variant(known[owners[0]][name].entry, table)
 
 
 def _places(
-    parts: Sequence[Mapping[str, Sequence[Any]]], axes: Mapping[str, Sequence[Any]], resolution: Resolution
+    parts: Sequence[Mapping[str, Sequence[Any]]], axes: Mapping[str, Sequence[Any]], resolution: _Resolution
 ) -> Iterator[tuple[_Place, int]]:
     """Combine every part's lists; data set, fold and model outermost, in the order in which they are first named.
 
@@ -211,7 +299,7 @@ def _places(
             yield place, number
 
 
-def _terms(resolution: Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
+def _terms(resolution: _Resolution, registry: Registry) -> dict[tuple[str, str], Added]:
     """Find out what objectives (by label) add on each data set."""
     found = {(PLAIN, name): Added() for name in resolution.datasets}
     for (axis, _), variant in resolution.variants.items():
@@ -240,7 +328,7 @@ def judged_notes(cells: Iterable[Cell]) -> list[str]:
     for cell in cells:
         for objective in cell.judged:
             objectives.setdefault(cell.searcher.label, {})[objective.label] = None
-        added[cell.searcher.label] += not cell.asked
+        added[cell.searcher.label] += not cell.named
     alike: dict[tuple[str, ...], list[str]] = {}
     for searcher, labels in objectives.items():
         alike.setdefault(tuple(labels), []).append(searcher)
@@ -252,7 +340,7 @@ def judged_notes(cells: Iterable[Cell]) -> list[str]:
     ]
 
 
-def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) -> list[str]:
+def _remarks(cells: Iterable[Cell], resolution: _Resolution, registry: Registry) -> list[str]:
     """Return what the objectives say of the data sets that they run on, each once."""
     pairs = {
         (objective.label, cell.dataset): objective
@@ -271,12 +359,12 @@ def _remarks(cells: Iterable[Cell], resolution: Resolution, registry: Registry) 
 
 def _cell(
     place: _Place,
-    asked: tuple[int | None, int],
+    counts: tuple[int | None, int],
     study: Study,
     registry: Registry,
     dataset: Dataset,
     terms: Mapping[tuple[str, str], Added],
-    shared: SharedTables,
+    tables: dict[str, dict[str, Any]],
 ) -> Cell:
     model = registry.model(place.model.name).entry
     searcher = registry.searcher(place.searcher.name).entry
@@ -286,16 +374,20 @@ def _cell(
         "searcher": searcher,
         "objective": registry.objective(place.objective.name).entry,
     }
+
+    def shared(table: dict[str, Any]) -> dict[str, Any]:
+        return tables.setdefault(repr(table), table)
+
     budget = searcher.default_budget if study.query_budget is None else study.query_budget
     is_folder = registry.dataset(place.dataset).entry.folder is not None
     content = {
         "protocol": PROTOCOL_VERSION,
         # The name seeds the searches; the digest stands for all that the table and its annotation hold. The name of a
         # user's folder is a label alone: it depends on the other folders.
-        "dataset": shared.table({"name": dataset.digest if is_folder else place.dataset, "digest": dataset.digest}),
-        "model": shared.table(_content(place.model, entries["model"])),
-        "searcher": shared.table(_content(place.searcher, entries["searcher"])),
-        "objective": shared.table(_content(place.objective, entries["objective"])),
+        "dataset": shared({"name": dataset.digest if is_folder else place.dataset, "digest": dataset.digest}),
+        "model": shared(_content(place.model, entries["model"])),
+        "searcher": shared(_content(place.searcher, entries["searcher"])),
+        "objective": shared(_content(place.objective, entries["objective"])),
         "constraints": place.constraints,
         "respect_steps": study.respect_steps,
         "fold": place.fold,
@@ -312,14 +404,14 @@ def _cell(
         objective=place.objective.label,
         constraints=place.constraints,
         fold=place.fold,
-        versions=shared.table(
+        versions=shared(
             {"protocol": str(PROTOCOL_VERSION), **{kind: entry.version for kind, entry in entries.items()}}
         ),
         white_box=searcher.is_white_box,
     )
     term = terms[place.objective.label, place.dataset]
     skipped = obstacle(searcher, model, dataset, place.objective.label, term, constraints=place.constraints)
-    points, repetitions = asked
+    points, repetitions = counts
     in_fold = -(-dataset.n // N_FOLDS)
     return Cell(
         info=info,
@@ -345,7 +437,7 @@ def _content(variant: Variant, entry: Entry) -> dict[str, Any]:
     return {"name": variant.name, "version": entry.version, "settings": variant.settings}
 
 
-def _asked(study: Study, part: StudyPart, searcher: str) -> tuple[int | None, int]:
+def _counts(study: Study, part: StudyPart, searcher: str) -> tuple[int | None, int]:
     """Return the points and repetitions of a part for a searcher, its caps kept."""
     points = part.points if "points" in part.model_fields_set else study.points
     repetitions = part.repetitions or study.repetitions
@@ -369,5 +461,5 @@ def _together(cell: Cell, other: Cell) -> Cell:
         repetitions=repetitions,
         searches=most * repetitions,
         judged=judged,
-        asked=cell.asked or other.asked,
+        named=cell.named or other.named,
     )

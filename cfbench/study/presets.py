@@ -32,13 +32,7 @@ def study_of(entry: PresetEntry, registry: Registry) -> Study:
     """
     name = entry.name
     keys = {"reference": entry.reference, **_keys_of(entry, registry), "name": name}
-    known: dict[str, Mapping[str, Any]] = {
-        "datasets": registry.datasets,
-        "models": registry.models,
-        "searchers": registry.searchers,
-        "objectives": registry.objectives,
-        "metrics": registry.metrics,
-    }
+    known = {axis: registry.kinds[axis] for axis in ("datasets", "models", "searchers", "objectives", "metrics")}
     notes = []
     for axis, entries in known.items():
         wanted = keys.get(axis, Study.model_fields[axis].default)  # without metrics: the default ones

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -250,7 +250,7 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
     given = {axis: list(changes[axis]) for axis in AXES if isinstance(changes.get(axis), (list, tuple))}
     if given and study.parts:
         parts = _narrowed(study, given)
-        if not _names_all(parts, given):
+        if not all(any(value in part[axis] for part in parts) for axis, values in given.items() for value in values):
             parts = [part.model_dump(exclude_unset=True, exclude=set(given)) for part in study.parts]
         # Parts that differed in what was replaced are one now; one that gives no list is the study itself.
         different = [part for position, part in enumerate(parts) if part not in parts[:position]]
@@ -265,8 +265,10 @@ def override(study: Study, where: str = "command line", **changes: Any) -> Study
     if "datasets" in changes:
         keys["optional_datasets"] = []
     if isinstance(changes.get("settings"), Mapping):
-        added = changes["settings"]
-        changes["settings"] = {**study.settings, **{name: _merged(study, name, table) for name, table in added.items()}}
+        changes["settings"] = study.settings | {
+            name: study.settings.get(name, {}) | table if isinstance(table, dict) else table
+            for name, table in changes["settings"].items()
+        }
     return make_study({**keys, **changes}, where)
 
 
@@ -281,15 +283,6 @@ def _narrowed(study: Study, given: Mapping[str, list[Any]]) -> list[dict[str, An
         if all(shared.values()):
             tables.append(part.model_dump(exclude_unset=True) | shared)
     return tables
-
-
-def _names_all(parts: Sequence[Mapping[str, Any]], given: Mapping[str, list[Any]]) -> bool:
-    """Return whether every given value is in some part."""
-    return all(any(value in part[axis] for part in parts) for axis, values in given.items() for value in values)
-
-
-def _merged(study: Study, name: str, table: Any) -> Any:
-    return {**study.settings.get(name, {}), **table} if isinstance(table, Mapping) else table
 
 
 def _unknown_key(path: tuple[str | int, ...]) -> str:

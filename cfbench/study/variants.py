@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from json import dumps
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from pydantic_core import ErrorDetails, PydanticUndefined, to_jsonable_python
 from cfbench.digests import digest_of
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.registry.contracts import Settings
-from cfbench.registry.entries import Entry, MetricEntry, ModelEntry, ObjectiveEntry, SearcherEntry
+from cfbench.registry.entries import Entry
 from cfbench.study.literals import DEEPEST, parse_assignments, whole, write_assignments
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class SettingsFault:
     path: tuple[str | int, ...]  # keys and positions in lists; empty for the whole table
     kind: str  # "missing", "unknown", "value", or "further" for faults that are only counted
     sentence: str  # what is allowed
-    value: object = None  # what was received; for "further" the count
+    value: Any = None  # what was received; for "further" the count
 
     def text(self) -> str:
         """The fault in one line."""
@@ -89,7 +88,8 @@ def faults_of(
             left = len(every) - number
             return [*merged.values(), SettingsFault((), "further", f"and {left:,} more; fix these first", left)]
         fault = _fault(details, given, unknown)
-        if details["type"] == "too_short" and _long_enough(fault.value, details):
+        is_list = isinstance(fault.value, (list, tuple))
+        if details["type"] == "too_short" and is_list and len(fault.value) >= details["ctx"]["min_length"]:
             continue  # pydantic counts the good items alone; each bad one has a fault of its own
         earlier = merged.get(fault.path)
         if earlier is None:
@@ -140,10 +140,6 @@ def _fault(
         return SettingsFault(location, "unknown", unknown(location))
     path, value = _walk(given, location)
     return SettingsFault(path, "value", _sentence(kind, details), value)
-
-
-def _long_enough(value: object, details: ErrorDetails) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) >= details["ctx"]["min_length"]
 
 
 def _walk(given: object, location: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], object]:
@@ -208,15 +204,8 @@ def parse_variant(text: str) -> tuple[str, dict[str, Any]]:
 
 def settings_class(entry: Entry) -> type[Settings] | None:
     """Return the class whose fields are the entry's settings, or None if there is none."""
-    owner: object = None
-    if isinstance(entry, ModelEntry):
-        owner = entry.family
-    elif isinstance(entry, SearcherEntry):
-        owner = entry.searcher
-    elif isinstance(entry, ObjectiveEntry):
-        owner = entry.objective
-    elif isinstance(entry, MetricEntry):
-        owner = entry.metric
+    fields = ("family", "searcher", "objective", "metric")
+    owner = next((getattr(entry, name) for name in fields if hasattr(entry, name)), None)
     return owner if isinstance(owner, type) and issubclass(owner, Settings) else None
 
 
@@ -251,21 +240,8 @@ def resolve_variant(
     cannot be read or a value is impossible.
     """
     name, given = parse_variant(text)
-    entry = _entry(registry, kind, name)
+    entry = getattr(registry, kind)(name).entry
     return make_variant(entry, {**(tables or {}).get(name, {}), **given})
-
-
-def _entry(registry: Registry, kind: str, name: str) -> Entry:
-    match kind:
-        case "model":
-            return registry.model(name).entry
-        case "searcher":
-            return registry.searcher(name).entry
-        case "objective":
-            return registry.objective(name).entry
-        case "metric":
-            return registry.metric(name).entry
-    raise ValueError(f"{kind!r} is no kind of entry with settings")
 
 
 def build_settings(owner: type[S], settings: Mapping[str, Any], name: str = "") -> S:
@@ -305,7 +281,7 @@ def _is_default(value: Any, default: Any) -> bool:
 def _json_like(value: Any) -> Any:
     """Convert a field's value to JSON-like form; a set is sorted."""
     plain = to_jsonable_python(value)
-    return sorted(plain, key=dumps) if isinstance(value, (set, frozenset)) else plain
+    return sorted(plain, key=json.dumps) if isinstance(value, (set, frozenset)) else plain
 
 
 def _as_json(settings: Mapping[str, Any], name: str) -> str:
@@ -316,4 +292,4 @@ def _as_json(settings: Mapping[str, Any], name: str) -> str:
             f"settings of {name}: {', '.join(odd)}: must be made of finite numbers, strings, true, false, lists and "
             "tables"
         )
-    return dumps(whole(settings))
+    return json.dumps(whole(settings))

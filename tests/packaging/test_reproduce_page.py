@@ -9,8 +9,7 @@ from pathlib import Path
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import build_registry
 from cfbench.running.measure import cell_metrics
-from cfbench.study.plan import make_plan
-from cfbench.study.resolution import metrics_of
+from cfbench.study.plan import make_plan, metrics_of
 from cfbench.study.study import read_study
 from cfbench.study.variants import resolve_variant
 from cfbench_paper.evidence import NEEDED

@@ -72,12 +72,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]
         *,
         version: str = "1.0",
         group: str = "cfbench",
-        requires: str = "",
     ) -> None:
         info = site / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
-        metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
-        (info / "METADATA").write_text(metadata + (f"Requires-Dist: {requires}\n" if requires else ""))
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
         if isinstance(entry_points, dict):
             lines = [f"{name} = {value}" for name, value in entry_points.items()]
             entry_points = "\n".join([f"[{group}]", *lines, ""])

@@ -7,57 +7,30 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from cfbench import DataSource
+from cfbench import run
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.record.store import Record
-from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import SerialExecutor
-from cfbench.running.runner import Run
-from cfbench.running.worker import Worker, WorkerSetup
-from cfbench.study.plan import make_plan
-from cfbench.study.study import Study
 from tests.databases import execute
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+from tests.toys.studies import STUDY, TOY
 
 Compare = Callable[..., Result]
-
-
-def put(results: Path, cache: Path, **changes: Any) -> None:
-    """Run a study of the toy plugin into `results`."""
-    options = RegistryOptions(plugins=(str(TOY),))
-    registry, source = build_registry(options), DataSource((), cache, download=False)
-    keys: dict[str, Any] = {
-        "datasets": ("toy",),
-        "models": ("threshold",),
-        "searchers": ("toy-dice", "toy-both"),
-        "metrics": ("success",),
-        "folds": (0, 1),
-        "points": 4,
-        "repetitions": 1,
-        "results": results,
-    }
-    study = Study(**{**keys, **changes})
-    executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
-    with Record.open(results, write=True) as record:
-        Run(make_plan(study, registry, source), record, registry, executor).go()
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with three records: ``one``, ``more`` (three repetitions), ``other`` (with constraints)."""
     folder = tmp_path_factory.mktemp("records")
-    cache = folder / "cache"
-    cache.mkdir(mode=0o700)
-    put(folder / "one", cache)
-    put(folder / "more", cache, repetitions=3, points=3, searchers=("toy-dice", "toy-talk"))
-    put(folder / "other", cache, constraints=(True,))
+    study = {**STUDY, "searchers": ["toy-dice", "toy-both"], "folds": [0, 1], "points": 4}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFBENCH_CACHE_DIR", str(folder / "cache"))
+        run(study, plugins=[TOY], results=folder / "one")
+        run(study, plugins=[TOY], results=folder / "more", repetitions=3, points=3, searchers=["toy-dice", "toy-talk"])
+        run(study, plugins=[TOY], results=folder / "other", constraints=[True])
     return folder
 
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from cfbench import DataSource, load_record
+from cfbench import load_record, run
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.record.store import Record
-from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import SerialExecutor
-from cfbench.running.runner import Run
-from cfbench.running.worker import Worker, WorkerSetup
-from cfbench.study.plan import make_plan
-from cfbench.study.study import Study
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+from tests.toys.studies import LOSS_ALONE, STUDY, TOY
 
 Command = Callable[..., Result]
 
@@ -41,24 +35,9 @@ def cfbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return invoke
 
 
-def record_of(tmp_path: Path, repetitions: int, points: int, time_limit: float | None = None) -> None:
-    """Make the record ``results`` of toy-dice with constraints, in this process."""
-    options, cache = RegistryOptions(plugins=(str(TOY),)), tmp_path / "cache"
-    registry, source = build_registry(options), DataSource((), cache, download=False)
-    study = Study(
-        datasets=("toy",),
-        models=("threshold",),
-        searchers=("toy-dice",),
-        metrics=("success",),
-        constraints=(True,),
-        folds=(0,),
-        points=points,
-        repetitions=repetitions,
-        time_limit=time_limit,
-    )
-    executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
-    with Record.open(Path("results"), write=True) as record:
-        Run(make_plan(study, registry, source), record, registry, executor).go()
+def record_of(**changes: Any) -> None:
+    """Make the record ``results`` of toy-dice with constraints."""
+    run(STUDY, plugins=[TOY], constraints=[True], results="results", **changes)
 
 
 def test_one_case_in_words(cfbench: Command) -> None:
@@ -74,14 +53,14 @@ def test_one_case_in_words(cfbench: Command) -> None:
 
 
 def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> None:
-    asked = ("--searcher", "toy-dice")
-    anew = json.loads(cfbench("explain", *asked, "--point", "1", "--format", "json").stdout)
-    record_of(tmp_path, repetitions=3, points=2)
+    words = ("--searcher", "toy-dice")
+    anew = json.loads(cfbench("explain", *words, "--point", "1", "--format", "json").stdout)
+    record_of(repetitions=3, points=2)
     record = load_record("results")
     point = record[record["point"] == 1]
     assert anew["loss"] == point[point["repetition"] == 0]["loss"].item()
     assert anew["case"]["record"] is None
-    read = json.loads(cfbench("explain", *asked, "--point", "1", "--format", "json").stdout)
+    read = json.loads(cfbench("explain", *words, "--point", "1", "--format", "json").stdout)
     assert read["loss"] == point["loss"].min()
     best = int(point["loss"].argmin())
     assert read["case"]["record"] == {
@@ -90,15 +69,15 @@ def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> N
         "repetition": best,
         "repetitions": 3,
     }
-    text = cfbench("explain", *asked, "--row", str(anew["case"]["row"])).stdout
+    text = cfbench("explain", *words, "--row", str(anew["case"]["row"])).stdout
     assert f"read from the record results: repetition {best}, the best of 3" in text
 
 
 def test_a_record_made_under_a_time_limit_is_read_as_well(cfbench: Command, tmp_path: Path) -> None:
-    asked = ("--searcher", "toy-dice")
-    record_of(tmp_path, repetitions=1, points=1, time_limit=60.0)
-    assert "read from the record results: repetition 0\n" in cfbench("explain", *asked, "--point", "0").stdout
-    assert "read from" not in cfbench("explain", *asked, "--point", "0", "--seed", "1").stdout
+    words = ("--searcher", "toy-dice")
+    record_of(repetitions=1, points=1, time_limit=60.0)
+    assert "read from the record results: repetition 0\n" in cfbench("explain", *words, "--point", "0").stdout
+    assert "read from" not in cfbench("explain", *words, "--point", "0", "--seed", "1").stdout
 
 
 def test_no_counterfactual_has_an_exit_code_of_its_own(cfbench: Command) -> None:
@@ -182,8 +161,8 @@ def cfbench_register_searchers():
 def test_a_perturbed_data_set_and_what_a_searcher_does_not_handle(cfbench: Command, tmp_path: Path) -> None:
     plugin = tmp_path / "moved.py"
     plugin.write_text(PERTURBED)
-    asked = ("--dataset", "moved", "--searcher", "grow", "--plugin", str(plugin), "--row", "1")
-    told = [cfbench("explain", *asked, "--constraints", "off", "--fold", str(fold)) for fold in range(5)]
+    words = ("--dataset", "moved", "--searcher", "grow", "--plugin", str(plugin), "--row", "1")
+    told = [cfbench("explain", *words, "--constraints", "off", "--fold", str(fold)) for fold in range(5)]
     (result,) = [one for one in told if one.exit_code == 0]
     text = " ".join(result.stdout.split())
     # 10.5 falls back by 1, of a range of 20 and three features.
@@ -192,18 +171,15 @@ def test_a_perturbed_data_set_and_what_a_searcher_does_not_handle(cfbench: Comma
     assert "what is kept, perturbed, 1,000 of 1,000" in text
     assert "age 40 class lost in 0 of 1,000" in text
     assert max(map(len, result.stdout.splitlines())) <= 100
-    refused = cfbench("explain", *asked)
+    refused = cfbench("explain", *words)
     assert isinstance(refused.exception, StudyError)
     assert "grow does not handle constraints" in str(refused.exception)
 
 
-DRIFTING = Path(__file__).parents[2] / "toys" / "loss_alone_plugin.py"
-
-
 def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Command, tmp_path: Path) -> None:
     def explained(searcher: str, *more: str) -> Result:
-        asked = ["explain", "--plugin", str(DRIFTING), "--dataset", "drifting", "--model", "rule", "--point", "1"]
-        return CliRunner().invoke(cli, [*asked, "--searcher", searcher, "--objective", "k", *more])
+        words = ["explain", "--plugin", str(LOSS_ALONE), "--dataset", "drifting", "--model", "rule", "--point", "1"]
+        return CliRunner().invoke(cli, [*words, "--searcher", searcher, "--objective", "k", *more])
 
     able, alone = (json.loads(explained(f"{name}-near", "--format", "json").stdout) for name in ("able", "alone"))
     assert alone["objective"] == able["objective"] == "k"
@@ -218,30 +194,18 @@ def test_a_result_for_the_loss_alone_is_judged_under_the_objective(cfbench: Comm
 
 
 def test_of_several_repetitions_the_best_under_the_objective_is_shown(cfbench: Command, tmp_path: Path) -> None:
-    options, cache = RegistryOptions(plugins=(str(DRIFTING),)), tmp_path / "cache"
-    registry, source = build_registry(options), DataSource((), cache, download=False)
-    study = Study(
-        datasets=("drifting",),
-        models=("rule",),
-        searchers=("alone-luck",),
-        objectives=("none", "k"),
-        metrics=(),
-        constraints=(True,),
-        folds=(0,),
-        points=1,
-        repetitions=5,
-    )
-    with Record.open(Path("results"), write=True) as record:
-        executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
-        Run(make_plan(study, registry, source), record, registry, executor).go()
+    study = {**STUDY, "datasets": ["drifting"], "models": ["rule"], "searchers": ["alone-luck"], "metrics": []}
+    changes: dict[str, Any] = {"objectives": ["none", "k"], "constraints": [True], "points": 1, "repetitions": 5}
+    run(study, plugins=[LOSS_ALONE], results="results", **changes)
+    with Record.open(Path("results")) as record:
         (key,) = record.summaries()
         rows = record.searches(key)
         values = record.measures(key)["value"]
     best = int(values.argmin())
     assert best != int(rows["loss"].argmin())
-    asked = ["explain", "--plugin", str(DRIFTING), "--dataset", "drifting", "--model", "rule", "--point", "0"]
-    asked += ["--searcher", "alone-luck", "--objective", "k", "--format", "json"]
-    found = json.loads(CliRunner().invoke(cli, asked).stdout)
+    words = ["explain", "--plugin", str(LOSS_ALONE), "--dataset", "drifting", "--model", "rule", "--point", "0"]
+    words += ["--searcher", "alone-luck", "--objective", "k", "--format", "json"]
+    found = json.loads(CliRunner().invoke(cli, words).stdout)
     assert found["case"]["record"]["repetition"] == best
     assert found["objective_value"] == values[best]
     assert found["loss"] == rows["loss"][best]

@@ -16,26 +16,14 @@ from cfbench.record.cells import CELLS, stored_cell, summarise
 from cfbench.record.schema import SEARCHES, Row, digest_of_values
 from cfbench.record.store import Record
 from tests.databases import execute, forge
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
-STUDY: dict[str, Any] = {
-    "name": "toys",
-    "datasets": ["toy"],
-    "models": ["threshold"],
-    "searchers": ["toy-dice"],
-    "metrics": ["success"],
-    "folds": [0],
-    "points": 3,
-    "repetitions": 2,
-    "tracking": "none",
-}
+from tests.toys.studies import STUDY, TOY
 
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "results"
-    cfbench.run(STUDY, plugins=[TOY], results=path)
+    cfbench.run(STUDY, plugins=[TOY], points=3, repetitions=2, results=path)
     return path
 
 

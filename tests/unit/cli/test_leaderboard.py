@@ -42,25 +42,6 @@ def test_the_overall_table(board: Board) -> None:
     )
 
 
-def test_mean_ranks_that_differ_in_the_last_bit_alone_make_a_board(tmp_path: Path) -> None:
-    # Places of three searchers at three points each, in two tasks: see the test of the same case on standings.
-    places = {
-        "wine": {"a": (0, 0, 0), "b": (2, 2, 2), "c": (1, 1, 1)},
-        "credit": {"a": (2, 2, 0), "b": (1, 1, 2), "c": (0, 0, 1)},
-    }
-    with Record.open(tmp_path / "results", write=True) as record:
-        for dataset, searchers in places.items():
-            for searcher, own in searchers.items():
-                write_cell(record, searcher, [0.1 + 0.01 * place for place in own], dataset=dataset)
-        stream = io.StringIO()
-        print_leaderboard(record, build_registry(), stream=stream)  # as a run does at its end
-    result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "results")])
-    assert result.exit_code == 0, result.output
-    rows = [line.split()[:2] for line in result.stdout.splitlines() if line[1:2].isdigit()]
-    assert rows == [["1=", "a"], ["1=", "c"], ["3", "b"]]
-    assert [line.split()[:2] for line in stream.getvalue().splitlines() if line[1:2].isdigit()] == rows
-
-
 @pytest.mark.parametrize("wrong", ["-0.1", "1", "1.5", "inf", "nan"])
 def test_a_tolerance_that_makes_no_sense_is_refused(board: Board, wrong: str) -> None:
     result = board("--tie", wrong)
@@ -201,16 +182,6 @@ def test_searches_without_a_finished_cell_are_counted(tmp_path: Path) -> None:
     assert "it holds 3 searches, but no finished cell" in message
     assert "the same `cfbench run` command goes on" in message
     assert "--preset" not in message
-
-
-def test_one_searcher_alone_and_none_that_is_the_default_reference(tmp_path: Path) -> None:
-    with Record.open(tmp_path / "one", write=True) as record:
-        write_cell(record, "lore", [0.2])
-    result = CliRunner().invoke(cli, ["leaderboard", "--results", str(tmp_path / "one")])
-    assert result.exit_code == 0
-    assert " -  lore      1 of 1  100.0%  0.200" in result.stdout
-    assert "Note: one searcher: nothing to rank it against" in result.stdout
-    assert "nothing to compare with" not in result.stdout
 
 
 def test_a_run_under_way_is_shown_as_far_as_its_cells_are_finished(results: Path, board: Board) -> None:

@@ -8,44 +8,21 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cfbench import run
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.record.store import Record
-from cfbench.registry.contracts import DataSource
-from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import SerialExecutor
-from cfbench.running.runner import Run
-from cfbench.running.worker import Worker, WorkerSetup
-from cfbench.study.plan import make_plan
-from cfbench.study.study import Study
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+from tests.toys.studies import STUDY, TOY
 
 Measure = Callable[..., Result]
 
 
 @pytest.fixture
 def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
-    """The command on a record of one cell: two points, one search each, nothing measured."""
-    cache, results = tmp_path / "cache", tmp_path / "results"
-    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(cache))
-    cache.mkdir(mode=0o700)
-    options = RegistryOptions(plugins=(str(TOY),))
-    registry, source = build_registry(options), DataSource((), cache, download=False)
-    study = Study(
-        name="toys",
-        datasets=("toy",),
-        models=("threshold",),
-        searchers=("toy-dice",),
-        metrics=("success",),
-        folds=(0,),
-        points=2,
-        repetitions=1,
-        results=results,
-    )
-    executor = SerialExecutor(Worker(WorkerSetup(options, source, cache), registry))
-    with Record.open(results, write=True) as record:
-        Run(make_plan(study, registry, source), record, registry, executor).go()
+    """The command on a record of one cell: two points, one search each."""
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    results = tmp_path / "results"
+    run(STUDY, plugins=[TOY], results=results)
 
     def invoke(*arguments: str) -> Result:
         return CliRunner().invoke(cli, ["measure", "--results", str(results), "--plugin", str(TOY), *arguments])

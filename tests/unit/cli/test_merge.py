@@ -10,12 +10,9 @@ from click.testing import CliRunner, Result
 from cfbench.cli import cli
 from cfbench.tracking.addresses import remembered_tracking
 from tests.databases import damage, execute, record_digest
+from tests.toys.studies import CELL, ONCE
 
-TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
-STUDY = [
-    *("--plugin", TOY, "--dataset", "toy", "--model", "threshold", "--searcher", "toy-dice", "--metric", "success"),
-    *("--fold", "0", "--fold", "1", "--points", "1", "--repetitions", "1", "--tracking", "none", "--workers", "1"),
-]
+STUDY = [*CELL, "--searcher", "toy-dice", "--fold", "1", "--points", "1", *ONCE]
 
 
 @pytest.fixture(autouse=True)

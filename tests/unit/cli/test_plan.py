@@ -9,12 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from cfbench.cli import cli
+from tests.toys.studies import CELL, ONCE
 
-TOY = str(Path(__file__).parents[2] / "toys" / "toy_plugin.py")
-STUDY = [
-    *("--plugin", TOY, "--dataset", "toy", "--model", "threshold", "--searcher", "toy-dice", "--metric", "success"),
-    *("--fold", "0", "--fold", "1", "--points", "3", "--repetitions", "2", "--tracking", "none", "--workers", "1"),
-]
+STUDY = [*CELL, "--searcher", "toy-dice", "--fold", "1", "--points", "3", *ONCE, "--repetitions", "2"]
 
 
 @pytest.fixture(autouse=True)

@@ -131,11 +131,6 @@ def test_a_record_without_finished_cells_makes_no_store(tmp_path: Path, capsys: 
     assert not (tmp_path / "results" / "mlflow.db").exists()
 
 
-def test_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _sync(tmp_path / "nowhere") == 1
-    assert "there is no record" in capsys.readouterr().err
-
-
 def test_a_damaged_memory_is_named(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (results / "tracking.json").write_text(json.dumps(["quick"]))
     assert _sync(results) == 1

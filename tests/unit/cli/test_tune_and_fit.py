@@ -130,20 +130,11 @@ def test_tune_needs_a_data_set_that_is_asked_for(plugin: Path) -> None:
 
 
 def test_tune_keeps_what_it_has_when_the_table_cannot_be_written(plugin: Path, tmp_path: Path) -> None:
-    error = error_of(
-        plugin,
-        "tune",
-        "--dataset",
-        "steps",
-        "--model",
-        "step",
-        "--fold",
-        "0",
-        "--output",
-        str(tmp_path / "no" / "t.json"),
-    )
+    (tmp_path / "file").touch()
+    output = str(tmp_path / "file" / "t.json")
+    error = error_of(plugin, "tune", "--dataset", "steps", "--model", "step", "--fold", "0", "--output", output)
     assert isinstance(error, UnavailableError)
-    assert "cannot be written: No such file or directory" in str(error)
+    assert "cannot be written: " in str(error)
     assert "'threshold': 40.0" in str(error)
 
 

@@ -163,11 +163,6 @@ def test_nothing_to_look_at(results: Path, address: str, capsys: pytest.CaptureF
     assert "`cfbench sync`" in capsys.readouterr().err
 
 
-def test_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _ui(tmp_path / "nowhere") == 1
-    assert "there is no record" in capsys.readouterr().err
-
-
 def test_a_port_for_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> socket.socket:
         raise PermissionError(13, "Permission denied")

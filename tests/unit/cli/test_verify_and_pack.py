@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,23 +12,10 @@ from click.testing import CliRunner, Result
 import cfbench
 from cfbench.cli import cli
 from cfbench.digests import digest_of
-from cfbench.errors import RecordError
 from cfbench.record.schema import Row
 from cfbench.record.store import Record
 from tests.databases import damage
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
-STUDY: dict[str, Any] = {
-    "name": "toys",
-    "datasets": ["toy"],
-    "models": ["threshold"],
-    "searchers": ["toy-dice"],
-    "metrics": ["success"],
-    "folds": [0],
-    "points": 3,
-    "repetitions": 1,
-    "tracking": "none",
-}
+from tests.toys.studies import STUDY, TOY
 
 Verify = Callable[..., Result]
 
@@ -38,7 +24,7 @@ Verify = Callable[..., Result]
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "results"
-    cfbench.run(STUDY, plugins=[TOY], results=path)
+    cfbench.run(STUDY, plugins=[TOY], points=3, results=path)
     return path
 
 
@@ -158,9 +144,3 @@ def test_rows_that_may_not_be_passed_on_are_not_packed(
     result = invoke("verify", str(packed))
     assert result.exit_code == 1
     assert "3 searches: rows of toy are left out, which may be passed on: pack the record again" in result.stderr
-
-
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
-    result = invoke("verify", str(tmp_path / "nothing"))
-    assert isinstance(result.exception, RecordError)
-    assert "there is no record in" in str(result.exception)

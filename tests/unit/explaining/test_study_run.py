@@ -21,19 +21,8 @@ from cfbench.record.store import Record
 from cfbench.running.progress import RunReport
 from cfbench.space import FloatArray
 from tests.databases import record_digest
+from tests.toys.studies import STUDY, TOY
 
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
-STUDY: dict[str, Any] = {
-    "name": "toys",
-    "datasets": ["toy"],
-    "models": ["threshold"],
-    "searchers": ["toy-dice"],
-    "metrics": ["success"],
-    "folds": [0],
-    "points": 2,
-    "repetitions": 1,
-    "tracking": "none",
-}
 ALL = [Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES]
 
 

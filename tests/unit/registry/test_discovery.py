@@ -11,26 +11,20 @@ from pathlib import Path
 import pytest
 
 from cfbench.errors import PluginError
-from cfbench.registry.registry import PluginProblem, Registry, RegistryOptions, build_registry
+from cfbench.registry.discovery import PluginProblem
+from cfbench.registry.registry import RegistryOptions, build_registry
+from tests.unit.registry.sources import GOOD, IMPORTS, problems_of
 
 Install = Callable[..., None]
 
-IMPORTS = "from cfbench import DatasetEntry, ModelEntry, ModelFamily, SearcherEntry, hookimpl\n"
-GOOD = (
-    IMPORTS
-    + """
-def stay(problem, rng):
-    return None
 
-@hookimpl
-def cfbench_register_searchers():
-    yield SearcherEntry(name="NAME", searcher=stay)
-"""
-)
+def hook(signature: str, body: str, mark: str = "@hookimpl\n") -> str:
+    """Return a module with one function."""
+    return f"{IMPORTS}{mark}def {signature}:\n    {body}\n"
 
 
-def problems_of(registry: Registry, distribution: str) -> list[PluginProblem]:
-    return [problem for problem in registry.problems if problem.distribution == distribution]
+def models(body: str) -> str:
+    return hook("cfbench_register_models()", body)
 
 
 def test_a_third_partys_plugin_takes_the_same_path_as_ours(install: Install) -> None:
@@ -51,73 +45,46 @@ def test_a_third_partys_plugin_takes_the_same_path_as_ours(install: Install) -> 
         ("import surely_absent.part\n", "imports 'surely_absent', which is not installed here"),
         ("class Panic(BaseException): pass\nraise Panic('from a compiled extension')\n", "raised Panic"),
         ("x = 1\n", "registers nothing"),
-        (IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return []\n", "registers nothing"),
+        (models("return []"), "registers nothing"),
+        (hook("cfbench_register_searcher()", "return []"), "no such hook; did you mean cfbench_register_searchers?"),
+        (hook("register_models()", "return []"), "no such hook; did you mean cfbench_register_models?"),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_searcher():\n    return []\n",
-            "no such hook; did you mean cfbench_register_searchers?",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef register_models():\n    return []\n",
-            "no such hook; did you mean cfbench_register_models?",
-        ),
-        (
-            IMPORTS + "def cfbench_register_models():\n    return []\n",
+            hook("cfbench_register_models()", "return []", mark=""),
             "cfbench_register_models is not marked; write @cfbench.hookimpl above it",
         ),
         (
-            IMPORTS + "def cfbench_run_start(event):\n    pass\n",
+            hook("cfbench_run_start(event)", "pass", mark=""),
             "did you mean cfbench_run_started, marked with @cfbench.hookimpl?",
         ),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_datasets(folder):\n    return []\n",
+            hook("cfbench_register_datasets(folder)", "return []"),
             "has the argument 'folder', which cfbench_register_datasets does not have; it may take: folders",
         ),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models(registry):\n    return []\n",
+            hook("cfbench_register_models(registry)", "return []"),
             "has the argument 'registry', which cfbench_register_models does not have; it takes none",
         ),
+        (models("raise OSError('disk')"), "cfbench_register_models failed: it raised OSError: disk"),
+        (models("raise SystemExit(1)"), "cfbench_register_models failed: it asked to end the program"),
+        (models("pass"), "cfbench_register_models returned None"),
+        (models("return 7"), "cfbench_register_models returned int; it must yield ModelEntry objects"),
+        (models("return 'cogs'"), "cfbench_register_models returned str"),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    raise OSError('disk')\n",
-            "cfbench_register_models failed: it raised OSError: disk",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    raise SystemExit(1)\n",
-            "cfbench_register_models failed: it asked to end the program",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    pass\n",
-            "cfbench_register_models returned None",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return 7\n",
-            "cfbench_register_models returned int; it must yield ModelEntry objects",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_searchers():\n    return 'cogs'\n",
-            "cfbench_register_searchers returned str",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n"
-            "    return ModelEntry(name='alone', family=ModelFamily)\n",
+            models("return ModelEntry(name='alone', family=ModelFamily)"),
             "returned one ModelEntry; it must yield it, or return a list",
         ),
+        (models("return [ModelFamily]"), "yielded ModelMetaclass where ModelEntry is expected"),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n    return [ModelFamily]\n",
-            "yielded ModelMetaclass where ModelEntry is expected",
-        ),
-        (
-            IMPORTS + "@hookimpl\ndef cfbench_register_searchers():\n"
-            "    yield ModelEntry(name='astray', family=ModelFamily)\n",
+            hook("cfbench_register_searchers()", "yield ModelEntry(name='astray', family=ModelFamily)"),
             "yielded the ModelEntry 'astray', and only SearcherEntry belongs there; yield it from "
             "cfbench_register_models",
         ),
         (
-            IMPORTS + "@hookimpl\ndef cfbench_register_models():\n"
-            "    yield ModelEntry(name='Bad Name', family=ModelFamily)\n",
+            models("yield ModelEntry(name='Bad Name', family=ModelFamily)"),
             "'Bad Name' is no name for an entry; use kebab-case",
         ),
         (
-            IMPORTS + "@hookimpl(wrapper=True)\ndef cfbench_register_models():\n    return []\n",
+            hook("cfbench_register_models()", "return []", mark="@hookimpl(wrapper=True)\n"),
             "cfbench_register_models is no implementation of cfbench_register_models",
         ),
     ],
@@ -184,6 +151,11 @@ def test_a_wrong_group_is_reported(install: Install, group: str) -> None:
     assert problem.reason == (
         f"its entry point is in the group {group!r}, which no program reads; use the group 'cfbench'"
     )
+
+
+def test_groups_of_other_programs_are_left_alone(install: Install) -> None:
+    install("other-bench", {"other": "other"}, {"other": ""}, group="console_scripts")
+    assert problems_of(build_registry(), "other-bench") == []
 
 
 def test_unreadable_entry_points_cost_only_their_distribution(install: Install) -> None:

@@ -14,26 +14,10 @@ from cfbench.errors import TrackingError, UnknownNameError
 from cfbench.registry.entries import DatasetEntry, SearcherEntry
 from cfbench.registry.events import RunFinished, RunStarted
 from cfbench.registry.hookspecs import hookimpl
-from cfbench.registry.registry import PluginProblem, Registry, RegistryOptions, build_registry
+from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from tests.unit.registry.sources import GOOD, IMPORTS, problems_of
 
 Install = Callable[..., None]
-
-IMPORTS = "from cfbench import DatasetEntry, ModelEntry, ModelFamily, SearcherEntry, hookimpl\n"
-GOOD = (
-    IMPORTS
-    + """
-def stay(problem, rng):
-    return None
-
-@hookimpl
-def cfbench_register_searchers():
-    yield SearcherEntry(name="NAME", searcher=stay)
-"""
-)
-
-
-def problems_of(registry: Registry, distribution: str) -> list[PluginProblem]:
-    return [problem for problem in registry.problems if problem.distribution == distribution]
 
 
 def test_good_entries_of_a_partly_broken_plugin_stay(install: Install) -> None:
