@@ -57,53 +57,5 @@ if TYPE_CHECKING:
     from cfbench.space.space import NumericalPerturbation as NumericalPerturbation
     from cfbench.study.study import Study as Study
 
-_HOME = {
-    "api": ["StudyResult", "run"],
-    "board.board": ["Leaderboard", "leaderboard"],
-    "errors": ["BudgetExhausted", "CfbenchError"],
-    "explaining.explain": ["explain"],
-    "explaining.explanation": ["Explanation"],
-    "problem.best": ["Best"],
-    "problem.outcome": ["CounterfactualSet"],
-    "problem.problem": ["Problem", "TrainingFold"],
-    "record.store": ["load_record"],
-    "registry.contracts": [
-        "CellContext",
-        "ComparisonMetric",
-        "CounterfactualMetric",
-        "DataSource",
-        "FittedModel",
-        "ModelFamily",
-        "Objective",
-        "ObjectiveComparison",
-        "ObjectiveContext",
-        "ReferenceComparison",
-        "Searcher",
-    ],
-    "registry.entries": [
-        "Cost",
-        "DatasetEntry",
-        "Direction",
-        "Handles",
-        "MetricEntry",
-        "ModelEntry",
-        "Need",
-        "ObjectiveEntry",
-        "PresetEntry",
-        "ReportEntry",
-        "SearcherEntry",
-    ],
-    "registry.hookspecs": ["hookimpl"],
-    "space.dataset": ["Dataset"],
-    "space.space": [
-        "CategoricalPerturbation",
-        "Constraint",
-        "FeatureSpace",
-        "FeatureSpec",
-        "Kind",
-        "NumericalPerturbation",
-    ],
-    "study.study": ["Study"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME, also=["__version__"])
+__all__, __getattr__, __dir__ = public_names(__name__, also=["__version__"])
 __version__ = "0.1.0"

@@ -31,18 +31,4 @@ if TYPE_CHECKING:
     from cfbench.text import spreadsheet_cell as spreadsheet_cell
     from cfbench.text import visible as visible
 
-_HOME = {
-    "analysis.aggregate": ["Rate", "rate"],
-    "analysis.groups": ["bare_name"],
-    "analysis.references": ["Comparisons", "PointResults", "compare_with_none", "compare_with_reference"],
-    "analysis.reports": ["RenderedReport", "ReportContext"],
-    "analysis.significance": [
-        "MIN_SAMPLE",
-        "Differences",
-        "Significance",
-        "compare_over_blocks",
-        "compare_samples",
-    ],
-    "text": ["markdown_cell", "spreadsheet_cell", "visible"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

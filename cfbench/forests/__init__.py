@@ -32,12 +32,4 @@ if TYPE_CHECKING:
     from cfbench.forests.walks import class_of_cells as class_of_cells
     from cfbench.forests.walks import only_side as only_side
 
-_HOME = {
-    "forests.certificate": ["Certificate", "Settled", "k_certificate"],
-    "forests.parting": ["toy_forest"],
-    "forests.probability": ["Interval", "k_probability"],
-    "forests.structure": ["ForestNodes", "ForestStructure", "ShowsForest", "forest_of"],
-    "forests.sweeps": ["entered", "leads_along", "leads_of", "leads_of_pair"],
-    "forests.walks": ["class_of_cells", "only_side"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

@@ -19,9 +19,4 @@ if TYPE_CHECKING:
     from cfbench.problem.problem import SeparableTerm as SeparableTerm
     from cfbench.problem.problem import Term as Term
 
-_HOME = {
-    "problem.oracle": ["NeighbourOracle", "Oracle"],
-    "problem.outcome": ["Status"],
-    "problem.problem": ["SearchBudget", "SeparableTerm", "Term"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

@@ -19,9 +19,4 @@ if TYPE_CHECKING:
     from cfbench.record.frames import SEARCH_SCHEMA as SEARCH_SCHEMA
     from cfbench.record.store import Record as Record
 
-_HOME = {
-    "record.cells": ["CellSummary"],
-    "record.frames": ["MEASURE_SCHEMA", "SEARCH_SCHEMA"],
-    "record.store": ["Record"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

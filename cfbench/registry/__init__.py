@@ -20,8 +20,4 @@ if TYPE_CHECKING:
     from cfbench.registry.events import RunStarted as RunStarted
     from cfbench.registry.events import SearchFinished as SearchFinished
 
-_HOME = {
-    "registry.contracts": ["Settings"],
-    "registry.events": ["CellFinished", "CellInfo", "CellStarted", "RunFinished", "RunStarted", "SearchFinished"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

@@ -22,11 +22,4 @@ if TYPE_CHECKING:
     from cfbench.robustness.reach import Reach as Reach
     from cfbench.robustness.setbacks import Setbacks as Setbacks
 
-_HOME = {
-    "robustness.draws": ["descended_key", "uniform_share"],
-    "robustness.neighbours": ["KNeighbours", "perturbed_value"],
-    "robustness.random_perturbations": ["PerturbedPart", "RandomPerturbations"],
-    "robustness.reach": ["Distribution", "Reach"],
-    "robustness.setbacks": ["Setbacks"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

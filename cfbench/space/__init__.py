@@ -15,7 +15,4 @@ if TYPE_CHECKING:
     from cfbench.space.space import FloatArray as FloatArray
     from cfbench.space.space import IntArray as IntArray
 
-_HOME = {
-    "space.space": ["FloatArray", "IntArray"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

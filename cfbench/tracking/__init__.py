@@ -23,17 +23,4 @@ if TYPE_CHECKING:
     from cfbench.tracking.mirror import MirroredCell as MirroredCell
     from cfbench.tracking.mirror import MirrorListing as MirrorListing
 
-_HOME = {
-    "study.plan": ["command_again"],
-    "tracking.addresses": [
-        "CELL_VIEW",
-        "CHART_VIEW",
-        "SUMMARY_TAG",
-        "TABLE_VIEW",
-        "VIEW_TAG_PREFIX",
-        "shown_address",
-        "sqlite_path",
-    ],
-    "tracking.mirror": ["MirrorListing", "MirroredCell"],
-}
-__all__, __getattr__, __dir__ = public_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = public_names(__name__)

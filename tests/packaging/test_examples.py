@@ -22,8 +22,9 @@ def docstring(name: str) -> str:
     value: Any = getattr(cfbench, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         return inspect.cleandoc(value.__doc__ or "")
-    (module,) = (module for module, names in cfbench._HOME.items() if name in names)
-    source = importlib.import_module(f"cfbench.{module}").__file__
+    lines = Path(cfbench.__file__).read_text(encoding="utf-8").splitlines()
+    (module,) = (line.split()[1] for line in lines if line.endswith(f" import {name} as {name}"))
+    source = importlib.import_module(module).__file__
     assert source is not None
     statements = ast.parse(Path(source).read_text(encoding="utf-8")).body
     for statement, following in pairwise(statements):
