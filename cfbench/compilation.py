@@ -1,4 +1,4 @@
-"""Compiled code: by numba where it is installed (the extra `fast`), otherwise plain Python with the same answers.
+"""Compiled code: by numba where it is installed (the extra `fast`), otherwise plain Python with the same results.
 
 Compiling takes a hundred megabytes, which would stay with a worker for hours. So a process of its own compiles every
 kernel once per user, and all others load the result from the cache.
@@ -26,7 +26,7 @@ from cfbench.errors import UnavailableError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WARMING_UP = "CFBENCH_REHEARSING"
+WARMING_UP = "CFBENCH_WARMING_UP"
 """Environment variable of a process that compiles for others."""
 
 _COMPLETE = "complete"
@@ -56,7 +56,7 @@ class Kernels:
         config = _numba_config()
         return None if config is None else _imported(self)
 
-    def load_beside_others(self) -> tuple[ModuleType, ...] | None:
+    def load_if_compiled(self) -> tuple[ModuleType, ...] | None:
         """Import the modules if they are there at once: numba is loaded, and they were compiled before.
 
         For code that is a little faster when compiled: numba takes longer to load than one search would win, and a
@@ -136,14 +136,14 @@ def _sign_of_completion(kernels: Kernels) -> Path:
     """Return the file that says that everything is compiled; where it is missing, a process starts to see to it."""
     sign = kernels.folder() / _COMPLETE
     if not sign.exists():
-        _beside.append(_compiler_process(kernels))
+        _compiling.append(_compiler_process(kernels))
     return sign
 
 
 _at_hand: dict[Kernels, tuple[ModuleType, ...]] = {}
 """Optional compiled code that was found: callers need it several times per generation."""
 
-_beside: list[subprocess.Popen[str] | None] = []
+_compiling: list[subprocess.Popen[str] | None] = []
 """Processes that compile in parallel; this process does not wait for them."""
 
 

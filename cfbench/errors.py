@@ -42,7 +42,7 @@ class UnavailableError(CfbenchError):
 
 
 class ModelError(CfbenchError):
-    """A model that cannot be tuned, fitted or asked, or that makes every search pointless."""
+    """A model that cannot be tuned, fitted or queried, or that makes every search pointless."""
 
 
 class PluginError(CfbenchError):
@@ -61,7 +61,7 @@ class BudgetExhausted(CfbenchError):
     """A query would exceed the search's query budget; none of its rows was classified.
 
     A searcher may catch it and return what it has. If it does not, the best feasible row of the target class that it
-    has asked is judged, with status ``budget_exhausted``.
+    has queried is judged, with status ``budget_exhausted``.
 
     Examples
     --------
@@ -97,9 +97,9 @@ class UnknownNameError(CfbenchError):
         self.hint = hint
         listing = ", ".join(self.known) if self.known else "none"
         close = difflib.get_close_matches(name[:LONGEST_NAME], self.known, n=1, cutoff=ALIKE)
-        question = f" Did you mean {close[0]!r}?" if close else ""
+        suggestion = f" Did you mean {close[0]!r}?" if close else ""
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
-        super().__init__(f"unknown {kind} {shown!r}.{question} Known: {listing}.{' ' + hint if hint else ''}")
+        super().__init__(f"unknown {kind} {shown!r}.{suggestion} Known: {listing}.{' ' + hint if hint else ''}")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, str, tuple[str, ...], str]]:
         return type(self), (self.kind, self.name, self.known, self.hint)

@@ -75,7 +75,7 @@ def searched(
             space=space,
             predict=meter.predict_for_objective,
             stream=5,
-            ask_neighbours=meter.predict_neighbours_for_objective,
+            query_neighbours=meter.predict_neighbours_for_objective,
         )
         training = TrainingFold(
             fitted_fold.dataset.X[fitted_fold.fold.train], fitted_fold.dataset.y[fitted_fold.fold.train]

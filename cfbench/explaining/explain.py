@@ -99,15 +99,15 @@ class UserModel:
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`."""
-        answers = np.asarray(self._predict(self._rows(Z)))
-        if answers.shape != (len(Z),):
-            raise ModelError(f"for {len(Z)} rows the model returned shape {answers.shape}, not ({len(Z)},)")
-        if answers.dtype.kind == "f" and not np.array_equal(answers, np.floor(answers)):
+        labels = np.asarray(self._predict(self._rows(Z)))
+        if labels.shape != (len(Z),):
+            raise ModelError(f"for {len(Z)} rows the model returned shape {labels.shape}, not ({len(Z)},)")
+        if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
             raise ModelError(
-                f"the model returned {answers[answers != np.floor(answers)][0]!r}, which is not a class; give a "
+                f"the model returned {labels[labels != np.floor(labels)][0]!r}, which is not a class; give a "
                 "function that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
             )
-        codes = self.codes(answers)
+        codes = self.codes(labels)
         self.returned.update(codes.tolist())
         return codes
 

@@ -22,7 +22,7 @@ class FastCandidateMeasure(CandidateMeasure):
 
     def __init__(self, space: FeatureSpace, x: FloatArray, *, constraints: bool, respect_steps: bool) -> None:
         super().__init__(space, x, constraints=constraints, respect_steps=respect_steps)
-        loaded = KERNELS.load_beside_others() if space.d <= MOST_FEATURES else None
+        loaded = KERNELS.load_if_compiled() if space.d <= MOST_FEATURES else None
         self._ask: Any = None if loaded is None else loaded[0]
         steps = space.steps if respect_steps else np.full(space.d, np.nan)
         # Copies: compiled code is made for arrays that may be written.

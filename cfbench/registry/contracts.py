@@ -128,7 +128,7 @@ class FittedModel(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """Digest of what the model learned (trees, weights), equal for equal answers everywhere."""
+        """Digest of what the model learned (trees, weights), equal for equal predictions everywhere."""
         ...
 
     def oracle(self) -> Oracle:
@@ -139,7 +139,7 @@ class FittedModel(Protocol):
         Raises
         ------
         UnavailableError
-            If this model has something that its oracle does not know; the model itself is asked then, with a warning.
+            If this model has something that its oracle does not know; the model itself is queried then, with a warning.
         """
         ...
 
@@ -214,7 +214,7 @@ class ObjectiveContext:
     judging : bool
         Whether the term is the judge's: it takes the draws that rank results, more than a search can afford, the same
         for every candidate; its `stream` is the same for all searchers and repetitions.
-    ask_neighbours : callable or None
+    query_neighbours : callable or None
         The model's own method for the classes of many K-neighbours, also counted; None: they are queried row by row.
     model : object or None
         The fitted model, for objectives that say so (`Objective.looks_into_model`).
@@ -242,7 +242,7 @@ class ObjectiveContext:
     predict: Callable[[FloatArray], IntArray]
     stream: int
     judging: bool = False
-    ask_neighbours: Callable[[FloatArray, KNeighbours], IntArray] | None = None
+    query_neighbours: Callable[[FloatArray, KNeighbours], IntArray] | None = None
     model: object | None = None
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
@@ -257,8 +257,8 @@ class ObjectiveContext:
         -------
         ndarray of int64, shape (n, m)
         """
-        if self.ask_neighbours is not None:
-            return self.ask_neighbours(Z, neighbours)
+        if self.query_neighbours is not None:
+            return self.query_neighbours(Z, neighbours)
         return self.predict(neighbours.draw(Z).reshape(-1, self.space.d)).reshape(len(Z), neighbours.m)
 
 
@@ -295,9 +295,9 @@ class Objective(Settings):
         raise NotImplementedError
 
     def rows_per_candidate(self) -> int:
-        """Return how many rows the term asks of the model for each candidate.
+        """Return how many rows the term queries the model with for each candidate.
 
-        A question whose rows, these included, would pass the query budget is refused as a whole.
+        A query whose rows, these included, would exceed the budget is refused as a whole.
         """
         return 0
 
@@ -321,7 +321,7 @@ class Objective(Settings):
     def remark(self, space: FeatureSpace) -> str:  # noqa: ARG002 - for those that have something to say
         """Say what a user should know before cells of this objective run on a data set; empty: nothing.
 
-        It is among the notes of a plan, once a data set.
+        It is among the notes of a plan, once per data set.
         """
         return ""
 
@@ -426,12 +426,12 @@ class ComparisonMetric(Settings):
     """
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return a value a row of `points`, with its index; NaN where either side has no result.
+        """Return one value per row of `points`, with its index; NaN where either side has no result.
 
         Parameters
         ----------
         points, reference : DataFrame
-            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
+            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
             aligned row by row to the same points.
         """
         raise NotImplementedError
@@ -460,12 +460,12 @@ class ObjectiveComparison(Settings):
         return ()
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
-        """Return a value a row of `points`, with its index; NaN where either side has no result.
+        """Return one value per row of `points`, with its index; NaN where either side has no result.
 
         Parameters
         ----------
         points, reference : DataFrame
-            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`, `x`,
+            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`, `x`,
             `z` (arrays of shape (d,), None without a result), and one for each of `measures`, by the name that it
             has there; aligned row by row to the same points.
         space : FeatureSpace
@@ -503,12 +503,12 @@ class ReferenceComparison(Settings):
     reference: ClassVar[str]
 
     def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return a value a row of `points`, with its index; NaN where either side lacks what is needed.
+        """Return one value per row of `points`, with its index; NaN where either side lacks what is needed.
 
         Parameters
         ----------
         points, reference : DataFrame
-            Best repetition a point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
+            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
             `figures` (what the searcher reported, dicts of numbers by name), aligned row by row to the same points.
         """
         raise NotImplementedError

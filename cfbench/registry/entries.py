@@ -1,4 +1,4 @@
-"""The typed entries that plugins register: one dataclass a kind.
+"""The typed entries that plugins register: one dataclass per kind.
 
 An entry declares; the harness believes no declaration that it can check.
 """
@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r"https://[^\s<>\"]+")
 
 
 class Handles(StrEnum):
-    """What a searcher can work with; a cell that asks for more is skipped with the reason shown.
+    """What a searcher can work with; a cell that requires more is skipped with the reason shown.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Stage(StrEnum):
     """What a metric is computed from."""
 
     COUNTERFACTUAL = "counterfactual"
-    """The searches of one cell, and its model where the metric asks for it."""
+    """The searches of one cell, and its model if the metric uses it."""
     COMPARISON = "comparison"
     """The rows of several cells; no model."""
 

@@ -59,8 +59,8 @@ _PREFIX = f"{PROJECT}_"
 class LoadedPlugin:
     """A plugin with a pluggy manager of its own.
 
-    pluggy calls all plugins of a manager in one go, stops at the first that raises, and drops answers of None; one
-    manager a plugin keeps a failure, and an empty answer, with the plugin it belongs to.
+    pluggy calls all plugins of a manager in one go, stops at the first that raises, and drops results of None; one
+    manager per plugin keeps a failure, and an empty result, with the plugin it belongs to.
     """
 
     def __init__(self, candidate: Candidate, plugin: object) -> None:

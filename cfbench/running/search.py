@@ -249,7 +249,7 @@ def run_search(
         space=FeatureSpace(fitted_fold.dataset.space.features),  # its own arrays: what plugins do to them ends here
         predict=meter.predict_for_objective,
         stream=seeds.objective_stream(),
-        ask_neighbours=meter.predict_neighbours_for_objective,
+        query_neighbours=meter.predict_neighbours_for_objective,
         model=fitted_fold.model if objective.looks_into_model else None,
     )
     seed = seeds.searcher_seed()
@@ -282,7 +282,7 @@ def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) ->
         predict=fitted_fold.oracle.predict,
         stream=task.seeds().judge_stream(),
         judging=True,
-        ask_neighbours=partial(predict_neighbours, fitted_fold.oracle),
+        query_neighbours=partial(predict_neighbours, fitted_fold.oracle),
         model=fitted_fold.model if objective.looks_into_model else None,
     )
     return Judge(
@@ -415,7 +415,7 @@ def _chosen_again(
             space=FeatureSpace(fitted_fold.dataset.space.features),
             predict=fitted_fold.oracle.predict,
             stream=task.seeds().choice_stream(),
-            ask_neighbours=partial(predict_neighbours, fitted_fold.oracle),
+            query_neighbours=partial(predict_neighbours, fitted_fold.oracle),
             model=fitted_fold.model if objective.looks_into_model else None,
         )
     )

@@ -450,7 +450,7 @@ def _counts(study: Study, part: StudyPart, searcher: str) -> tuple[int | None, i
 
 
 def _together(cell: Cell, other: Cell) -> Cell:
-    """Return a cell that two places lead to, with the most points and repetitions of both, and what both ask for."""
+    """Join the cells of two places: the most points and repetitions of both, and all objectives."""
     points = None if cell.points is None or other.points is None else max(cell.points, other.points)
     repetitions = max(cell.repetitions, other.repetitions)
     most = max(cell.searches // cell.repetitions, other.searches // other.repetitions)

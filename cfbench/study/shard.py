@@ -2,7 +2,7 @@
 
 Which cell belongs to which shard depends on the cells alone: not on the order of the study, the record, or a model.
 Cells are sorted by what decides their length and dealt like cards, so that every shard gets as many cells as any
-other, or one more, and as many of each searcher; a digest of the key would leave the longest shard to luck.
+other, or one more, and as many of each searcher; a digest of the key would leave the longest shard to chance.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ KERNELS = Kernels(
 
 
 def _compiled() -> ModuleType | None:
-    modules = KERNELS.load_beside_others()
+    modules = KERNELS.load_if_compiled()
     return None if modules is None else modules[0]
 
 

@@ -166,7 +166,7 @@ def test_neighbours_are_asked_the_models_own_way_where_there_is_one() -> None:
         queries.append((len(Z), neighbours.first_evaluation))
         return classes_of(neighbours.draw(Z).reshape(-1, 3)).reshape(len(Z), neighbours.m)
 
-    fast = bound(NeighbourAware(m=16), replace(context(refuse), ask_neighbours=own_way))
+    fast = bound(NeighbourAware(m=16), replace(context(refuse), query_neighbours=own_way))
     assert np.array_equal(term_in_parts(fast, Z, 2), term_in_parts(bound(NeighbourAware(m=16)), Z))
     assert queries == [(2, 0), (3, 2)]
 

@@ -130,8 +130,8 @@ def test_tune_needs_a_data_set_that_is_asked_for(plugin: Path) -> None:
 
 
 def test_tune_keeps_what_it_has_when_the_table_cannot_be_written(plugin: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    output = str(tmp_path / "file" / "t.json")
+    (tmp_path / "link").symlink_to("nowhere")
+    output = str(tmp_path / "link" / "t.json")
     error = error_of(plugin, "tune", "--dataset", "steps", "--model", "step", "--fold", "0", "--output", output)
     assert isinstance(error, UnavailableError)
     assert "cannot be written: " in str(error)

@@ -100,34 +100,34 @@ def test_without_a_compiler_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert TOY.load() is None
-    assert TOY.load_beside_others() is None
+    assert TOY.load_if_compiled() is None
     monkeypatch.setitem(sys.modules, "numba", None)
     assert TOY.load() is None
-    assert TOY.load_beside_others() is None
+    assert TOY.load_if_compiled() is None
 
 
 def test_a_cache_that_is_not_this_users_own_costs_the_compiled_form_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import numba  # noqa: F401 - what is loaded beside others needs another
+    import numba  # noqa: F401 - optional kernels are loaded only with numba
 
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels").chmod(0o777)
     monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path))
-    assert Kernels(("toy_kernels",), warmup="never").load_beside_others() is None
+    assert Kernels(("toy_kernels",), warmup="never").load_if_compiled() is None
 
 
 @pytest.mark.slow
-def test_what_serves_beside_others_is_compiled_beside_them(toy: dict[str, str], tmp_path: Path) -> None:
-    import numba  # noqa: F401 - what is loaded beside others needs another
+def test_optional_kernels_are_compiled_by_another_process(toy: dict[str, str], tmp_path: Path) -> None:
+    import numba  # noqa: F401 - optional kernels are loaded only with numba
 
     once = Kernels(("toy_kernels",), warmup="toy_warmup", sources=("toy_warmup",))
-    assert once.load_beside_others() is None
-    process = kernels._beside[-1]
+    assert once.load_if_compiled() is None
+    process = kernels._compiling[-1]
     assert process is not None
     process.communicate()
     assert (process.returncode, (tmp_path / "log").read_text()) == (0, f"{process.pid}\n")
-    modules = once.load_beside_others()
+    modules = once.load_if_compiled()
     assert modules is not None
     assert modules[0].doubled(4) == 8
     assert not modules[0].doubled.stats.cache_misses
