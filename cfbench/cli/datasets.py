@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, open_registry, plugin_option, shown_lines, strict_option
-from cfbench.study.sources import data_source, load_dataset
+from cfbench.cli.options import Sources, shown_lines, source_options
+from cfbench.study.sources import load_dataset
 
 if TYPE_CHECKING:
     from cfbench.space.dataset import Dataset
@@ -40,12 +40,8 @@ def command() -> None:
     "--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True
 )
 @offline_option
-@data_dir_option
-@plugin_option
-@strict_option
-def list_datasets(
-    *, form: str, offline: bool, data_dirs: tuple[Path, ...], plugins: tuple[str, ...], strict: bool
-) -> None:
+@source_options
+def list_datasets(*, form: str, offline: bool, sources: Sources) -> None:
     """Show one line per data set, as in the paper's table.
 
     n rows, d features, d2 of them categorical. Constraints: how many features may only grow (>=), not change (=), only
@@ -53,9 +49,9 @@ def list_datasets(
     """
     from cfbench.errors import CfbenchError
 
-    source = data_source(data_dirs, download=not offline)
+    source = sources.data(download=not offline)
     found: list[dict[str, Any]] = []
-    for name, registered in open_registry(plugins, strict=strict).datasets.items():
+    for name, registered in sources.registry().datasets.items():
         try:
             found.append(facts(name, load_dataset(registered.entry, source)))
         except CfbenchError as error:
@@ -78,12 +74,8 @@ def list_datasets(
 @command.command("show")
 @click.argument("name", metavar="NAME|FOLDER")
 @offline_option
-@data_dir_option
-@plugin_option
-@strict_option
-def show_dataset(
-    *, name: str, offline: bool, data_dirs: tuple[Path, ...], plugins: tuple[str, ...], strict: bool
-) -> None:
+@source_options
+def show_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     """Show a data set: its classes, every feature's annotation, and its card.
 
     Name a folder of your own by its path (./my-folder); it is checked, too.
@@ -91,9 +83,9 @@ def show_dataset(
     from cfbench.registry.discovery import guarded
     from cfbench.text import visible
 
-    registry = open_registry(plugins, [Path(name)] if is_path(name) else [], strict=strict)
+    registry = sources.registry([Path(name)] if is_path(name) else [])
     entry = registry.dataset(name).entry
-    dataset = load_dataset(entry, data_source(data_dirs, download=not offline))
+    dataset = load_dataset(entry, sources.data(download=not offline))
     click.echo(visible(f"{dataset.name}: {entry.summary}" if entry.summary else dataset.name) + "\n")
     shown = facts(dataset.name, dataset)
     user = visible(dataset.user)

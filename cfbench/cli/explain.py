@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell, text_width
+from cfbench.cli.options import FOLD, Sources, source_options, tell, text_width
 from cfbench.files import at_home
-from cfbench.study.sources import data_source, folders_among
+from cfbench.study.sources import folders_among
 
 NOTHING_FOUND = 3
 """Exit code if the search found no counterfactual."""
@@ -48,9 +47,7 @@ DEFAULT_RESULTS = Path("results")
     help="A record: a search that it holds is read, not repeated.  [default: results, if it exists]",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@data_dir_option
-@plugin_option
-@strict_option
+@source_options
 def command(
     *,
     dataset: str,
@@ -59,9 +56,7 @@ def command(
     row: int | None,
     results: Path | None,
     form: str,
-    data_dirs: Sequence[Path],
-    plugins: Sequence[str],
-    strict: bool,
+    sources: Sources,
     **chosen: Any,
 ) -> None:
     """Explain one case: what to change, what to keep, and what could undo it.
@@ -80,12 +75,12 @@ def command(
         record = DEFAULT_RESULTS
     if record is not None:
         check_record(record)  # before a model is fitted
-    registry = open_registry(plugins, folders_among([dataset]), strict=strict)
+    registry = sources.registry(folders_among([dataset]))
     chosen["searcher"] = chosen["searcher"] or default_searcher(registry)
     explanation = explain_point(
         _study(dataset, model, chosen),
         registry,
-        data_source(data_dirs),
+        sources.data(),
         point=point,
         row=row,
         results=record,

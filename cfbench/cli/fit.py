@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import data_dir_option, plugin_option, strict_option, tell
+from cfbench.cli.options import Sources, source_options, tell
 from cfbench.cli.run import study_from_options, study_options
-from cfbench.study.sources import data_source
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -22,10 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("fit", short_help="Fit a study's models ahead of its run.")
 @study_options
-@data_dir_option
-@plugin_option
-@strict_option
-def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **options: Any) -> None:
+@source_options
+def command(sources: Sources, **options: Any) -> None:
     """Tune and fit a study's models, keep them in the user's cache, and print their fingerprints.
 
     Accepts the options of `cfbench run`. Training may differ between machines in the last bits: machines that share the
@@ -36,8 +31,8 @@ def command(data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool, **o
     from cfbench.running.fitted import FittedModels
     from cfbench.study.plan import make_plan
 
-    registry, study = study_from_options(options, plugins=plugins, strict=strict)
-    plan = make_plan(study, registry, data_source(data_dirs))
+    registry, study = study_from_options(options, sources)
+    plan = make_plan(study, registry, sources.data())
     for note in plan.notes:
         tell("Note", note)
     models = FittedModels(cache_dir())

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cfbench.cli.options import (
+    Sources,
     command_name,
-    open_registry,
-    plugin_option,
+    plugin_options,
     results_option,
-    strict_option,
     tell,
     tie_option,
 )
@@ -101,8 +100,7 @@ class ColumnsOption(click.Option):
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of the terminal."
 )
-@plugin_option
-@strict_option
+@plugin_options
 def command(
     *,
     results: Path,
@@ -124,8 +122,7 @@ def command(
     protocol: str,
     form: str,
     output: Path | None,
-    plugins: Sequence[str],
-    strict: bool,
+    sources: Sources,
 ) -> None:
     """Show the leaderboard of a record.
 
@@ -142,7 +139,7 @@ def command(
 
     for file in files_of(output, form):
         check_output(file)
-    registry = open_registry(plugins, strict=strict)
+    registry = sources.registry()
     results = results_to_read(results, from_tracking, study, registry)
     shown = leaderboard_of(
         opened_record(results, with_published=with_published),

@@ -11,17 +11,15 @@ import click
 from click.core import ParameterSource
 
 from cfbench.cli.options import (
+    Sources,
     aligned,
     count_cells,
-    data_dir_option,
-    open_registry,
-    plugin_option,
     results_option,
-    strict_option,
+    source_options,
     tell,
 )
 from cfbench.errors import RecordError, StudyError
-from cfbench.study.sources import data_source, datasets_of, folders_among
+from cfbench.study.sources import datasets_of, folders_among
 from cfbench.text import plural
 
 if TYPE_CHECKING:
@@ -55,9 +53,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="A data-set folder of your own that the record's study used. May be repeated.",
 )
-@data_dir_option
-@plugin_option
-@strict_option
+@source_options
 def command(
     *,
     study_file: Path | None,
@@ -67,9 +63,7 @@ def command(
     preset: str | None,
     everything: bool,
     folders: Sequence[Path],
-    data_dirs: Sequence[Path],
-    plugins: Sequence[str],
-    strict: bool,
+    sources: Sources,
 ) -> None:
     """Add metrics to a record, without any search.
 
@@ -97,7 +91,7 @@ def command(
         results = studies[0].results
     check_record(results)
     named = [name for study in studies for name in datasets_of(study)]
-    registry = open_registry(plugins, [*folders, *folders_among(named)], strict=strict)
+    registry = sources.registry([*folders, *folders_among(named)])
     if preset is not None:
         studies.append(study_of(preset, registry))
     metrics, left_out = wanted_metrics(registry, names, studies, everything=everything)
@@ -107,7 +101,7 @@ def command(
             known = {label for label, content in contents if content["name"] in registry.objectives}
             objectives = [*objectives, *sorted(known)]
         under = wanted_objectives(registry, objectives, studies)
-        source, models = data_source(data_dirs), FittedModels(cache_dir())
+        source, models = sources.data(), FittedModels(cache_dir())
         stage = measure_record(record, registry, source, models, metrics, under, progress=count_cells)
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)

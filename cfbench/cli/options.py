@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from cfbench.files import at_home
+from cfbench.study.sources import data_source
 
 if TYPE_CHECKING:
     from cfbench.analysis.ranks import Tolerance
+    from cfbench.registry.contracts import DataSource
     from cfbench.registry.registry import Registry
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 PIPED_WIDTH = 100
@@ -111,13 +116,6 @@ results_option = click.option(
     show_default=True,
     help="The record's directory.",
 )
-data_dir_option = click.option(
-    "--data-dir",
-    "data_dirs",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder with tables that are not shipped; also CFBENCH_DATA_DIR. May be repeated.",
-)
 plugin_option = click.option(
     "--plugin",
     "plugins",
@@ -140,7 +138,6 @@ tie_option = click.option(
     metavar="R",
     help="Values within this share of the better one, or within R/10, are ties; 0: only equal ones.  [default: 0.001]",
 )
-strict_option = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
 
 
 def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:
@@ -152,3 +149,44 @@ def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, 
     for problem in registry.problems:
         tell("Warning", problem)
     return registry
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a command's plugins and tables come from, as its options say."""
+
+    plugins: Sequence[str] = ()
+    strict: bool = False
+    data_dirs: Sequence[Path] = ()
+
+    def registry(self, folders: Sequence[Path] = ()) -> Registry:
+        """Return the registry, with data-set folders."""
+        return open_registry(self.plugins, folders, strict=self.strict)
+
+    def data(self, *, download: bool = True) -> DataSource:
+        """Return where tables may be found."""
+        return data_source(self.data_dirs, download=download)
+
+
+def plugin_options(command: F) -> F:
+    """Add ``--plugin`` and ``--strict`` to a command, whose function gets `sources`."""
+
+    @functools.wraps(command)
+    def with_sources(**values: Any) -> Any:
+        own = {name: values.pop(name) for name in ("plugins", "strict", "data_dirs") if name in values}
+        return command(sources=Sources(**own), **values)
+
+    strict = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
+    return cast("F", plugin_option(strict(with_sources)))
+
+
+def source_options(command: F) -> F:
+    """Add ``--data-dir``, ``--plugin`` and ``--strict`` to a command, whose function gets `sources`."""
+    data_dir = click.option(
+        "--data-dir",
+        "data_dirs",
+        multiple=True,
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder with tables that are not shipped; also CFBENCH_DATA_DIR. May be repeated.",
+    )
+    return data_dir(plugin_options(command))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import plugin_option, shown_lines, strict_option
+from cfbench.cli.options import Sources, plugin_options, shown_lines
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 @click.command("plugins", short_help="List everything that is registered, and what failed to load.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--check", is_flag=True, help="Exit with 1 if anything could not be registered.")
-@plugin_option
-@strict_option
-def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) -> None:
+@plugin_options
+def command(as_json: bool, check: bool, sources: Sources) -> None:
     """List everything that is registered, and what failed to load.
 
     For each kind: name, distribution and summary; for searchers also what they handle and need. Entries that could
@@ -31,7 +30,7 @@ def command(as_json: bool, check: bool, plugins: tuple[str, ...], strict: bool) 
     from cfbench.registry.registry import RegistryOptions, build_registry
 
     with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints on import must not get into the document
-        registry = build_registry(RegistryOptions(plugins=plugins, strict=strict))
+        registry = build_registry(RegistryOptions(plugins=tuple(sources.plugins), strict=sources.strict))
     listing = listing_of(registry)
     if as_json:
         click.echo(json.dumps(listing, indent=2))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cfbench.cli.options import (
+    Sources,
     command_name,
-    data_dir_option,
-    open_registry,
-    plugin_option,
     results_option,
     shown_lines,
-    strict_option,
+    source_options,
     tell,
 )
 from cfbench.errors import CfbenchError, PluginError, RecordError
@@ -29,17 +26,13 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="NAME")
 @results_option
 @click.option("--output", type=click.Path(path_type=Path), help="The folder to write into.  [default: NAME-report]")
-@data_dir_option
-@plugin_option
-@strict_option
+@source_options
 def command(
     *,
     name: str,
     results: Path,
     output: Path | None,
-    data_dirs: Sequence[Path],
-    plugins: Sequence[str],
-    strict: bool,
+    sources: Sources,
 ) -> None:
     """Render a report from a record; `cfbench plugins` lists the reports.
 
@@ -51,9 +44,8 @@ def command(
     from cfbench.record.files import no_record_in, refuse_inside_record
     from cfbench.record.store import Record
     from cfbench.running.fitted import FittedModels
-    from cfbench.study.sources import data_source
 
-    registry = open_registry(plugins, strict=strict)
+    registry = sources.registry()
     entry = registry.report(name).entry
     output = output or Path(f"{name}-report")
     typed = command_name()
@@ -62,7 +54,7 @@ def command(
         raise RecordError(f"{no_record_in(results)}.{steps}")
     refuse_inside_record(output / "any")  # before work is done for it
     with Record.open(results) as record:
-        source = data_source(data_dirs, download=False)
+        source = sources.data(download=False)
         report = render(entry, ReportContext(record, registry, source, FittedModels(cache_dir()), typed))
     written = write(report, output)
     for problem in report.problems:

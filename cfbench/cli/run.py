@@ -12,17 +12,15 @@ import click
 
 from cfbench.cli.options import (
     FOLD,
+    Sources,
     command_name,
-    data_dir_option,
-    open_registry,
-    plugin_option,
-    strict_option,
+    source_options,
     tell,
     this_command,
 )
 from cfbench.cli.sync import tracking_reporter
 from cfbench.errors import StudyError
-from cfbench.study.sources import data_source, datasets_of, folders_among
+from cfbench.study.sources import datasets_of, folders_among
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -79,9 +77,7 @@ def study_options(command: F) -> F:
     return command
 
 
-def study_from_options(
-    options: Mapping[str, Any], *, plugins: Sequence[str] = (), strict: bool = False
-) -> tuple[Registry, Study]:
+def study_from_options(options: Mapping[str, Any], sources: Sources | None = None) -> tuple[Registry, Study]:
     """Return the study that a command's options describe, and the registry with its data-set folders.
 
     Raises StudyError or UnknownNameError if the file, the preset or an option cannot be used.
@@ -98,7 +94,7 @@ def study_from_options(
     changes = _changes(options)
     study = None if file is None else read_study(file)
     datasets = changes.get("datasets") or (datasets_of(study) if study else ())
-    registry = open_registry(plugins, folders_among(datasets), strict=strict)
+    registry = (sources or Sources()).registry(folders_among(datasets))
     if study is None:
         study = preset(preset_name or _starting_point(registry), registry)
         if preset_name is None and changes:
@@ -181,14 +177,12 @@ _RUN_OPTIONS = [
         metavar="ADDRESS",
         help="Search on the Dask cluster of this scheduler, as in tcp://host:8786, instead of --workers.",
     ),
-    data_dir_option,
-    plugin_option,
-    strict_option,
 ]
 
 
 def run_options(command: F) -> F:
     """Add the study's options and those of a run; `session_from_options` takes them all."""
+    command = source_options(command)
     for option in reversed(_RUN_OPTIONS):
         command = option(command)
     return study_options(command)
@@ -204,12 +198,11 @@ def session_from_options(options: Mapping[str, Any]) -> Session:
 
     check_statuses(options["retry"])
     shard = None if options["shard"] is None else Shard.parse(options["shard"])
-    plugins: Sequence[str] = options["plugins"]
-    data_dirs: Sequence[Path] = options["data_dirs"]
-    registry, study = study_from_options(options, plugins=plugins, strict=options["strict"])
+    sources: Sources = options["sources"]
+    registry, study = study_from_options(options, sources)
     if shard is not None and options["results"] is None:
         study = study.model_copy(update={"results": shard.results(study.results)})
-    return Session.prepare(study, registry, data_source(data_dirs), shard=shard, cluster=options["scheduler"])
+    return Session.prepare(study, registry, sources.data(), shard=shard, cluster=options["scheduler"])
 
 
 @click.command("run", short_help="Run a study and show its leaderboard.")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfbench.cli.options import FOLD, data_dir_option, open_registry, plugin_option, strict_option, tell
-from cfbench.study.sources import data_source, folders_among, load_dataset
+from cfbench.cli.options import FOLD, Sources, source_options, tell
+from cfbench.study.sources import folders_among, load_dataset
 
 if TYPE_CHECKING:
     from cfbench.registry.contracts import DataSource
@@ -32,18 +32,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Table (JSON) to complete, read and written after each row; without it, the user's cache.",
 )
-@data_dir_option
-@plugin_option
-@strict_option
+@source_options
 def command(
     *,
     datasets: tuple[str, ...],
     models: tuple[str, ...],
     folds: tuple[int, ...],
     output: Path | None,
-    data_dirs: tuple[Path, ...],
-    plugins: tuple[str, ...],
-    strict: bool,
+    sources: Sources,
 ) -> None:
     """Tune the models' hyper-parameters on the training folds.
 
@@ -58,7 +54,7 @@ def command(
 
     if output is not None:
         refuse_inside_record(output)
-    registry = open_registry(plugins, folders_among(datasets), strict=strict)
+    registry = sources.registry(folders_among(datasets))
     variants = [resolve_variant(registry, "model", text) for text in models or registry.models]
     table = None if output is None else read_table(output)
     known, cache = FittedModels(cache_dir()).known, TunedCache(cache_dir())
@@ -68,7 +64,7 @@ def command(
         if only_choice(family.grid()) is not None:
             click.echo(f"{variant.label}: nothing to tune")
             continue
-        for dataset in _loaded(registry, datasets, data_source(data_dirs)):
+        for dataset in _loaded(registry, datasets, sources.data()):
             for fold in folds or range(N_FOLDS):
                 given = (dataset, fold, entry, family)
                 row, seconds = known(*given) if table is None else table.get(tuning_key(*given)), None

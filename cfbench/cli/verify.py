@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from cfbench.cli.options import count_cells, data_dir_option, open_registry, plugin_option, strict_option, tell
+from cfbench.cli.options import Sources, count_cells, source_options, tell
 from cfbench.text import plural
 
 SHOWN = 20
@@ -21,12 +20,8 @@ SHOWN = 20
     "--sample", type=click.IntRange(min=0), default=20, show_default=True, help="Searches to run again, at random."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of that choice.")
-@data_dir_option
-@plugin_option
-@strict_option
-def command(
-    directory: Path, sample: int, seed: int, data_dirs: Sequence[Path], plugins: Sequence[str], strict: bool
-) -> None:
+@source_options
+def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
     """Verify the record in DIRECTORY, a packed one included; nothing in it is changed.
 
     Every counterfactual is judged again: is it feasible, does the model put it into the target class, are its loss and
@@ -39,10 +34,9 @@ def command(
     from cfbench.record.store import Record
     from cfbench.running.verify import verify_record
     from cfbench.running.worker import Worker, WorkerSetup
-    from cfbench.study.sources import data_source
 
-    registry = open_registry(plugins, strict=strict)
-    setup = WorkerSetup(registry.options, data_source(data_dirs), cache_dir())
+    registry = sources.registry()
+    setup = WorkerSetup(registry.options, sources.data(), cache_dir())
     worker = Worker(setup, registry, told=lambda sentence: tell("Note", sentence))
     with Record.open(directory) as record:
         found = verify_record(record, worker, registry, sample=sample, seed=seed, progress=count_cells)

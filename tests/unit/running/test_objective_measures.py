@@ -15,7 +15,7 @@ from tests.toys.drifting import Drifting
 
 def places(plan: Plan) -> list[tuple[str, str, tuple[str, ...], bool, int]]:
     return [
-        (cell.info.searcher, cell.info.objective, tuple(one.label for one in cell.judged), cell.asked, cell.searches)
+        (cell.info.searcher, cell.info.objective, tuple(one.label for one in cell.judged), cell.named, cell.searches)
         for cell in plan.cells
     ]
 
