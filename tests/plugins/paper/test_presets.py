@@ -106,7 +106,7 @@ def test_standard_searches_every_point_with_every_black_box_and_once_for_the_los
     able, alone = Counter[str](), Counter[str]()
     for cell in plan.cells:
         assert cell.searches == (0 if cell.skipped else 5)
-        assert cell.asked
+        assert cell.named
         if not cell.skipped and not cell.info.white_box:
             (alone if cell.judged else able)[cell.searcher.name] += 1
             assert [objective.label for objective in cell.judged] in ([], ["ck"])
