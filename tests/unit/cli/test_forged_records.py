@@ -179,13 +179,6 @@ def test_a_cell_that_does_not_say_what_was_run(results: Path) -> None:
     assert "it does not say what was run" in result.stderr
 
 
-def test_models_of_no_machine_are_not_verified(results: Path) -> None:
-    write_rows(results, change_all(loss=lambda _: 1e-6, model_fingerprint=lambda _: "f" * 32))
-    result = verify(results)
-    assert result.exit_code == 1
-    assert "Not verified: 6 searches: threshold on toy, fold 0, is fitted differently here; " in result.stderr
-
-
 def test_nothing_is_not_verified(tmp_path: Path) -> None:
     Record.open(tmp_path / "results", write=True).close()
     result = verify(tmp_path / "results")

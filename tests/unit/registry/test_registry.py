@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -220,12 +218,6 @@ def test_attributes_are_not_evaluated_on_the_way(tmp_path: Path) -> None:
     reasons = {problem.plugin: problem.reason for problem in registry.problems}
     assert "Shy" not in reasons
     assert "registers nothing" in reasons["SimpleNamespace"]
-
-
-def test_options_are_picklable(tmp_path: Path) -> None:
-    options = RegistryOptions(plugins=("a.b",), folders=(tmp_path,), strict=True)
-    assert pickle.loads(pickle.dumps(options)) == options
-    assert replace(options, strict=False) != options
 
 
 def only_given(registry: Registry) -> Registry:
