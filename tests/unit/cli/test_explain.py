@@ -15,6 +15,7 @@ from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.record.store import Record
 from tests.toys.studies import LOSS_ALONE, STUDY, TOY
+from tests.unit.running.conftest import Toys
 
 Command = Callable[..., Result]
 
@@ -35,9 +36,9 @@ def cfbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return invoke
 
 
-def record_of(**changes: Any) -> None:
-    """Make the record ``results`` of toy-dice with constraints."""
-    run(STUDY, plugins=[TOY], constraints=[True], results="results", **changes)
+def record_of(tmp_path: Path, **changes: Any) -> None:
+    """Make the record ``results`` of toy-dice with constraints, in this process."""
+    Toys(tmp_path / "cache").run(Path("results"), constraints=(True,), folds=(0,), **changes)
 
 
 def test_one_case_in_words(cfbench: Command) -> None:
@@ -55,7 +56,7 @@ def test_one_case_in_words(cfbench: Command) -> None:
 def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> None:
     words = ("--searcher", "toy-dice")
     anew = json.loads(cfbench("explain", *words, "--point", "1", "--format", "json").stdout)
-    record_of(repetitions=3, points=2)
+    record_of(tmp_path, repetitions=3, points=2)
     record = load_record("results")
     point = record[record["point"] == 1]
     assert anew["loss"] == point[point["repetition"] == 0]["loss"].item()
@@ -75,7 +76,7 @@ def test_the_search_is_the_one_of_a_study(cfbench: Command, tmp_path: Path) -> N
 
 def test_a_record_made_under_a_time_limit_is_read_as_well(cfbench: Command, tmp_path: Path) -> None:
     words = ("--searcher", "toy-dice")
-    record_of(repetitions=1, points=1, time_limit=60.0)
+    record_of(tmp_path, repetitions=1, points=1, time_limit=60.0)
     assert "read from the record results: repetition 0\n" in cfbench("explain", *words, "--point", "0").stdout
     assert "read from" not in cfbench("explain", *words, "--point", "0", "--seed", "1").stdout
 
