@@ -27,7 +27,7 @@ from cfbench.analysis.measured import Measurements, measured_in_part
 from cfbench.analysis.notes import Note, NoteKind, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
-from cfbench.analysis.result_matrix import ResultMatrix, make_result_matrix
+from cfbench.analysis.result_matrix import ComparedSearcher, ResultMatrix, make_result_matrix
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
 from cfbench.errors import UnknownNameError
@@ -70,9 +70,7 @@ class Row:
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
-        label = f"{self.searcher} ({self.setup})" if self.setup else self.searcher
-        label = f"{label} [white-box]" if self.white_box else label
-        return f"{label} [yours]" if self.yours else label
+        return ComparedSearcher(self.searcher, self.setup, self.white_box, self.yours).label
 
 
 @dataclass(frozen=True, repr=False)

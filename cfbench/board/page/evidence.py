@@ -7,7 +7,8 @@ with its result alone: the judged objective value, reached after all its queries
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import Row
-from cfbench.registry.events import CellInfo
 from cfbench.space.space import FloatArray
 from cfbench.study.plan import command_again
 
@@ -47,32 +47,20 @@ class Example:
     found: Mapping[ComparedSearcher, tuple[FloatArray, float]]
 
 
-@dataclass
-class Failures:
-    """Searches, or whole cells, that ended alike."""
+class PageEvidence(NamedTuple):
+    """All of it: an example or None for each task of the matrix, and the most frequent failures first."""
 
-    searcher: str
-    status: str
-    reason: str
-    command: str  # runs one of them again
-    count: int = 0
-
-
-@dataclass
-class PageEvidence:
-    """All of it."""
-
-    progress: dict[ComparedSearcher, Progress] = field(default_factory=dict)
-    examples: list[Example | None] = field(default_factory=list)  # one for each task of the matrix
-    failures: list[Failures] = field(default_factory=list)  # the most frequent first
+    progress: dict[ComparedSearcher, Progress]
+    examples: list[Example | None]
+    failures: list[dict[str, Any]]
 
 
 def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:
     """Read the searches of every cell of a matrix once."""
     reached: dict[ComparedSearcher, list[float]] = {searcher: [] for searcher in matrix.searchers}
     pairs = dict.fromkeys(matrix.searchers, 0)
-    failures: dict[tuple[str, str, str], Failures] = {}
-    evidence = PageEvidence()
+    failures: dict[tuple[str, str, str], dict[str, Any]] = {}
+    examples: list[Example | None] = []
     counted: set[str] = set()  # one search may belong to several tasks: judged under several objectives
     for task in matrix.tasks:
         best = dict(zip(task.places, _best(task), strict=True))
@@ -99,14 +87,14 @@ def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:
                         x, found[searcher] = np.array(row["x"]), (np.array(row["z"]), float(value))
                 counted.add(record_key(cell))
         example = None if telling is None else Example(*telling, x, found)
-        evidence.examples.append(example if found else None)
-    evidence.progress = {
+        examples.append(example if found else None)
+    progress = {
         searcher: Progress(np.sort(np.array(queries)), pairs[searcher])
         for searcher, queries in reached.items()
         if pairs[searcher]
     }
-    evidence.failures = sorted(failures.values(), key=lambda one: (-one.count, one.searcher, one.status, one.reason))
-    return evidence
+    ordered = sorted(failures.values(), key=lambda one: (-one["count"], one["searcher"], one["status"], one["reason"]))
+    return PageEvidence(progress, examples, ordered)
 
 
 def _best(task: ComparedTask) -> FloatArray:
@@ -147,17 +135,17 @@ def _is_result(row: Row, cell: CellSummary) -> bool:
 
 
 def _note(
-    failures: dict[tuple[str, str, str], Failures],
+    failures: dict[tuple[str, str, str], dict[str, Any]],
     searcher: str,
     status: str,
     reason: str,
     cell: CellSummary,
     point: int,
 ) -> None:
+    """Count a search, or a whole cell, that ended like others; the first one has the command that runs it again."""
     reason = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
-    info: CellInfo = cell.info
-    known = failures.get((searcher, status, reason))
-    if known is None:
-        command = command_again([info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
-        known = failures[searcher, status, reason] = Failures(searcher, status.replace("_", " "), reason, command)
-    known.count += 1
+    if (searcher, status, reason) not in failures:
+        command = command_again([cell.info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
+        known = {"searcher": searcher, "status": status.replace("_", " "), "reason": reason, "command": command}
+        failures[searcher, status, reason] = {**known, "count": 0}
+    failures[searcher, status, reason]["count"] += 1
