@@ -67,19 +67,6 @@ def bounds(explanation: Explanation) -> list[str]:
     ]
 
 
-def text_of(explanation: Explanation, width: int) -> str:
-    """Return an explanation as lines of at most `width` columns if its values allow it."""
-    lines = [piece for line in head(explanation) for piece in _wrapped(line, width)]
-    if explanation.found:
-        lines += ["", *_changes(explanation, width), "", *_kept(explanation, width)]
-    else:
-        lines += ["", "The case:", *_values(explanation.features(), width, {})]
-    after = effect_sentences(explanation)
-    if after:
-        lines += ["", *(piece for line in after for piece in _wrapped(line, width))]
-    return "\n".join(lines)
-
-
 def head(explanation: Explanation) -> list[str]:
     """Return the first lines: the case, how the search ended, the new class and the cost."""
     status = str(explanation.status).replace("_", " ")
@@ -198,35 +185,6 @@ def _share(k: int, n: int) -> str:
 
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
-
-
-def content_of(explanation: Explanation) -> dict[str, Any]:
-    """Return the content of an explanation, numbers unrounded."""
-    features = explanation.features()
-    return {
-        "case": dict(explanation.about) or None,
-        "searcher": explanation.searcher,
-        "objective": explanation.objective,
-        "constraints": explanation.constraints,
-        "found": explanation.found,
-        "status": explanation.status.value,
-        "reason": explanation.reason,
-        "class_before": _plain(explanation.class_before),
-        "class_after": _plain(explanation.class_after),
-        "target": _plain(explanation.target),
-        "loss": number_or_none(explanation.loss),
-        "gower": number_or_none(explanation.gower),
-        "objective_value": number_or_none(explanation.objective_value),
-        "figures": {name: number_or_none(value) for name, value in sorted(explanation.figures.items())},
-        "changed": sum(row["changed"] for row in features) if explanation.found else None,
-        "features": [
-            {key: number_or_none(value) if isinstance(value, float) else value for key, value in row.items()}
-            for row in features
-        ],
-        "queries": explanation.queries,
-        "seconds": explanation.seconds,
-        "perturbations": _effects_content(explanation),
-    }
 
 
 def _effects_content(explanation: Explanation) -> dict[str, Any] | None:
@@ -385,11 +343,43 @@ class Explanation:
 
     def text(self, width: int = 100) -> str:
         """Return everything as plain text of at most `width` columns if the values allow it."""
-        return text_of(self, width)
+        lines = [piece for line in head(self) for piece in _wrapped(line, width)]
+        if self.found:
+            lines += ["", *_changes(self, width), "", *_kept(self, width)]
+        else:
+            lines += ["", "The case:", *_values(self.features(), width, {})]
+        after = effect_sentences(self)
+        if after:
+            lines += ["", *(piece for line in after for piece in _wrapped(line, width))]
+        return "\n".join(lines)
 
     def content(self) -> dict[str, Any]:
         """Return everything in JSON-like form; missing values are None."""
-        return content_of(self)
+        features = self.features()
+        return {
+            "case": dict(self.about) or None,
+            "searcher": self.searcher,
+            "objective": self.objective,
+            "constraints": self.constraints,
+            "found": self.found,
+            "status": self.status.value,
+            "reason": self.reason,
+            "class_before": _plain(self.class_before),
+            "class_after": _plain(self.class_after),
+            "target": _plain(self.target),
+            "loss": number_or_none(self.loss),
+            "gower": number_or_none(self.gower),
+            "objective_value": number_or_none(self.objective_value),
+            "figures": {name: number_or_none(value) for name, value in sorted(self.figures.items())},
+            "changed": sum(row["changed"] for row in features) if self.found else None,
+            "features": [
+                {key: number_or_none(value) if isinstance(value, float) else value for key, value in row.items()}
+                for row in features
+            ],
+            "queries": self.queries,
+            "seconds": self.seconds,
+            "perturbations": _effects_content(self),
+        }
 
     def __str__(self) -> str:
         return self.text()

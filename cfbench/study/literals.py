@@ -17,7 +17,6 @@ from cfbench.errors import StudyError
 DEEPEST = 20
 """Levels of nested lists and tables that are read."""
 
-_SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"[\w-]+")
 _BARE = re.compile(r"[^\s,=\[\]{}\"']+")
 _INTEGER = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
@@ -91,10 +90,7 @@ class _Reader:
     def assignments(self, closing: str, depth: int = 0) -> dict[str, Any]:
         """Read assignments up to `closing` (the end, where that is empty)."""
         found: dict[str, Any] = {}
-        while True:
-            self._skip_space()
-            if self._peek() == closing:
-                return found
+        while self._has_item(closing):
             name = self._key()
             if name in found:
                 raise self._complaint(f"{name!r} is given twice")
@@ -104,6 +100,7 @@ class _Reader:
             self._at += 1
             found[name] = self.value(depth)
             self._comma_or(closing)
+        return found
 
     def value(self, depth: int) -> Any:
         """Read one value."""
@@ -112,7 +109,13 @@ class _Reader:
         self._skip_space()
         first = self._peek()
         if first == "[":
-            return self._list(depth)
+            self._at += 1
+            items: list[Any] = []
+            while self._has_item("]"):
+                items.append(self.value(depth + 1))
+                self._comma_or("]")
+            self._at += 1
+            return items
         if first == "{":
             self._at += 1
             table = self.assignments("}", depth + 1)
@@ -134,17 +137,6 @@ class _Reader:
         self._skip_space()
         if self._at < len(self._text):
             raise self._complaint("expected nothing more; put a string with spaces or commas in quotes")
-
-    def _list(self, depth: int) -> list[Any]:
-        self._at += 1
-        items: list[Any] = []
-        while True:
-            self._skip_space()
-            if self._peek() == "]":
-                self._at += 1
-                return items
-            items.append(self.value(depth + 1))
-            self._comma_or("]")
 
     def _quoted(self, quote: str) -> str:
         if quote == '"':
@@ -168,6 +160,10 @@ class _Reader:
         self._at = match.end()
         return match.group()
 
+    def _has_item(self, closing: str) -> bool:
+        self._skip_space()
+        return self._peek() != closing
+
     def _comma_or(self, closing: str) -> None:
         """Step over a comma; stay before `closing`."""
         self._skip_space()
@@ -180,9 +176,8 @@ class _Reader:
         return self._text[self._at : self._at + 1]
 
     def _skip_space(self) -> None:
-        match = _SPACE.match(self._text, self._at)
-        assert match is not None
-        self._at = match.end()
+        while self._peek().isspace():
+            self._at += 1
 
     def _complaint(self, what: str) -> StudyError:
         return StudyError(f"{what}, at {self._text[self._at : self._at + 20]!a} in {self._text!a}")
