@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -317,10 +316,10 @@ def test_where_nothing_is_perturbed_neighbours_are_the_candidate() -> None:
     np.testing.assert_array_equal(answers, np.repeat(classes_one_by_one(model, Z)[:, np.newaxis], 3, axis=1))
 
 
-def kernels() -> ModuleType:
-    module = compiled_network()
-    assert module is not None
-    return module
+def kernels() -> Any:
+    queries = compiled_network()
+    assert queries is not None
+    return queries
 
 
 @cache
@@ -414,6 +413,12 @@ def test_with_and_without_a_compiler_the_classes_are_the_same(monkeypatch: pytes
         Z = rows(2000, seed=9, kept=kept)
         for some in (Z, Z[:1], Z[:0], np.asfortranarray(Z[:90])):
             np.testing.assert_array_equal(fast.predict(some), plain.predict(some))
+    x = rows(1, seed=10)[0]
+    Z = candidates(x, CANDIDATES + 20, seed=11)
+    for m in (0, 3, 70):
+        neighbours = KNeighbours(SPACE, x, 2, m, first_evaluation=5)
+        compiled = fast.predict_neighbours(Z, neighbours)
+        np.testing.assert_array_equal(compiled, plain.predict_neighbours(Z, neighbours))
 
 
 def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> None:
@@ -424,7 +429,9 @@ def test_rows_of_another_width_are_refused_and_never_read_past_their_end() -> No
 
 def test_the_warm_up_asks_as_searches_do() -> None:
     warm_up()
-    before = len(kernels().classes_of_rows.signatures)
+    before = [len(query.signatures) for query in kernels()]
     for classes in (2, 3):
-        NetworkOracle(fitted(classes)).predict(rows(10, seed=0))
-    assert len(kernels().classes_of_rows.signatures) == before
+        oracle, Z = NetworkOracle(fitted(classes)), rows(10, seed=0)
+        oracle.predict(Z)
+        oracle.predict_neighbours(Z, KNeighbours(SPACE, Z[0], 1, 2))
+    assert [len(query.signatures) for query in kernels()] == before

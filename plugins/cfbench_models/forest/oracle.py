@@ -10,7 +10,7 @@ from cfbench.problem import Oracle
 from cfbench.robustness import Distribution, KNeighbours
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.tables import forest_tables, require_plain
-from cfbench_models.shared.compilation import CompiledQueries, NeighbourReach, compiled_queries
+from cfbench_models.shared.compilation import CompiledQueries, NeighbourReach, compiled_queries, plain
 
 if TYPE_CHECKING:
     from cfbench_models.forest.family import ForestModel
@@ -107,13 +107,13 @@ class CompiledForest:
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`, shape (n, d)."""
-        Z = _plain(Z)
+        Z = plain(Z)
         answers = self._ask.classes_of_rows(self._forest, self._levels, Z, self._kept_cells, self._kept_answers)
         return self._model.predict(Z) if answers is None else self._classes[answers]
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the class probabilities of the rows of `Z`, shape (n, n_classes)."""
-        Z = _plain(Z)
+        Z = plain(Z)
         shares = self._ask.shares_of_rows(self._forest, Z)
         if shares is None:
             return self._model.predict_proba(Z)
@@ -124,10 +124,10 @@ class CompiledForest:
 
         Uniform ones are drawn by the compiled code, where a threshold lies within their reach.
         """
-        Z = _plain(Z)
+        Z = plain(Z)
         uniform = type(neighbours) is KNeighbours and neighbours.distribution is Distribution.UNIFORM
         if uniform and neighbours.m > FEW_NEIGHBOURS:
-            x, keys, reach = _plain(neighbours.x), neighbours.keys(len(Z)), _reach_of(neighbours)
+            x, keys, reach = plain(neighbours.x), neighbours.keys(len(Z)), NeighbourReach.of(neighbours)
             answers = self._ask.classes_of_neighbours(self._forest, reach, Z, x, keys, neighbours.m)
             if answers is not None:
                 codes: IntArray = self._classes[answers]
@@ -141,21 +141,8 @@ class CompiledForest:
         return classes
 
 
-def _reach_of(neighbours: KNeighbours) -> NeighbourReach:
-    reach, space = neighbours.reach, neighbours.space
-    first_code = np.cumsum([0, *map(len, reach.categories)], dtype=np.int64)
-    codes = np.concatenate([*reach.categories, np.empty(0, dtype=np.int64)])
-    decrease, increase, lower, upper = map(_plain, (reach.decrease, reach.increase, space.lower, space.upper))
-    return NeighbourReach(decrease, increase, reach.relative, lower, upper, first_code, codes)
-
-
 def _by_code(shares: FloatArray, classes: IntArray, n_classes: int) -> FloatArray:
     """Put the shares of the forest's classes into columns by class code; a class that training lacked has 0."""
     probabilities = np.zeros((len(shares), n_classes))
     probabilities[:, classes] = shares
     return probabilities
-
-
-def _plain(array: FloatArray) -> FloatArray:
-    """Return an array of the one form that the kernels are compiled for; a copy where it is not."""
-    return np.require(array, dtype=np.float64, requirements=["C", "W"])

@@ -99,6 +99,24 @@ def winner_of_many(output: Any, bias: Any, sums: Any) -> Any:
 
 
 @compiled
+def decide(network: Any, sums: Any, bound: Any) -> Any:
+    """Return the class, given the hidden layer's sums, and whether rounding cannot matter.
+
+    `bound` is what rounding may amount to in the sums of another row and in what was added to them, of which each may
+    be wrong by that much.
+    """
+    output, bias = network.output, network.output_bias
+    if len(output) == 1:
+        lead = output_of(output, 0, sums) + bias[0]
+        winner = np.int64(lead > 0)
+        lead = abs(lead)
+    else:
+        winner, lead = winner_of_many(output, bias, sums)
+    bound *= _TWICE
+    return winner, (bound < lead) & (bound < network.most_rounding)
+
+
+@compiled
 def start(network: Any, common: Any, sums: Any, inputs: Any, indicators: Any) -> Any:
     """Fill in the sums of the common row and its inputs; return what their rounding may amount to."""
     hidden, rounding, none = network.hidden, network.rounding, len(network.hidden) - 1
@@ -155,7 +173,7 @@ def classes_of_rows(network: Any, Z: Any, most: float) -> Any:
     common = np.empty(d)
     if find_common(Z, common) > most:
         return False, winners, certain
-    hidden, rounding, output, bias = network.hidden, network.rounding, network.output, network.output_bias
+    hidden, rounding = network.hidden, network.rounding
     mean, factor, first_code, indicator = network.mean, network.factor, network.first_code, network.indicator
     base, sums = np.empty(hidden.shape[1], dtype=np.float32), np.empty(hidden.shape[1], dtype=np.float32)
     inputs, indicators, none = np.zeros(d, dtype=np.float32), np.zeros(d, dtype=np.int64), len(hidden) - 1
@@ -176,12 +194,5 @@ def classes_of_rows(network: Any, Z: Any, most: float) -> Any:
             after = indicator_of(indicator[first_code[f] : first_code[f + 1]], Z[i, f], none)
             exchange(hidden, indicators[f], after, sums)
             bound += rounding[indicators[f]] + rounding[after]
-        if len(output) == 1:
-            lead = output_of(output, 0, sums) + bias[0]
-            winners[i] = lead > 0
-            lead = abs(lead)
-        else:
-            winners[i], lead = winner_of_many(output, bias, sums)
-        bound *= _TWICE  # for the common row's sums, and for what is added to them
-        certain[i] = (bound < lead) & (bound < network.most_rounding)
+        winners[i], certain[i] = decide(network, sums, bound)
     return True, winners, certain

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.robustness import Distribution, KNeighbours
+from cfbench.robustness.draws import UintArray
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import MOST_ROUNDING, ForwardPass
 from cfbench_models.network.neighbours import NetworkNeighbours
-from cfbench_models.shared.compilation import compiled_network
+from cfbench_models.shared.compilation import CompiledNetworkQueries, NeighbourReach, compiled_network, plain
 
 if TYPE_CHECKING:
     from cfbench_models.network.family import NetworkModel
@@ -85,23 +85,30 @@ class CompiledPass:
     ----------
     network : ForwardPass
         In single precision.
-    kernels : module
-        ``cfbench_models.network.kernels``.
+    queries : CompiledNetworkQueries
     """
 
-    def __init__(self, network: ForwardPass, kernels: ModuleType) -> None:
+    def __init__(self, network: ForwardPass, queries: CompiledNetworkQueries) -> None:
         self._network = network
-        self._kernels = kernels
+        self._queries = queries
         self._tables = NetworkTables.of(network)
 
     def answer(self, Z: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
         """Answer rows, shape (n, d), as :meth:`ForwardPass.answer` does."""
-        Z = np.require(Z, dtype=np.float64, requirements=["C", "W"])
+        Z = plain(Z)
         if Z.ndim == 2 and Z.shape[1] == len(self._tables.mean):
-            resemble, winners, certain = self._kernels.classes_of_rows(self._tables, Z, MANY_DIFFERENCES)
+            resemble, winners, certain = self._queries.classes_of_rows(self._tables, Z, MANY_DIFFERENCES)
             if resemble:
                 return winners, certain
         return self._network.answer(Z)
+
+    def answer_neighbours(
+        self, Z: FloatArray, neighbours: KNeighbours, evaluations: UintArray
+    ) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Answer uniform K-neighbours as `NetworkNeighbours.answer` does."""
+        Z, x, reach = plain(Z), plain(neighbours.x), NeighbourReach.of(neighbours)
+        winners, certain = self._queries.classes_of_neighbours(self._tables, reach, Z, x, evaluations, neighbours.m)
+        return winners, certain
 
 
 _ROWS_AT_ONCE = 65_536
@@ -128,8 +135,8 @@ class NetworkOracle:
         self._model = model
         self._classes: IntArray = np.asarray(model.classifier.classes_, dtype=np.int64)
         self._single = ForwardPass(model.encoding, model.classifier, np.float32)
-        kernels = compiled_network()
-        self._first = self._single if kernels is None else CompiledPass(self._single, kernels)
+        queries = compiled_network()
+        self._first = self._single if queries is None else CompiledPass(self._single, queries)
         self._double = ForwardPass(model.encoding, model.classifier, np.float64)
         self._neighbours: NetworkNeighbours | None = None
 
@@ -156,7 +163,10 @@ class NetworkOracle:
             self._neighbours = NetworkNeighbours(self._single, neighbours)
         evaluations = neighbours.keys(len(Z))
         with np.errstate(over="ignore", invalid="ignore"):
-            winners, certain = self._neighbours.answer(Z, evaluations)
+            if isinstance(self._first, CompiledPass):
+                winners, certain = self._first.answer_neighbours(Z, neighbours, evaluations)
+            else:
+                winners, certain = self._neighbours.answer(Z, evaluations)
             classes: IntArray = self._classes[winners]
             partly = ~certain.all(axis=1)
             if partly.any():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.robustness import KNeighbours
 from cfbench_models.network.family import NeuralNetwork
+from cfbench_models.network.oracle import NetworkOracle
 
 _SPACE = FeatureSpace((FeatureSpec("number", Kind.NUMERICAL, 0, 1),))
 
@@ -15,4 +17,6 @@ def warm_up() -> None:
     X = np.linspace(0, 1, 20)[:, np.newaxis]
     y = (X[:, 0] > 0.5).astype(np.int64)
     settings = {"learning_rate_init": 0.01, "max_iter": 2, "solver": "adam"}
-    NeuralNetwork().fit(X, y, _SPACE, settings).oracle().predict(X)
+    oracle = NetworkOracle(NeuralNetwork().fit(X, y, _SPACE, settings))
+    oracle.predict(X)
+    oracle.predict_neighbours(X, KNeighbours(_SPACE, X[0], stream=0, m=2))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.compilation import Kernels
-from cfbench.robustness import descended_key, perturbed_value
+from cfbench.robustness import KNeighbours, descended_key, perturbed_value
 from cfbench.space import FloatArray, IntArray
 
 FOREST = Kernels(
@@ -22,7 +21,11 @@ FOREST = Kernels(
     warmup="cfbench_models.forest.warmup",
     sources=("cfbench_models.forest.tables", descended_key.__module__, perturbed_value.__module__),
 )
-NETWORK = Kernels(modules=("cfbench_models.network.kernels",), warmup="cfbench_models.network.warmup")
+NETWORK = Kernels(
+    modules=("cfbench_models.network.kernels", "cfbench_models.network.neighbour_kernels"),
+    warmup="cfbench_models.network.warmup",
+    sources=(descended_key.__module__, perturbed_value.__module__),
+)
 
 
 class CompiledQueries(NamedTuple):
@@ -30,6 +33,13 @@ class CompiledQueries(NamedTuple):
 
     classes_of_rows: Callable[..., Any]
     shares_of_rows: Callable[..., Any]
+    classes_of_neighbours: Callable[..., Any]
+
+
+class CompiledNetworkQueries(NamedTuple):
+    """What can be asked of networks by compiled code."""
+
+    classes_of_rows: Callable[..., Any]
     classes_of_neighbours: Callable[..., Any]
 
 
@@ -55,6 +65,20 @@ class NeighbourReach(NamedTuple):
     first_code: IntArray
     codes: IntArray
 
+    @classmethod
+    def of(cls, neighbours: KNeighbours) -> Self:
+        """Lay out the reach of the perturbations of one search."""
+        reach, space = neighbours.reach, neighbours.space
+        first_code = np.cumsum([0, *map(len, reach.categories)], dtype=np.int64)
+        codes = np.concatenate([*reach.categories, np.empty(0, dtype=np.int64)])
+        decrease, increase, lower, upper = map(plain, (reach.decrease, reach.increase, space.lower, space.upper))
+        return cls(decrease, increase, reach.relative, lower, upper, first_code, codes)
+
+
+def plain(array: FloatArray) -> FloatArray:
+    """Return an array of the one form that the kernels are compiled for; a copy where it is not."""
+    return np.require(array, dtype=np.float64, requirements=["C", "W"])
+
 
 @cache
 def compiled_queries() -> CompiledQueries | None:
@@ -72,7 +96,10 @@ def compiled_queries() -> CompiledQueries | None:
     return CompiledQueries(rows.classes_of_rows, rows.shares_of_rows, neighbours.classes_of_neighbours)
 
 
-def compiled_network() -> ModuleType | None:
-    """Return the compiled question about networks, a module; None where numba is missing or switched off."""
+def compiled_network() -> CompiledNetworkQueries | None:
+    """Return the compiled queries of networks; None where numba is missing or switched off."""
     modules = NETWORK.load()
-    return None if modules is None else modules[0]
+    if modules is None:
+        return None
+    rows, neighbours = modules
+    return CompiledNetworkQueries(rows.classes_of_rows, neighbours.classes_of_neighbours)
