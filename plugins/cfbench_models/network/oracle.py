@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.robustness import Distribution, KNeighbours
-from cfbench.robustness.draws import UintArray
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import MOST_ROUNDING, ForwardPass
 from cfbench_models.network.neighbours import NetworkNeighbours
@@ -103,7 +102,7 @@ class CompiledPass:
         return self._network.answer(Z)
 
     def answer_neighbours(
-        self, Z: FloatArray, neighbours: KNeighbours, evaluations: UintArray
+        self, Z: FloatArray, neighbours: KNeighbours, evaluations: NDArray[np.uint64]
     ) -> tuple[IntArray, NDArray[np.bool_]]:
         """Answer uniform K-neighbours as `NetworkNeighbours.answer` does."""
         Z, x, reach = plain(Z), plain(neighbours.x), NeighbourReach.of(neighbours)
