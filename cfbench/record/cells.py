@@ -152,10 +152,10 @@ class CellSummary:
         made = summarise(self.info, self.content, self.eligible, rows)
         return replace(made, skipped=self.skipped, failure=self.failure, source=self.source)
 
-    def outline(self) -> CellSummary:
-        """Return the summary without its content and its points: a run keeps one per cell."""
-        points: dict[str, Any] = dict.fromkeys(_OF_POINTS, ())
-        return replace(self, content={}, **points)
+    def outline(self, info: CellInfo) -> CellSummary:
+        """Return what a run has to know of every cell: all summaries of a large record would fill the memory."""
+        said = {name: getattr(self, name) for name in ("eligible", "searches", "skipped", "failure", "runs")}
+        return CellSummary(info, **said)
 
 
 _OF_INFO = get_type_hints(CellInfo)

@@ -68,7 +68,7 @@ class PlannedCell:
     ----------
     cell : Cell
     known : CellSummary or None
-        What the record says of it, without its content and its points.
+        What the record says of it, in outline.
     done : frozenset of (int, int)
         (point, repetition) of the searches that count as done; it may hold more than is asked for.
     to_retry : int
@@ -191,13 +191,15 @@ def planned_cells(
         Told of all searches of finished cells, before the first standing is returned.
     """
     known: dict[str, CellSummary] = {}
+    infos = {cell.info.key: cell.info for cell in plan.cells}
     eligible: dict[str, int] = {}
     pending: set[str] = set()
     measured: Mapping[str, AbstractSet[MetricId]] = {}
     if record is not None:
         pending, measured = record.pending(), record.measured()
         for one in record.cells():
-            known[one.info.key] = one.outline()
+            if one.info.key in infos:
+                known[one.info.key] = one.outline(infos[one.info.key])
             if durations is not None and one.searches:
                 durations.add(one.info, one.wall_seconds, one.searches)
             if one.searches and not one.failure:

@@ -100,11 +100,13 @@ def test_a_summary_that_no_cell_has_is_left_out_and_named(
     assert f"cell {OTHER} is damaged" in reader.problems[0]
 
 
-def test_an_outline_lacks_the_points_alone(make_row: MakeRow, info: CellInfo) -> None:
-    cell = summarise(info, {"a": 1}, 9, [SEARCHES.checked(make_row(0)), SEARCHES.checked(make_row(1, 0, "crashed"))])
-    outline = cell.outline()
-    assert (outline.content, outline.points, outline.loss) == ({}, (), ())
-    assert (outline.eligible, outline.searches, outline.done) == (9, 2, {(0, 0): "found", (1, 0): "crashed"})
+def test_an_outline_is_what_a_run_has_to_know(make_row: MakeRow, info: CellInfo) -> None:
+    rows = [make_row(0), make_row(1, 0, "crashed")]
+    cell = replace(summarise(info, {"a": 1}, 9, map(SEARCHES.checked, rows)), failure="no disk")
+    outline = cell.outline(info)
+    assert (outline.content, outline.points, outline.statuses) == ({}, (), {})
+    assert (outline.eligible, outline.searches, outline.failure, outline.done) == (9, 2, "no disk", cell.done)
+    assert len(cell.done) == 2
 
 
 def contradictions(path: Path, key: str = OTHER) -> list[str]:
