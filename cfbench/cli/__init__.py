@@ -89,10 +89,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
-    from cfbench.running.interrupt import EXIT_CODE, SIGNALS, interrupted_by_signals
+    from cfbench.running.interrupt import EXIT_CODE, SIGNALS, Interrupt
 
     try:
-        with interrupted_by_signals(_how_to_go_on):
+        with Interrupt(_how_to_go_on) as interrupt, interrupt.allowed():
             return _answered(arguments)
     except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
         sys.exit(EXIT_CODE)

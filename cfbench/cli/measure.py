@@ -81,8 +81,8 @@ def command(
     from cfbench.caches import cache_dir
     from cfbench.record.files import check_record
     from cfbench.record.store import Record
-    from cfbench.running.fitted import FittedModels
     from cfbench.running.second_stage import measure_record
+    from cfbench.running.worker import Worker, WorkerSetup
     from cfbench.study.presets import preset as study_of
     from cfbench.study.study import read_study
 
@@ -101,8 +101,8 @@ def command(
             known = {label for label, content in contents if content["name"] in registry.objectives}
             objectives = [*objectives, *sorted(known)]
         under = wanted_objectives(registry, objectives, studies)
-        source, models = sources.data(), FittedModels(cache_dir())
-        stage = measure_record(record, registry, source, models, metrics, under, progress=count_cells)
+        worker = Worker(WorkerSetup(registry.options, sources.data(), cache_dir()), registry)
+        stage = measure_record(record, worker, registry, metrics, under, progress=count_cells)
         for problem in record.problems:  # what was found damaged when it was read
             tell("Warning", problem)
         if not (stage.cells or stage.left_out or record.problems):
@@ -169,12 +169,12 @@ def table_of(stage: SecondStage, registry: Registry) -> str:
 
 
 def _line(counts: MetricCounts, registry: Registry) -> tuple[str, ...]:
-    from cfbench.running.objective_measures import objective_of
+    from cfbench.record.measures import OBJECTIVE
 
-    if objective_of(counts.metric) is None:
-        denominator = registry.metric(counts.metric.name).entry.denominator
-    else:
+    if counts.metric.name.startswith(OBJECTIVE):
         denominator = "results for the loss alone"
+    else:
+        denominator = registry.metric(counts.metric.name).entry.denominator
     mean = "-"
     if counts.mean is not None:
         mean = f"{counts.mean:,.0f}" if abs(counts.mean) >= 1000 else f"{counts.mean:.4g}"

@@ -12,7 +12,7 @@ from cfbench.cli.options import aligned, tell
 from cfbench.cli.run import run_options, session_from_options
 
 if TYPE_CHECKING:
-    from cfbench.running.outlook import Outlook
+    from cfbench.running.progress import Preview
 
 
 PROBLEMS_SHOWN = 10
@@ -28,47 +28,47 @@ def command(*, every_cell: bool, form: str, **options: Any) -> None:
 
     The record is only read, even while a run writes it. The estimate of time comes from its searches.
     """
-    from cfbench.running.outlook import look_ahead
+    from cfbench.running.progress import preview_of
 
     session = session_from_options(options)
-    outlook = look_ahead(session.plan, session.registry, options["retry"])
+    preview = preview_of(session.plan, session.registry, options["retry"])
     if form == "json":
-        click.echo(json.dumps(outlook.to_json(), indent=2))
+        click.echo(json.dumps(preview.to_json(), indent=2))
         return
-    for problem in outlook.problems[:PROBLEMS_SHOWN]:
+    for problem in preview.problems[:PROBLEMS_SHOWN]:
         tell("Warning", problem)
-    if len(outlook.problems) > PROBLEMS_SHOWN:
-        click.echo(f"Warning: and {len(outlook.problems) - PROBLEMS_SHOWN:,} more like these", err=True)
-    click.echo("\n".join(_text(outlook, every_cell=every_cell)))
+    if len(preview.problems) > PROBLEMS_SHOWN:
+        click.echo(f"Warning: and {len(preview.problems) - PROBLEMS_SHOWN:,} more like these", err=True)
+    click.echo("\n".join(_text(preview, every_cell=every_cell)))
 
 
-def _text(outlook: Outlook, *, every_cell: bool) -> Iterable[str]:
-    from cfbench.running.outlook import CellState
+def _text(preview: Preview, *, every_cell: bool) -> Iterable[str]:
+    from cfbench.running.progress import CellState
     from cfbench.text import visible
 
-    plan = outlook.plan
+    plan = preview.plan
     yield f"Study {visible(plan.study.name)}, record {visible(str(plan.study.results))}"
     for note in plan.notes:
         yield f"Note: {visible(note)}"
     yield ""
-    yield from _table(outlook, every_cell=every_cell)
-    failed = [cell for cell in outlook.cells if cell.state is CellState.FAILED]
+    yield from _table(preview, every_cell=every_cell)
+    failed = [cell for cell in preview.cells if cell.state is CellState.FAILED]
     if failed:
         yield ""
         yield f"Failed before, and run again: {len(failed)}, the first because: {visible(failed[0].reason)}"
     yield ""
-    states = ", ".join(f"{count:,} {state.value}" for state, count in outlook.states.items())
-    bound = "" if outlook.exact else "up to "
-    yield f"{len(outlook.cells):,} cells ({states}); {bound}{outlook.missing:,} of {outlook.searches:,} searches to run"
-    yield _time(outlook)
+    states = ", ".join(f"{count:,} {state.value}" for state, count in preview.states.items())
+    bound = "" if preview.exact else "up to "
+    yield f"{len(preview.cells):,} cells ({states}); {bound}{preview.missing:,} of {preview.searches:,} searches to run"
+    yield _time(preview)
 
 
-def _table(outlook: Outlook, *, every_cell: bool) -> list[str]:
+def _table(preview: Preview, *, every_cell: bool) -> list[str]:
     """Return the matrix: one line per searcher, objective and constraints, or per cell."""
     from cfbench.text import visible
 
     groups: dict[tuple[str, ...], list[Any]] = {}
-    for cell in outlook.cells:
+    for cell in preview.cells:
         info = cell.cell.info
         under = ", ".join(objective.label for objective in cell.cell.judged)
         objective = f"{info.objective}, judged under {under}" if under else info.objective
@@ -92,21 +92,21 @@ def _table(outlook: Outlook, *, every_cell: bool) -> list[str]:
     return aligned(lines, left=len(names))
 
 
-def _time(outlook: Outlook) -> str:
-    workers = outlook.plan.study.workers
-    if not outlook.missing:
+def _time(preview: Preview) -> str:
+    workers = preview.plan.study.workers
+    if not preview.missing:
         return "Time: nothing is left to search"
-    if outlook.unknown == outlook.missing:
+    if preview.unknown == preview.missing:
         return (
             "Time: unknown, because the record holds no search of these searchers (? in the table); run a few "
             "points (`--points 1 --repetitions 1`) and ask again"
         )
-    elapsed = max(outlook.seconds / workers, outlook.longest)
+    elapsed = max(preview.seconds / workers, preview.longest)
     spread = f", about {_duration(elapsed)} with {workers} workers" if workers > 1 else ""
-    unknown = f", and so do {outlook.unknown:,} searches of unknown length (? in the table)" if outlook.unknown else ""
-    far = f"\n{outlook.far:,} searches are estimated from those of other objectives" if outlook.far else ""
+    unknown = f", and so do {preview.unknown:,} searches of unknown length (? in the table)" if preview.unknown else ""
+    far = f"\n{preview.far:,} searches are estimated from those of other objectives" if preview.far else ""
     return (
-        f"Time: about {_duration(outlook.seconds)} of searching{spread}, from what the record's searches took.\n"
+        f"Time: about {_duration(preview.seconds)} of searching{spread}, from what the record's searches took.\n"
         f"Fitting models and measuring come on top{unknown}.{far}"
     )
 

@@ -21,7 +21,7 @@ from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.running.executors.local import Job, SerialExecutor
-from cfbench.running.objective_measures import objective_measure
+from cfbench.running.measure import objective_measure
 from cfbench.running.search import FittedFold, SearchTask
 from cfbench.running.worker import Worker, WorkerSetup
 from cfbench.space.dataset import N_FOLDS, split

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-
-import numpy as np
 
 from cfbench.space.space import FloatArray
 
@@ -58,30 +56,3 @@ class CounterfactualSet:
     """
 
     Z: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """The harness's verdict on one search. Only the harness creates it.
-
-    The reason is one sentence, the searcher's own if it gave one and found nothing. `z`, shape (d,), is the result; for
-    ``invalid`` it is what the searcher answered, if that can be stored. `candidates`, shape (k, d), are all rows that
-    the searcher returned. Loss, its parts and the objective value are those of the judge, NaN or None without a valid
-    result. `anytime` has a pair (queries, best base loss until then) per improvement.
-    """
-
-    status: Status
-    reason: str = ""
-    z: FloatArray | None = None
-    candidates: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    loss: float = float("nan")
-    gower: float = float("nan")
-    l0: int | None = None
-    cost: float = float("nan")
-    objective_value: float = float("nan")
-    search_queries: int = 0
-    robustness_queries: int = 0
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    anytime: tuple[tuple[int, float], ...] = ()
-    figures: dict[str, float] = field(default_factory=dict)

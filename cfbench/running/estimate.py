@@ -97,11 +97,7 @@ class BatchSizes:
     def size(self, info: CellInfo, time_limit: float | None) -> int:
         """Return how many searches of a cell may travel together.
 
-        Parameters
-        ----------
-        info : CellInfo
-        time_limit : float or None
-            Of one search. A batch has this limit as a whole, so its searches together must be far from it.
+        `time_limit`: of one search. A batch has this limit as a whole, so its searches together must be far from it.
         """
         seen, group = self._cells[info.key], self._groups[_group(info)]
         longest = max(seen.longest, group.longest, _SHORTEST)

@@ -6,11 +6,10 @@ import dataclasses
 import json
 import logging
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from cfbench.caches import load_object, private_folder, read_trusted, store_obje
 from cfbench.digests import digest_of
 from cfbench.errors import ModelError
 from cfbench.files import write_atomically
-from cfbench.problem.oracle import Oracle, checked_oracle
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
 from cfbench.space.dataset import Dataset, Fold, split
@@ -32,21 +30,9 @@ _log = logging.getLogger(__name__)
 class TunedRow:
     """The outcome of tuning one model on one training fold.
 
-    Parameters
-    ----------
-    key : str
-        `tuning_key` of what was tuned.
-    model, dataset : str
-        For readers; the key alone decides.
-    fold : int
-    hyperparameters : dict
-        What the model family's `tune` chose.
-    cv_accuracy : float
-        Accuracy of the choice in five-fold cross-validation on the training fold.
-    test_accuracy : float
-        Accuracy on the fold's test rows of the model that was fitted with the choice.
-    sklearn : str
-        Version of scikit-learn that tuned.
+    `key` is the `tuning_key` of what was tuned; model and data set are named for readers. `cv_accuracy` is that of the
+    choice in five-fold cross-validation on the training fold, and `test_accuracy` that of the model fitted with it on
+    the fold's test rows.
     """
 
     key: str
@@ -76,10 +62,7 @@ def tuning_key(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFami
 def read_table(path: Path) -> dict[str, TunedRow]:
     """Return the rows of a table by their keys; none where there is no file.
 
-    Raises
-    ------
-    ModelError
-        If the file is no table of tuned hyper-parameters.
+    Raises ModelError if it is not a table of tuned hyper-parameters.
     """
     try:
         if path.exists() and not path.is_file():
@@ -106,12 +89,7 @@ def write_table(path: Path, rows: Iterable[TunedRow]) -> None:
 
 
 class TunedCache:
-    """The user's own tuned hyper-parameters: a file a row, so that several processes may add at once.
-
-    Parameters
-    ----------
-    cache_dir : Path
-    """
+    """The user's own tuned hyper-parameters: a file a row, so that several processes may add at once."""
 
     def __init__(self, cache_dir: Path) -> None:
         self._folder = cache_dir / "tuned"
@@ -142,13 +120,7 @@ class TunedCache:
 
 
 def only_choice(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
-    """Return the grid's one point; None where there is something to choose.
-
-    Raises
-    ------
-    ModelError
-        If a hyper-parameter has no value to choose from.
-    """
+    """Return the grid's one point; None where there is something to choose."""
     for name, values in grid.items():
         if not values:
             raise ModelError(f"the grid gives hyper-parameter {name!r} no value; list at least one")
@@ -167,10 +139,8 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     The accuracies are measured here, by fitting the choice anew, and not asked of the family: they then mean the same
     for every model.
 
-    Raises
-    ------
-    ModelError
-        If there are too few rows to cross-validate, or the family chose something that is not in its grid.
+    Raises ModelError if there are too few rows to cross-validate, or the family chose something that is not in its
+    grid.
     """
     import sklearn
     from sklearn.model_selection import StratifiedKFold
@@ -207,29 +177,16 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     )
 
 
-T = TypeVar("T")
-
-MODELS_KEPT = 4
-"""Models that are kept in memory; a study goes through them one after the other."""
-
-
 class FittedModels:
-    """The way from a data set's fold and a model family to a fitted model; one a process.
+    """The way from a data set's fold and a model family to a fitted model.
 
-    Parameters
-    ----------
-    cache_dir : Path
-        The user's cache, where tuned hyper-parameters and fitted models are kept between runs.
-    told : callable
-        Told, in a sentence, what will take its time before it is begun.
+    `told` is called with a sentence before something that takes its time.
     """
 
     def __init__(self, cache_dir: Path, told: Callable[[str], None] = lambda _: None) -> None:
         self._cache_dir = cache_dir
         self._told = told
         self._tuned = TunedCache(cache_dir)
-        self._kept: OrderedDict[str, FittedModel] = OrderedDict()
-        self._oracles: OrderedDict[str, Oracle] = OrderedDict()
 
     def hyperparameters(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> dict[str, Any]:
         """Return a fold's hyper-parameters: the settings, the entry's table, the cache, or tuning, in this order."""
@@ -250,28 +207,9 @@ class FittedModels:
         return table.get(key) or self._tuned.get(key)
 
     def get(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel:
-        """Return a fold's fitted model: from memory, from the cache, or fitted now and cached."""
+        """Return a fold's fitted model, from the cache or fitted now and cached."""
         hyperparameters = self.hyperparameters(dataset, fold, entry, family)
         key = _fitted_key(dataset, fold, entry, family, hyperparameters)
-        return _kept(self._kept, key, lambda: self._made(key, dataset, fold, entry, family, hyperparameters))
-
-    def oracle(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> Oracle:
-        """Return the way to ask a fold's fitted model: its oracle if that keeps its promise, else the model itself."""
-        model = self.get(dataset, fold, entry, family)
-        key = _fitted_key(dataset, fold, entry, family, self.hyperparameters(dataset, fold, entry, family))
-        X = dataset.X[split(dataset, fold).train]
-        return _kept(self._oracles, key, lambda: checked_oracle(model, dataset.space, X))
-
-    def _made(
-        self,
-        key: str,
-        dataset: Dataset,
-        fold: int,
-        entry: ModelEntry,
-        family: ModelFamily,
-        hyperparameters: dict[str, Any],
-    ) -> FittedModel:
-        """Load a fitted model from the cache, or fit and cache it."""
         path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
         model = load_object(path)
         if not isinstance(model, FittedModel):
@@ -283,15 +221,7 @@ class FittedModels:
 
 
 def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> IntArray:
-    """Return those of the `rows` that the model does not put into the target class, in the order given.
-
-    Parameters
-    ----------
-    model : FittedModel
-    dataset : Dataset
-    rows : ndarray of int64, shape (n,)
-        Rows of a test fold: as the fold lists them, or as `point_order` draws them.
-    """
+    """Return those of the `rows` that the model does not put into the target class, in the order given."""
     eligible: IntArray = rows[model.predict(dataset.X[rows]) != dataset.target]
     return eligible
 
@@ -299,11 +229,8 @@ def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> Int
 def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
     """Stop before any search where the model leaves nothing to find or nothing to explain.
 
-    Raises
-    ------
-    ModelError
-        If it predicts one class only, or never or always the target, on the data set's rows; or always the target on
-        the test fold.
+    Raises ModelError if it predicts one class only, or never or always the target, on the data set's rows; or always
+    the target on the test fold.
     """
     classes = model.predict(dataset.X)
     label = dataset.class_labels
@@ -325,16 +252,6 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
             f"the model predicts {target} for all {len(fold.test)} test rows of {dataset.name!r}: "
             f"there is no row to explain; {fix}"
         )
-
-
-def _kept(memory: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
-    """Return what is kept under a key, made where it is not there; the least recently used is forgotten."""
-    if key not in memory:
-        memory[key] = make()
-        if len(memory) > MODELS_KEPT:
-            memory.popitem(last=False)
-    memory.move_to_end(key)
-    return memory[key]
 
 
 def _fitted_key(

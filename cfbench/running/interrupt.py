@@ -67,25 +67,17 @@ EXIT_CODE = 130
 
 
 class Interrupt:
-    """Takes the signals of a run.
+    """Takes the signals of a run or of a command.
 
     Used as a context manager in the main thread; in any other thread, and for signals that the program ignores, it
     changes nothing. The second signal ends the process, or raises KeyboardInterrupt.
 
-    Parameters
-    ----------
-    wake : callable
-        Ends the run's waiting; it is called from the handler, so that it must be reentrant.
-    last_message : str
-        What the process says as it ends at the second signal; empty: it does not end, KeyboardInterrupt is raised.
-
-    Attributes
-    ----------
-    requested : bool
-        Whether a signal came.
+    The process ends with the text of `last_message` at the second signal; without one, KeyboardInterrupt is raised.
+    `wake` ends the run's waiting; it is called from the handler, so it must be reentrant. `requested` says whether a
+    signal came.
     """
 
-    def __init__(self, wake: Callable[[], None], last_message: str = "") -> None:
+    def __init__(self, last_message: Callable[[], str] | None = None, wake: Callable[[], None] = lambda: None) -> None:
         self.requested = False
         self._wake = wake
         self._last_message = last_message
@@ -133,41 +125,11 @@ class Interrupt:
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the form of a signal handler
         again, self.requested = self.requested, True
         self._wake()
-        if again and self._last_message:
-            _end(self._last_message)
+        if again and self._last_message is not None:
+            _end(self._last_message())
         if (again or self._open) and not self._closing:
             self._open = False
             raise KeyboardInterrupt
-
-
-@contextmanager
-def interrupted_by_signals(last_message: Callable[[], str]) -> Iterator[None]:
-    """Let the first signal raise KeyboardInterrupt in the block, and the second end the process at once.
-
-    What is ignored stays ignored, on which nohup relies; outside of the main thread nothing changes.
-
-    Parameters
-    ----------
-    last_message : callable
-        Returns what is said at the second signal.
-    """
-    came = False
-
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
-        nonlocal came
-        if came:
-            _end(last_message())
-        came = True
-        raise KeyboardInterrupt
-
-    in_main = threading.current_thread() is threading.main_thread()
-    taken = [number for number in SIGNALS if in_main and signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in taken}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def was_asked_for() -> bool:

@@ -19,16 +19,8 @@ from cfbench.space.space import FeatureSpace, FloatArray
 class Verdict:
     """What the judge found.
 
-    Parameters
-    ----------
-    status : Status
-        ``found``, ``not_found`` or ``invalid``.
-    reason : str
-    z : ndarray of float64, shape (d,), or None
-    candidates : ndarray of float64, shape (k, d)
-    loss, gower, cost, objective_value : float or None
-        Of `z`, where it is valid.
-    l0 : int or None
+    `status` is ``found``, ``not_found`` or ``invalid``. `z` has shape (d,), `candidates` (k, d). The numbers are those
+    of a valid `z`.
     """
 
     status: Status
@@ -50,16 +42,8 @@ class NotAnAnswer(ValueError):
 class Judge:
     """Judges the answers to one problem.
 
-    Parameters
-    ----------
-    x : ndarray of float64, shape (d,)
-    target : int
-    space : FeatureSpace
-    oracle : Oracle
-        Not metered.
-    constraints, respect_steps : bool
-    term : callable or None
-        The objective's term with the judge's own draws; None where the loss alone is minimised.
+    `x` has shape (d,). The oracle is not metered. `term` is the objective's with the judge's own draws; None for the
+    loss alone.
     """
 
     x: FloatArray
@@ -71,15 +55,7 @@ class Judge:
     term: Term | None = None
 
     def verdict(self, answer: object, *, returns_sets: bool) -> Verdict:
-        """Judge what a searcher returned.
-
-        Parameters
-        ----------
-        answer : object
-            Anything; a vector, None or a CounterfactualSet are of the right form.
-        returns_sets : bool
-            Whether the searcher's entry declares that it returns sets.
-        """
+        """Judge what a searcher returned."""
         if answer is None:
             return Verdict(Status.NOT_FOUND)
         try:

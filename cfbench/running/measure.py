@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,9 @@ from cfbench.record.measures import OBJECTIVE
 from cfbench.registry.contracts import CellContext, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry.entries import Stage
 from cfbench.registry.registry import Registry
+from cfbench.running.search import FittedFold, SearchTask, judge_of
 from cfbench.space.space import FloatArray
+from cfbench.study.plan import Cell
 from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 
@@ -30,22 +32,9 @@ from cfbench.study.variants import Variant, build_settings, resolve_variant
 def checked_values(metric: str, returned: object, index: pd.Index) -> FloatArray:
     """Return a metric's values as float64 in the order of `index`, NaN where it has none.
 
-    Parameters
-    ----------
-    metric : str
-        Its label, for messages.
-    returned : object
-        What the metric returned; a Series with exactly this index is right.
-    index : Index
-        Of the rows that it was given.
-
-    Raises
-    ------
-    PluginError
-        If it is anything else, or holds an infinity or what is no number.
+    Raises PluginError, which names the metric by its label, if `returned` is not a Series of finite numbers or NaN with
+    this index.
     """
-    import pandas as pd
-
     if not isinstance(returned, pd.Series):
         raise PluginError(
             f"metric {metric!r} returned a {type(returned).__name__}; it must return a pandas Series with the index "
@@ -78,25 +67,14 @@ def checked_values(metric: str, returned: object, index: pd.Index) -> FloatArray
 def plugin_call(metric: str, *stream: str) -> Iterator[None]:
     """Guard a call of a metric: its error names it, and it leaves the global random states as they were.
 
-    Parameters
-    ----------
-    metric : str
-        Its label.
-    stream : str
-        What the call is about, so that its global generators are seeded alike wherever it runs.
-
-    Raises
-    ------
-    PluginError
-        In place of whatever the metric raises; errors of ours (no data, no model) pass as they are.
+    `stream` says what the call is about, so that its global generators are seeded alike wherever it runs. Raises
+    PluginError in place of what the metric raises; errors of ours (no data, no model) pass as they are.
     """
     seed = np.random.SeedSequence(int(digest_of(["metric", metric, *stream]), 16))
     try:
         with guarded_randomness(seed), chdir(Path.cwd()):
             yield
-    except CfbenchError:
-        raise
-    except KeyboardInterrupt:
+    except (CfbenchError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise PluginError(f"metric {metric!r} raised {type(error).__name__}: {error}") from error
@@ -106,56 +84,41 @@ def plugin_call(metric: str, *stream: str) -> Iterator[None]:
 class Measured:
     """What was measured about a cell.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns of ``MEASURE_SCHEMA``; no rows where every metric failed.
-    complaints : tuple of str
-        A sentence for each metric that failed.
+    `table` has the columns of ``MEASURE_SCHEMA``, and no rows if every metric failed. `complaints` has a sentence for
+    each metric that failed.
     """
 
     table: pd.DataFrame
     complaints: tuple[str, ...] = ()
 
-    @classmethod
-    def nothing(cls, *complaints: str) -> Measured:
-        """Return what is left where nothing could be measured."""
-        return cls(pd.DataFrame(columns=MEASURE_SCHEMA.names), complaints)
-
-    @classmethod
-    def of(cls, tables: Sequence[pd.DataFrame], complaints: Sequence[str]) -> Measured:
-        """Return what tables of single measures and sentences about others come to."""
-        if not tables:
-            return cls.nothing(*complaints)
-        return cls(pd.concat(tables, ignore_index=True), tuple(complaints))
-
-    def and_also(self, other: Measured) -> Measured:
-        """Return this with what else was measured about the same cell."""
-        tables = [measured.table for measured in (self, other) if len(measured.table)]
-        return Measured.of(tables, (*self.complaints, *other.complaints))
-
 
 def measure_cell(
-    searches: pd.DataFrame, context: CellContext, registry: Registry, metrics: Sequence[Variant]
+    searches: pd.DataFrame,
+    context: CellContext,
+    registry: Registry,
+    measures: Sequence[Variant],
+    judged: Callable[[Variant], FloatArray] | None = None,
 ) -> Measured:
-    """Compute metrics about the searches of one cell.
+    """Compute measures of the searches of one cell, each for itself.
 
-    Parameters
-    ----------
-    searches : DataFrame
-        The cell's rows, columns of ``SEARCH_SCHEMA``.
-    context : CellContext
-    registry : Registry
-    metrics : sequence of Variant
-        Those that compare cells are passed over: they are computed where a board is made.
+    `searches` has the columns of ``SEARCH_SCHEMA``. `judged` returns the values of an objective measure.
     """
-    tables, complaints = [], []
-    for variant in cell_metrics(metrics, registry):
+    tables, complaints = [pd.DataFrame(columns=MEASURE_SCHEMA.names)], []
+    for measure in measures:
         try:
-            tables.append(_table(searches, context, registry, variant))
+            if judged is not None and measure.name.startswith(OBJECTIVE):
+                values = judged(measure)
+            else:
+                values = _values(searches, context, registry, measure)
         except CfbenchError as error:
             complaints.append(str(error))
-    return Measured.of(tables, complaints)
+            continue
+        label, version, settings = identity(measure, registry)
+        rows = searches[["cell_key", "point", "repetition"]]
+        rows = rows.assign(metric=label, version=version, settings=settings, value=values)
+        tables.append(rows[MEASURE_SCHEMA.names])
+    table = tables[0] if len(tables) == 1 else pd.concat(tables[1:], ignore_index=True)
+    return Measured(table, tuple(complaints))
 
 
 def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Variant, ...]:
@@ -184,27 +147,55 @@ def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:
     return variant.label, registry.metric(variant.name).entry.version, settings
 
 
-def _table(searches: pd.DataFrame, context: CellContext, registry: Registry, variant: Variant) -> pd.DataFrame:
+def _values(searches: pd.DataFrame, context: CellContext, registry: Registry, variant: Variant) -> FloatArray:
     metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
     assert isinstance(metric, CounterfactualMetric)
-    label, version, settings = identity(variant, registry)
     key = "" if searches.empty else str(searches["cell_key"].iloc[0])
-    with plugin_call(label, key):
+    with plugin_call(variant.label, key):
         returned: object = metric.measure(searches.copy(), context)
-    return measure_table(searches, (label, version, settings), checked_values(label, returned, searches.index))
+    return checked_values(variant.label, returned, searches.index)
 
 
-def measure_table(searches: pd.DataFrame, measure: tuple[str, str, str], values: FloatArray) -> pd.DataFrame:
-    """Return the rows of a measure for a cell's table, from a value for each of its searches."""
-    label, version, settings = measure
-    return pd.DataFrame(
-        {
-            "cell_key": searches["cell_key"],
-            "metric": label,
-            "version": version,
-            "settings": settings,
-            "point": searches["point"],
-            "repetition": searches["repetition"],
-            "value": values,
-        }
-    )
+def objective_measure(objective: Variant) -> Variant:
+    """Return the measure that holds the values of results under an objective.
+
+    A searcher that minimises the loss alone has no search of its own under a robustness objective. Its results for
+    objective ``none`` are judged under it instead, and the values are stored as a measure of the cell of objective
+    ``none``. The measure carries the version and the settings of the objective, so that it is computed again when they
+    change.
+    """
+    return Variant(f"{OBJECTIVE}{objective.name}", objective.settings, f"{OBJECTIVE}{objective.label}")
+
+
+def judged_values(
+    searches: pd.DataFrame, cell: Cell, fitted_fold: FittedFold, registry: Registry, measure: Variant
+) -> FloatArray:
+    """Judge the results of a cell of objective ``none`` by the judge of a search under another objective.
+
+    The value of a result is what the judge would give to a searcher that minimises the objective and returns the same
+    `z`, bit for bit: the judge takes the same draws for all searchers, objectives and repetitions of a point. If an
+    objective adds nothing on the data set, the value is the loss. The candidates of a set are not chosen again.
+    Searches that found nothing have NaN.
+    """
+    name, label = measure.name.removeprefix(OBJECTIVE), measure.label.removeprefix(OBJECTIVE)
+    objective = build_settings(registry.objective(name).entry.objective, measure.settings, name)
+    values = np.full(len(searches), np.nan)
+    columns = (searches[name].tolist() for name in ("point", "row_id", "repetition", "loss", "z"))
+    for i, (point, row_id, repetition, loss, z) in enumerate(zip(*columns, strict=True)):
+        if pd.isna(loss):
+            continue
+        if z is None:
+            raise CfbenchError(
+                f"results on {cell.dataset} cannot be judged under objective {label}: the record holds them "
+                "without their rows"
+            )
+        task = SearchTask(cell, point, row_id, repetition)
+        with plugin_call(measure.label, cell.info.key):
+            value = judge_of(task, fitted_fold, objective).verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
+        if value.objective_value is None:
+            raise CfbenchError(
+                f"a result of {cell.searcher.label} on {cell.dataset}, fold {cell.fold}, point {point} is not valid "
+                f"when it is judged under objective {label}: {value.reason}"
+            )
+        values[i] = value.objective_value
+    return checked_values(measure.label, pd.Series(values, index=searches.index), searches.index)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 import pandas as pd
 
-from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary, model_of
+from cfbench.record.files import check_directory
 from cfbench.record.store import Record
-from cfbench.registry.events import CellInfo, RunStarted
+from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
-from cfbench.running.estimate import Durations
-from cfbench.running.measure import cell_metrics, identity
-from cfbench.running.objective_measures import objective_measure
+from cfbench.running.estimate import NEARNESS, Durations
+from cfbench.running.measure import cell_metrics, identity, objective_measure
 from cfbench.running.worker import Prepared
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
-from cfbench.text import plural
 
 
 @dataclass
@@ -60,59 +61,119 @@ MetricId = tuple[str, str, str]
 SearchId = tuple[int, int]
 
 
+class CellState(StrEnum):
+    """How far a cell is. A cell that failed in an earlier run runs again."""
+
+    DONE = "done"
+    MISSING = "missing"
+    UNMEASURED = "unmeasured"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
 @dataclass(frozen=True)
 class PlannedCell:
     """A cell of the plan, compared with the record.
 
-    Parameters
-    ----------
-    cell : Cell
-    known : CellSummary or None
-        What the record says of it, in outline.
-    done : frozenset of (int, int)
-        (point, repetition) of the searches that count as done; it may hold more than is asked for.
-    to_retry : int
-        Searches that the record holds and that are to run again.
-    eligible : int or None
-        Eligible points of the fold, where the record knows them from this cell or from another one of its model.
-    unmeasured : tuple of Variant
-        Metrics that the record lacks, and values under further objectives that the cell is judged under.
-    waiting : bool
-        Whether some of its searches wait for the cell to be finished: a kill came before its end.
+    `known` is what the record says of it, in outline. `recorded` has (point, repetition) of the
+    searches that count as done, maybe more than the study asks for; `to_retry` of the recorded ones run again.
+    `eligible` is None if the record does not know the fold's points. `missing_measures` are metrics, and values under
+    further objectives. A cell is `waiting` if a kill came between its last search and its end. `expected` has the
+    seconds of one search and the recorded searches that they are taken from; None if nothing is known of the searcher.
     """
 
     cell: Cell
     known: CellSummary | None
-    done: frozenset[SearchId]
+    recorded: frozenset[SearchId] = frozenset()
     to_retry: int = 0
     eligible: int | None = None
-    unmeasured: tuple[Variant, ...] = ()
+    missing_measures: tuple[Variant, ...] = ()
     waiting: bool = False
+    expected: tuple[float, str] | None = None
 
     @property
-    def all_searched(self) -> bool:
+    def state(self) -> CellState:
+        """How far it is."""
+        if self.cell.skipped:
+            return CellState.SKIPPED
+        if self._is_searched:
+            return CellState.UNMEASURED if self.missing_measures else CellState.DONE
+        return CellState.FAILED if self.known is not None and self.known.failure else CellState.MISSING
+
+    @property
+    def _is_searched(self) -> bool:
         """Whether the record holds every search that is asked for, as a cell that was finished."""
         if self.known is None or self.known.failure or not self.known.searches or self.to_retry:
             return False
-        recorded = self.known.done.keys() if self.waiting else self.done
+        recorded = self.known.done.keys() if self.waiting else self.recorded
         return wanted_searches(self.cell, self.known.eligible) <= recorded
 
     @property
-    def finished(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.all_searched and not self.unmeasured
+    def reason(self) -> str:
+        """Why it is skipped, or why it failed."""
+        if self.state is CellState.FAILED and self.known is not None:
+            return self.known.failure
+        return self.cell.skipped
+
+    @property
+    def exact(self) -> bool:
+        """Whether `searches` is certain; otherwise it is an upper bound, since no model has been fitted yet."""
+        return self.eligible is not None or bool(self.cell.skipped)
 
     @property
     def searches(self) -> int:
-        """Searches that are asked for; an upper bound where the eligible points are not known."""
+        """Searches that are asked for."""
+        if self.cell.skipped:
+            return 0
         return self.cell.searches if self.eligible is None else len(wanted_searches(self.cell, self.eligible))
 
     @property
-    def searches_done(self) -> int:
+    def done(self) -> int:
         """Those among them that the record holds."""
         if self.eligible is None:
-            return min(len(self.done), self.cell.searches)
-        return len(wanted_searches(self.cell, self.eligible) & self.done)
+            return min(len(self.recorded), self.searches)
+        return len(wanted_searches(self.cell, self.eligible) & self.recorded)
+
+    @property
+    def missing(self) -> int:
+        """Searches left to run."""
+        return self.searches - self.done
+
+    @property
+    def seconds(self) -> float | None:
+        """Expected wall-clock seconds of all searches that are left; None if nothing is known of the searcher."""
+        if not self.missing:
+            return 0.0
+        return None if self.expected is None else self.expected[0] * self.missing
+
+    @property
+    def basis(self) -> str:
+        """Which recorded searches the seconds are taken from."""
+        return self.expected[1] if self.missing and self.expected else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON-like content."""
+        info = self.cell.info
+        return {
+            "key": info.key,
+            "dataset": info.dataset,
+            "model": info.model,
+            "searcher": info.searcher,
+            "objective": info.objective,
+            "constraints": info.constraints,
+            "fold": info.fold,
+            "state": self.state.value,
+            "reason": self.reason,
+            "judged_under": [objective.label for objective in self.cell.judged],
+            "named_by_study": self.cell.named,
+            "searches": self.searches,
+            "searches_exact": self.exact,
+            "done": self.done,
+            "missing": self.missing,
+            "unmeasured": len(self.missing_measures),
+            "seconds": self.seconds,
+            "basis": self.basis,
+        }
 
 
 def wanted_searches(cell: Cell, eligible: int) -> set[SearchId]:
@@ -122,13 +183,7 @@ def wanted_searches(cell: Cell, eligible: int) -> set[SearchId]:
 
 
 class Metrics:
-    """The metrics of a study that are about single cells, with what identifies their values in the record.
-
-    Parameters
-    ----------
-    metrics : iterable of Variant
-    registry : Registry
-    """
+    """The metrics of a study that are about single cells, with what identifies their values in the record."""
 
     def __init__(self, metrics: Sequence[Variant], registry: Registry) -> None:
         self._registry = registry
@@ -137,58 +192,20 @@ class Metrics:
     def missing(self, have: Collection[MetricId], judged: Iterable[Variant] = ()) -> tuple[Variant, ...]:
         """Return those whose present version and settings are not among `have`.
 
-        Parameters
-        ----------
-        have : collection of MetricId
-            What was measured of a cell.
-        judged : iterable of Variant
-            Objectives under which the cell's results are judged as well; their measures follow the metrics.
+        `have` is what was measured of a cell; the measures of the objectives that it is `judged` under follow the
+        metrics.
         """
         under = [(identity(measure, self._registry), measure) for measure in map(objective_measure, judged)]
         return tuple(measure for its_identity, measure in (*self._wanted, *under) if its_identity not in have)
 
 
-def note_of_older_cells(plan: Plan, keys: Collection[str]) -> str:
-    """Say how many cells of the plan are in a record with points in the order of the table; empty if none is.
-
-    Earlier versions of cfbench took the first rows of a table. Their cells are never continued: a cell would mix two
-    orders.
-
-    Parameters
-    ----------
-    plan : Plan
-    keys : collection of str
-        Of the record's cells.
-    """
-    older = sum(
-        digest_of({name: value for name, value in cell.content.items() if name != "points"}) in keys
-        for cell in plan.cells
-        if not cell.skipped
-    )
-    if not older:
-        return ""
-    whose = "has its" if older == 1 else "have their"
-    return (
-        f"{plural(older, 'cell')} of this record {whose} points in the order of the table, as earlier versions took "
-        "them; this study draws its points, so it searches again and leaves those cells as they are"
-    )
-
-
 def planned_cells(
-    plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str] = (), durations: Durations | None = None
+    plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str], durations: Durations
 ) -> Iterator[PlannedCell]:
-    """Hold every cell of `plan` against the record, in the plan's order.
+    """Compare every cell of `plan` with the record, in the plan's order.
 
-    Parameters
-    ----------
-    plan : Plan
-    record : Record or None
-        None: there is none yet.
-    metrics : Metrics
-    retry : collection of str
-        Statuses whose searches count as not done.
-    durations : Durations, optional
-        Told of all searches of finished cells, before the first standing is returned.
+    Searches with a status in `retry` count as not done. `durations` receives the searches of all finished cells before
+    the first cell is returned.
     """
     known: dict[str, CellSummary] = {}
     infos = {cell.info.key: cell.info for cell in plan.cells}
@@ -200,45 +217,128 @@ def planned_cells(
         for one in record.cells():
             if one.info.key in infos:
                 known[one.info.key] = one.outline(infos[one.info.key])
-            if durations is not None and one.searches:
+            if one.searches:
                 durations.add(one.info, one.wall_seconds, one.searches)
             if one.searches and not one.failure:
                 eligible[model_of(one.content)] = one.eligible
     for cell in plan.cells:
         key = cell.info.key
-        outline = known.get(key)
         if cell.skipped:
-            yield PlannedCell(cell, outline, frozenset())
+            yield PlannedCell(cell, known.get(key))
             continue
         statuses = {} if record is None else record.done(key)
-        kept = frozenset(search for search, status in statuses.items() if status not in retry)
+        recorded = frozenset(search for search, status in statuses.items() if status not in retry)
         yield PlannedCell(
             cell,
-            outline,
-            kept,
-            to_retry=len(statuses) - len(kept),
+            known.get(key),
+            recorded,
+            to_retry=len(statuses) - len(recorded),
             eligible=eligible.get(model_of(cell.content)),
-            unmeasured=metrics.missing(measured.get(key, set()), cell.judged),
+            missing_measures=metrics.missing(measured.get(key, set()), cell.judged),
             waiting=key in pending,
+            expected=durations.expected(cell.info),
         )
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What is left of a plan.
+
+    `problems` says what of the record cannot be read.
+    """
+
+    plan: Plan
+    cells: tuple[PlannedCell, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> Counter[CellState]:
+        """How many cells there are of each state."""
+        return Counter(cell.state for cell in self.cells)
+
+    @property
+    def searches(self) -> int:
+        """Searches asked for."""
+        return sum(cell.searches for cell in self.cells)
+
+    @property
+    def missing(self) -> int:
+        """Searches left to run."""
+        return sum(cell.missing for cell in self.cells)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the number of searches is certain."""
+        return all(cell.exact for cell in self.cells)
+
+    @property
+    def seconds(self) -> float:
+        """Expected seconds of the missing searches that something is known of, one after the other."""
+        return sum(cell.seconds or 0.0 for cell in self.cells)
+
+    @property
+    def longest(self) -> float:
+        """Expected seconds of the longest of them: no number of workers makes it shorter."""
+        known = [cell.seconds / cell.missing for cell in self.cells if cell.seconds and cell.missing]
+        return max(known, default=0.0)
+
+    @property
+    def far(self) -> int:
+        """Missing searches whose expectation is taken from another objective: robustness may cost a multiple."""
+        return sum(cell.missing for cell in self.cells if cell.basis == NEARNESS[-1])
+
+    @property
+    def unknown(self) -> int:
+        """Missing searches that nothing is known of."""
+        return sum(cell.missing for cell in self.cells if cell.seconds is None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON-like content."""
+        study = self.plan.study
+        return {
+            "study": study.name,
+            "results": str(study.results),
+            "workers": study.workers,
+            "cells": [cell.to_json() for cell in self.cells],
+            "states": {state.value: self.states[state] for state in CellState},
+            "searches": self.searches,
+            "searches_exact": self.exact,
+            "missing": self.missing,
+            "estimate": {
+                "searching_seconds": self.seconds if self.missing > self.unknown or not self.missing else None,
+                "longest_search_seconds": self.longest or None,
+                "searches_estimated_from_another_objective": self.far,
+                "searches_without_estimate": self.unknown,
+            },
+            "notes": list(self.plan.notes),
+            "problems": list(self.problems),
+        }
+
+
+def preview_of(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> Preview:
+    """Compare `plan` with its record, without a lock and without writing anything.
+
+    Searches with a status in `retry` count as missing. Raises RecordError if the directory of the results is not a
+    record.
+    """
+    metrics, durations = Metrics(plan.metrics, registry), Durations()
+    if not check_directory(plan.study.results, write=True):
+        return Preview(plan, tuple(planned_cells(plan, None, metrics, retry, durations)))
+    with Record.open(plan.study.results) as record:
+        pending = record.pending()
+        for cell in plan.cells:
+            if cell.info.key in pending:
+                seconds = record.searches(cell.info.key)["wall_seconds"]
+                durations.add(cell.info, float(seconds.sum()), len(seconds))
+        return Preview(plan, tuple(planned_cells(plan, record, metrics, retry, durations)), tuple(record.problems))
 
 
 @dataclass(slots=True)
 class CellProgress:
     """The searches of a cell in this run.
 
-    Parameters
-    ----------
-    cell : Cell
-    done : frozenset of (int, int)
-        (point, repetition) of the searches in the record; it may hold more than is asked for.
-    eligible : int
-        Eligible points of the fold, known when the cell has started.
-    left : set of (int, int)
-        Searches still to run, known when the cell has started; before that nothing is kept here, since as many cells
-        wait as a study has.
-    fingerprint : str
-        Of the fitted model, known when the cell has started.
+    `done` has (point, repetition) of the searches in the record, maybe more than the study asks for. The other fields
+    are known when the cell has started: before that nothing is kept, since as many cells wait as a study has.
     """
 
     cell: Cell
@@ -271,21 +371,9 @@ class CellProgress:
 class Agenda:
     """The cells of a plan by what is left to do.
 
-    Parameters
-    ----------
-    progress : dict of str to CellProgress
-        By cell key, the cells with a search or a metric missing, in the plan's order. Finished ones are not kept: a
-        record may hold any number of them.
-    cells : list of CellInfo
-        All cells but the skipped ones.
-    done : int
-        Cells that the record holds complete.
-    skipped : int
-        Cells that no searcher can run; their reasons are in the record.
-    searches, searches_done : int
-        What the plan asks for, and what the record holds of it.
-    note : str
-        That the record holds cells of an earlier version which are not continued; empty if it holds none.
+    `progress` has, by key and in the plan's order, the cells with a search or a metric missing; finished ones are not
+    kept, since a record may hold any number of them. `cells` has all but the `skipped` ones, and `done` counts those
+    that the record holds complete.
     """
 
     progress: dict[str, CellProgress] = field(default_factory=dict)
@@ -294,44 +382,14 @@ class Agenda:
     skipped: int = 0
     searches: int = 0
     searches_done: int = 0
-    note: str = ""
-
-    @property
-    def to_do(self) -> list[Cell]:
-        """Cells with a search or a metric missing, in the plan's order."""
-        return [progress.cell for progress in self.progress.values()]
-
-    def started(self, plan: Plan, *, tracking: str, workers: int) -> RunStarted:
-        """Return the event that opens the run."""
-        return RunStarted(
-            study=plan.study.name,
-            results=plan.study.results,
-            tracking=tracking,
-            cells=tuple(self.cells),
-            cells_done=self.done,
-            searches=self.searches,
-            searches_done=self.searches_done,
-            workers=workers,
-            notes=tuple(filter(None, (*plan.notes, self.note))),
-        )
 
 
 def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[str], durations: Durations) -> Agenda:
-    """Hold `plan` against `record`, without loading a model.
+    """Compare `plan` with `record`, without loading a model.
 
-    Parameters
-    ----------
-    plan : Plan
-    record : Record
-        Skipped cells are noted in it, searches to retry are taken out of it.
-    metrics : Metrics
-        What the study measures.
-    retry : collection of str
-        Statuses whose searches run again.
-    durations : Durations
-        Told of all searches of finished cells.
+    Skipped cells are noted in the record, and searches with a status in `retry` are removed from it.
     """
-    agenda = Agenda(note=note_of_older_cells(plan, record.keys()))
+    agenda = Agenda()
     for planned in planned_cells(plan, record, metrics, retry, durations):
         cell, known = planned.cell, planned.known
         key = cell.info.key
@@ -344,10 +402,10 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
             record.forget(key, retry)
         agenda.cells.append(cell.info)
         agenda.searches += cell.searches
-        agenda.searches_done += min(len(planned.done), cell.searches)
-        if planned.finished:
+        agenda.searches_done += min(len(planned.recorded), cell.searches)
+        if planned.state is CellState.DONE:
             agenda.done += 1
             durations.forget_cell(cell.info)
         else:
-            agenda.progress[key] = CellProgress(cell, planned.done)
+            agenda.progress[key] = CellProgress(cell, planned.recorded)
     return agenda

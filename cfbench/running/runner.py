@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cfbench.errors import CfbenchError
-from cfbench.problem.outcome import Outcome, Status
+from cfbench.problem.outcome import Status
 from cfbench.record.store import Record
-from cfbench.registry.events import CellFinished, CellStarted, RunFinished, SearchFinished
+from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.registry.registry import Registry
 from cfbench.running.estimate import Durations
 from cfbench.running.executors.local import Executor, ExecutorLost, WorkerDied
 from cfbench.running.interrupt import Interrupt
+from cfbench.running.judge import Verdict
 from cfbench.running.measure import Measured
 from cfbench.running.progress import Metrics, RunReport, described, open_agenda
-from cfbench.running.schedule import Assignment, ModelKey, Purpose, Schedule, model_key
+from cfbench.running.schedule import Assignment, Purpose, Schedule
 from cfbench.running.search import SearchTask, row_of
-from cfbench.running.worker import Prepared, classes_differ
+from cfbench.running.worker import ModelKey, Prepared, model_key
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
 
@@ -41,25 +42,9 @@ PATIENCE = 1.0
 class Run:
     """One run of a plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    record : Record
-        Open for writing.
-    registry : Registry
-        For its reporters.
-    executor : Executor
-        Closed by `go`.
-    metrics : sequence of Variant
-        What is measured when a cell is finished.
-    tracking : str
-        Tracking address for the reporters.
-    retry : collection of str
-        Statuses whose searches run again.
-    resume : str
-        The command that goes on after an interruption.
-    ends_process : bool
-        Whether a second interruption ends the process, as on the command line; otherwise it raises KeyboardInterrupt.
+    The record is open for writing, the registry has the reporters, and `go` closes the executor. Finished cells are
+    measured with `metrics`. Searches with a status in `retry` run again. `resume` is the command that goes on after an
+    interruption. On the command line a second interruption `ends_process`; otherwise it raises KeyboardInterrupt.
     """
 
     def __init__(
@@ -87,7 +72,7 @@ class Run:
         self._agenda = open_agenda(plan, record, self._metrics, frozenset(retry), durations)
         self._report = RunReport(self._agenda.done, cells_skipped=self._agenda.skipped)
         self._progress = self._agenda.progress
-        cells = self._agenda.to_do
+        cells = [progress.cell for progress in self._progress.values()]
         self._of_model: dict[ModelKey, list[Cell]] = {}
         for cell in cells:
             self._of_model.setdefault(model_key(cell), []).append(cell)
@@ -103,16 +88,14 @@ class Run:
 
         An interruption is not an error: the report says so, and every finished search is in the record.
 
-        Raises
-        ------
-        ExecutorLost
-            If the workers cannot be reached any more; every finished search is in the record then, too.
+        Raises ExecutorLost if the workers cannot be reached any more; then, too, every finished search is in the
+        record.
         """
         lost: ExecutorLost | None = None
-        last_message = f"ended at once; every finished search is in the record; go on with: {self._resume}"
-        with Interrupt(partial(self._ended.put, None), last_message if self._ends_process else "") as interrupt:
+        wake = partial(self._ended.put, None)
+        with Interrupt(self._last_message if self._ends_process else None, wake) as interrupt:
             try:
-                self._notify(self._agenda.started(self._plan, tracking=self._tracking, workers=self._executor.slots))
+                self._notify(self._started())
                 self._loop(interrupt)
             except KeyboardInterrupt:
                 self._report.interrupted = True
@@ -128,6 +111,23 @@ class Run:
         if lost is not None:
             raise lost
         return self._report
+
+    def _last_message(self) -> str:
+        return f"ended at once; every finished search is in the record; go on with: {self._resume}"
+
+    def _started(self) -> RunStarted:
+        """Return the event that opens the run."""
+        return RunStarted(
+            study=self._plan.study.name,
+            results=self._plan.study.results,
+            tracking=self._tracking,
+            cells=tuple(self._agenda.cells),
+            cells_done=self._agenda.done,
+            searches=self._agenda.searches,
+            searches_done=self._agenda.searches_done,
+            workers=self._executor.slots,
+            notes=self._plan.notes,
+        )
 
     # ---------------------------------------------------------------- the loop
 
@@ -231,10 +231,10 @@ class Run:
     def _lost(self, assignment: Assignment, status: Status, reason: str, seconds: float) -> None:
         """Take note of a search whose worker is gone."""
         (task,) = assignment.tasks
-        outcome = Outcome(status, reason, wall_seconds=seconds)
         progress = self._progress.get(task.cell.info.key)
         fingerprint = "" if progress is None else progress.fingerprint
-        row = row_of(task, self._plan.datasets[task.cell.dataset].X[task.row_id], outcome, fingerprint)
+        x = self._plan.datasets[task.cell.dataset].X[task.row_id]
+        row = row_of(task, x, Verdict(status, reason), fingerprint, wall_seconds=seconds)
         self._record.append_all([row])
         self._searched(assignment.cell, [row])
 
@@ -305,8 +305,8 @@ class Run:
     def _cell_confirmed(self, cell: Cell, classes: Any) -> None:
         """Close the cell if the model's own predict has put every result into the target class."""
         target = self._plan.datasets[cell.dataset].target
-        wrong = classes_differ(classes, target)
-        if wrong:
+        wrong = np.flatnonzero(classes != target)
+        if len(wrong):
             self._fail_cell(
                 cell,
                 CfbenchError(

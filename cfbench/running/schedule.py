@@ -16,11 +16,8 @@ from typing import Any
 from cfbench.running.estimate import BatchSizes, Durations
 from cfbench.running.executors.local import Job
 from cfbench.running.search import SearchTask
-from cfbench.running.worker import FOLDS_KEPT
+from cfbench.running.worker import FOLDS_KEPT, ModelKey, model_key
 from cfbench.study.plan import Cell
-
-ModelKey = tuple[str, str, int]
-"""Data set, model label, fold: what a worker loads together."""
 
 
 class Purpose(Enum):
@@ -46,14 +43,8 @@ _METHODS = {
 class Assignment:
     """A job with what its result is needed for.
 
-    Parameters
-    ----------
-    purpose : Purpose
-    cell : Cell
-    arguments : tuple
-        Of the worker's method; the first one names the cell.
-    tasks : tuple of SearchTask
-        The searches of a batch, all of the cell.
+    The first of the `arguments` of the worker's method names the cell. `tasks` are the searches of a batch, all of the
+    cell.
     """
 
     purpose: Purpose
@@ -72,20 +63,10 @@ class Assignment:
         return Job(_METHODS[self.purpose], self.arguments, limit)
 
 
-def model_key(cell: Cell) -> ModelKey:
-    """Return what a worker loads for `cell`."""
-    return cell.dataset, cell.model.label, cell.fold
-
-
 class Schedule:
     """The jobs that wait, and what each slot has loaded.
 
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Cells to work on; those of one model should follow each other.
-    durations : Durations
-        What is known of how long searches take; it may grow meanwhile.
+    The cells of one model should follow each other. `durations` may grow meanwhile.
     """
 
     def __init__(self, cells: Iterable[Cell], durations: Durations) -> None:

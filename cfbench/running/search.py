@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -25,7 +25,7 @@ import numpy as np
 from cfbench.errors import BudgetExhausted
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
-from cfbench.problem.outcome import Outcome, Status
+from cfbench.problem.outcome import Status
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.problem.trace import Trace
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext, Searcher
@@ -75,14 +75,16 @@ def _descriptor_beside() -> Iterator[None]:
 LONGEST_MESSAGE = 500
 """Characters of a plugin's error that a row keeps."""
 
+_CORE = f"{Path(__file__).parents[1]}{os.sep}"
+
 _OUT_OF_MEMORY = MemoryError.__name__
 """Begins the reason where a searcher was refused memory, by an error of numpy's own, too."""
 
 
 def crash_reason(error: BaseException) -> str:
-    """Name the error and the line of the plugin that raised it."""
+    """Name the error and the line of the plugin that raised it, or that called what raised it in cfbench's core."""
     frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1] if frames else None
+    last = next((frame for frame in reversed(frames) if not frame.filename.startswith(_CORE)), None)
     place = f" ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})" if last else ""
     try:
         said = str(error)
@@ -99,16 +101,7 @@ def ran_out_of_memory(row: Mapping[str, Any]) -> bool:
 
 
 class CountingOracle:
-    """An oracle that counts the rows that reach it and answers as the one behind it.
-
-    Parameters
-    ----------
-    oracle : Oracle
-
-    Attributes
-    ----------
-    rows : int
-    """
+    """An oracle that counts the rows that reach it and answers as the one behind it."""
 
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
@@ -174,14 +167,7 @@ def _catchable() -> tuple[tuple[int, str], ...]:
 class SearchTask:
     """One search of a cell.
 
-    Parameters
-    ----------
-    cell : Cell
-    point : int
-        Position among the fold's eligible points.
-    row_id : int
-        Row of the data set.
-    repetition : int
+    `point` is the position among the fold's eligible points, `row_id` the row of the data set.
     """
 
     cell: Cell
@@ -198,19 +184,7 @@ class SearchTask:
 
 @dataclass(frozen=True, eq=False)
 class FittedFold:
-    """What the searches of one model share.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    fold : Fold
-    model : FittedModel
-    oracle : Oracle
-    fingerprint : str
-        Of `model`.
-    training : TrainingFold
-        The rows that `model` was trained on.
-    """
+    """What the searches of one model share."""
 
     dataset: Dataset
     fold: Fold
@@ -223,72 +197,81 @@ class FittedFold:
 def run_search(
     task: SearchTask, fitted_fold: FittedFold, entry: SearcherEntry, searcher: Searcher | None, objective: Objective
 ) -> dict[str, Any]:
-    """Run one search and return its row, whatever the searcher does.
+    """Run one search and return its row of ``SEARCH_SCHEMA``, whatever the searcher does.
 
-    Parameters
-    ----------
-    task : SearchTask
-    fitted_fold : FittedFold
-    entry : SearcherEntry
-    searcher : Searcher or None
-        The searcher with its settings; None where the entry holds a plain function.
-    objective : Objective
-
-    Returns
-    -------
-    dict
-        A row of ``SEARCH_SCHEMA``.
+    `searcher` is None if the entry holds a plain function.
     """
-    seeds = task.seeds()
-    x = fitted_fold.dataset.X[task.row_id]
+    cell, dataset, seed = task.cell, fitted_fold.dataset, task.seeds().searcher_seed()
     counting = CountingOracle(fitted_fold.oracle)
-    meter = Meter(counting, fitted_fold.dataset.space.d, task.cell.query_budget)
-    context = ObjectiveContext(
-        x=x,
-        target=fitted_fold.dataset.target,
-        space=FeatureSpace(fitted_fold.dataset.space.features),  # its own arrays: what plugins do to them ends here
-        predict=meter.predict_for_objective,
-        stream=seeds.objective_stream(),
-        query_neighbours=meter.predict_neighbours_for_objective,
-        model=fitted_fold.model if objective.looks_into_model else None,
-    )
-    seed = seeds.searcher_seed()
+    meter = Meter(counting, dataset.space.d, cell.query_budget)
+    declared = {*entry.needs, *entry.can_use}
+    answer: object = None
     with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
-        problem = _problem(task.cell, fitted_fold, entry, meter, objective, context=context)
-        judge = judge_of(task, fitted_fold, objective)
-        again = partial(_chosen_again, task, fitted_fold, objective, problem)
-        outcome = _search(problem, entry, searcher, np.random.default_rng(seed), judge, again)
-    outcome = replace(outcome, search_queries=meter.search_queries, robustness_queries=meter.robustness_queries)
-    past_the_meter = counting.rows - meter.search_queries - meter.robustness_queries
-    if past_the_meter:
-        outcome = _disqualified(outcome, past_the_meter)
-    return row_of(task, x, outcome, fitted_fold.fingerprint)
+        context = _objective_context(task, fitted_fold, objective, task.seeds().objective_stream(), meter=meter)
+        term = objective.bind(context)
+        problem = Problem(
+            context.x,
+            context.target,
+            context.space,
+            meter,
+            constraints=cell.constraints,
+            respect_steps=cell.respect_steps,
+            budget=SearchBudget(cell.query_budget, cell.time_limit),
+            term=term,
+            term_rows=0 if term is None else objective.rows_per_candidate(),
+            term_draws=objective.draws_per_candidate(),
+            probabilities=Need.PROBABILITIES in declared,
+            training=fitted_fold.training if Need.TRAINING_DATA in declared else None,
+            model=fitted_fold.model if Need.MODEL_STRUCTURE in declared else None,
+            measure=FastCandidateMeasure,
+        )
+        judge, rng = judge_of(task, fitted_fold, objective), np.random.default_rng(seed)
+        exhausted, crash = False, ""
+        wall, cpu = time.perf_counter(), time.process_time()
+        try:
+            with contained():
+                answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+        except BudgetExhausted:
+            exhausted = True
+        except BaseException as error:  # a plugin's exit, or what its compiled parts raise, ends its own search alone
+            if isinstance(error, KeyboardInterrupt) and was_asked_for():
+                raise
+            crash = crash_reason(error)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        trace = trace_of(problem)
+        if crash:
+            verdict = Verdict(Status.CRASHED, crash)
+        elif exhausted:
+            verdict = _after_budget(task, fitted_fold, objective, problem, judge)
+        else:
+            verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
+            if verdict.status is Status.NOT_FOUND and trace.reason:
+                verdict = replace(verdict, reason=trace.reason)
+    queries = counting.rows - meter.robustness_queries
+    if queries != meter.search_queries:  # its count, and so its place on the board, would be untrue
+        asked = meter.search_queries
+        reason = f"{queries:,} of its rows reached the model, and {asked:,} were asked through the problem"
+        verdict = Verdict(Status.INVALID, reason, z=verdict.z, candidates=verdict.candidates)
+    return row_of(
+        task,
+        dataset.X[task.row_id],
+        verdict,
+        fitted_fold.fingerprint,
+        search_queries=max(queries, 0),
+        robustness_queries=meter.robustness_queries,
+        wall_seconds=wall,
+        cpu_seconds=cpu,
+        trace=trace,
+    )
 
 
 def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) -> Judge:
-    """Return the judge of one search, which queries an unmetered oracle and takes draws of its own.
-
-    Parameters
-    ----------
-    task : SearchTask
-    fitted_fold : FittedFold
-    objective : Objective
-    """
-    x, space = fitted_fold.dataset.X[task.row_id], fitted_fold.dataset.space
-    context = ObjectiveContext(
-        x=x,
-        target=fitted_fold.dataset.target,
-        space=space,
-        predict=fitted_fold.oracle.predict,
-        stream=task.seeds().judge_stream(),
-        judging=True,
-        query_neighbours=partial(predict_neighbours, fitted_fold.oracle),
-        model=fitted_fold.model if objective.looks_into_model else None,
-    )
+    """Return the judge of one search, which queries an unmetered oracle and takes draws of its own."""
+    context = _objective_context(task, fitted_fold, objective, task.seeds().judge_stream(), judging=True)
     return Judge(
-        x=x,
-        target=fitted_fold.dataset.target,
-        space=space,
+        x=context.x,
+        target=context.target,
+        space=context.space,
         oracle=fitted_fold.oracle,
         constraints=task.cell.constraints,
         respect_steps=task.cell.respect_steps,
@@ -296,168 +279,93 @@ def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) ->
     )
 
 
-def _problem(
-    cell: Cell,
+def _objective_context(
+    task: SearchTask,
     fitted_fold: FittedFold,
-    entry: SearcherEntry,
-    meter: Meter,
     objective: Objective,
+    stream: int,
     *,
-    context: ObjectiveContext,
-) -> Problem:
-    asked = {*entry.needs, *entry.can_use}
-    term = objective.bind(context)
-    return Problem(
-        context.x,
-        context.target,
-        context.space,
-        meter,
-        constraints=cell.constraints,
-        respect_steps=cell.respect_steps,
-        budget=SearchBudget(cell.query_budget, cell.time_limit),
-        term=term,
-        term_rows=0 if term is None else objective.rows_per_candidate(),
-        term_draws=objective.draws_per_candidate(),
-        probabilities=Need.PROBABILITIES in asked,
-        training=fitted_fold.training if Need.TRAINING_DATA in asked else None,
-        model=fitted_fold.model if Need.MODEL_STRUCTURE in asked else None,
-        measure=FastCandidateMeasure,
+    meter: Meter | None = None,
+    judging: bool = False,
+) -> ObjectiveContext:
+    """Return an objective's context; without a meter, its queries are not counted."""
+    dataset, oracle = fitted_fold.dataset, fitted_fold.oracle
+    unmetered = partial(predict_neighbours, oracle)
+    return ObjectiveContext(
+        x=dataset.X[task.row_id],
+        target=dataset.target,
+        # A searcher gets arrays of its own: what plugins do to them ends with the search.
+        space=dataset.space if judging else FeatureSpace(dataset.space.features),
+        predict=oracle.predict if meter is None else meter.predict_for_objective,
+        stream=stream,
+        judging=judging,
+        query_neighbours=partial(predict_neighbours, oracle)
+        if meter is None
+        else meter.predict_neighbours_for_objective,
+        model=fitted_fold.model if objective.looks_into_model else None,
     )
 
 
-def _search(
-    problem: Problem,
-    entry: SearcherEntry,
-    searcher: Searcher | None,
-    rng: np.random.Generator,
-    judge: Judge,
-    chosen_again: Callable[[FloatArray], FloatArray],
-) -> Outcome:
-    answer: object = None
-    exhausted, crash = False, ""
-    wall, cpu = time.perf_counter(), time.process_time()
-    try:
-        with contained():
-            answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
-    except BudgetExhausted:
-        exhausted = True
-    except BaseException as error:  # a plugin's exit, or what its compiled parts raise, ends its own search alone
-        if isinstance(error, KeyboardInterrupt) and was_asked_for():
-            raise
-        crash = crash_reason(error)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    trace = trace_of(problem)
-    if crash:
-        verdict = Verdict(Status.CRASHED, crash)
-    elif exhausted:
-        verdict = _after_budget(judge, trace, chosen_again)
-    else:
-        verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
-        if verdict.status is Status.NOT_FOUND and trace.reason:
-            verdict = replace(verdict, reason=trace.reason)
-    return Outcome(
-        status=verdict.status,
-        reason=verdict.reason,
-        z=verdict.z,
-        candidates=np.empty((0, judge.space.d)) if verdict.candidates is None else verdict.candidates,
-        loss=_nan(verdict.loss),
-        gower=_nan(verdict.gower),
-        l0=verdict.l0,
-        cost=_nan(verdict.cost),
-        objective_value=_nan(verdict.objective_value),
-        wall_seconds=wall,
-        cpu_seconds=cpu,
-        anytime=tuple(trace.anytime),
-        figures=dict(trace.figures),
-    )
-
-
-def _disqualified(outcome: Outcome, past_the_meter: int) -> Outcome:
-    """Return an outcome without a result: its count of questions, and so its place on the board, would be untrue."""
-    queries = outcome.search_queries + past_the_meter
-    reason = f"{queries:,} of its rows reached the model, and {outcome.search_queries:,} were asked through the problem"
-    absent = float("nan")
-    return replace(
-        outcome,
-        status=Status.INVALID,
-        reason=reason,
-        loss=absent,
-        gower=absent,
-        l0=None,
-        cost=absent,
-        objective_value=absent,
-        search_queries=max(queries, 0),
-    )
-
-
-def _after_budget(judge: Judge, trace: Trace, chosen_again: Callable[[FloatArray], FloatArray]) -> Verdict:
-    """Judge the best candidate of a searcher that let `BudgetExhausted` pass."""
-    if not trace.candidates:
-        return Verdict(Status.BUDGET_EXHAUSTED, "no feasible row of the target class had been asked")
-    first, *others = trace.candidates
-    z = chosen_again(np.array(trace.candidates)) if others else first
-    return replace(judge.choose(z[np.newaxis]), status=Status.BUDGET_EXHAUSTED)
-
-
-def _chosen_again(
-    task: SearchTask, fitted_fold: FittedFold, objective: Objective, problem: Problem, candidates: FloatArray
-) -> FloatArray:
-    """Return the best of some candidates of the target class, shape (k, d), re-evaluated if there are draws.
+def _after_budget(
+    task: SearchTask, fitted_fold: FittedFold, objective: Objective, problem: Problem, judge: Judge
+) -> Verdict:
+    """Judge the best candidate of a searcher that let `BudgetExhausted` pass, re-evaluated if there are draws.
 
     The rule is that of `Best`: the smallest mean of fresh values, the same number of evaluations each. Decision: the
     draws are the objective's, as many as in the search, from a stream of their own. The judge does not choose: it ranks
     results by draws that no searcher may select by. The rows are not counted, since the budget is used up.
     """
-    term = objective.bind(
-        ObjectiveContext(
-            x=problem.x,
-            target=problem.target,
-            space=FeatureSpace(fitted_fold.dataset.space.features),
-            predict=fitted_fold.oracle.predict,
-            stream=task.seeds().choice_stream(),
-            query_neighbours=partial(predict_neighbours, fitted_fold.oracle),
-            model=fitted_fold.model if objective.looks_into_model else None,
-        )
-    )
-    times = problem.times_to_re_evaluate
-    rows = np.repeat(candidates, times, axis=0)
-    values = problem.distance(rows)
-    if term is not None:
-        values = values + term(rows, np.full(len(rows), problem.target, dtype=np.int64))
-    best: FloatArray = candidates[np.argmin(values.reshape(-1, times).mean(axis=1))]
-    return best
+    candidates = np.array(trace_of(problem).candidates)
+    if not len(candidates):
+        return Verdict(Status.BUDGET_EXHAUSTED, "no feasible row of the target class had been asked")
+    if len(candidates) > 1:
+        context = _objective_context(task, fitted_fold, objective, task.seeds().choice_stream())
+        term, times = objective.bind(context), problem.times_to_re_evaluate
+        rows = np.repeat(candidates, times, axis=0)
+        values = problem.distance(rows)
+        if term is not None:
+            values = values + term(rows, np.full(len(rows), context.target, dtype=np.int64))
+        candidates = candidates[[np.argmin(values.reshape(-1, times).mean(axis=1))]]
+    return replace(judge.choose(candidates), status=Status.BUDGET_EXHAUSTED)
 
 
-def _nan(value: float | None) -> float:
-    return float("nan") if value is None else value
+def row_of(
+    task: SearchTask,
+    x: FloatArray,
+    verdict: Verdict,
+    fingerprint: str,
+    *,
+    search_queries: int = 0,
+    robustness_queries: int = 0,
+    wall_seconds: float = 0.0,
+    cpu_seconds: float = 0.0,
+    trace: Trace | None = None,
+) -> dict[str, Any]:
+    """Return the record's row of a search; NaN becomes None."""
 
-
-def row_of(task: SearchTask, x: FloatArray, outcome: Outcome, fingerprint: str) -> dict[str, Any]:
-    """Return the record's row of a search; NaN becomes None, since absent is not a number."""
-
-    def number(value: float) -> float | None:
-        return None if np.isnan(value) else float(value)
+    def number(value: float | None) -> float | None:
+        return None if value is None or np.isnan(value) else float(value)
 
     return {
         "cell_key": task.cell.info.key,
         "point": task.point,
         "row_id": task.row_id,
         "repetition": task.repetition,
-        "status": outcome.status.value,
-        "reason": outcome.reason,
+        "status": verdict.status.value,
+        "reason": verdict.reason,
         "x": x.tolist(),
-        "z": None if outcome.z is None else outcome.z.tolist(),
-        "candidates": outcome.candidates.tolist(),
-        "loss": number(outcome.loss),
-        "gower": number(outcome.gower),
-        "l0": outcome.l0,
-        "cost": number(outcome.cost),
-        "objective_value": number(outcome.objective_value),
-        "search_queries": outcome.search_queries,
-        "robustness_queries": outcome.robustness_queries,
-        "wall_seconds": outcome.wall_seconds,
-        "cpu_seconds": outcome.cpu_seconds,
-        "anytime": [{"queries": queries, "loss": loss} for queries, loss in outcome.anytime],
-        "figures": dict(outcome.figures),
+        "z": None if verdict.z is None else verdict.z.tolist(),
+        "candidates": [] if verdict.candidates is None else verdict.candidates.tolist(),
+        "loss": number(verdict.loss),
+        "gower": number(verdict.gower),
+        "l0": verdict.l0,
+        "cost": number(verdict.cost),
+        "objective_value": number(verdict.objective_value),
+        "search_queries": search_queries,
+        "robustness_queries": robustness_queries,
+        "wall_seconds": wall_seconds,
+        "cpu_seconds": cpu_seconds,
+        "anytime": [] if trace is None else [{"queries": queries, "loss": loss} for queries, loss in trace.anytime],
+        "figures": {} if trace is None else dict(trace.figures),
         "model_fingerprint": fingerprint,
     }

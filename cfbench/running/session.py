@@ -64,15 +64,7 @@ MOST_WORKERS = 16
 class Session:
     """A study that can be run.
 
-    Parameters
-    ----------
-    plan : Plan
-    registry : Registry
-    source : DataSource
-    tracking : str
-        The tracking address; empty for none.
-    cluster : object, optional
-        The Dask cluster that searches: a scheduler's address, a client, or a cluster object.
+    `tracking` is empty for none. `cluster` is a Dask scheduler's address, a client, or a cluster object.
     """
 
     plan: Plan
@@ -93,22 +85,8 @@ class Session:
     ) -> Session:
         """Plan a study; nothing is written or run.
 
-        Parameters
-        ----------
-        study : Study
-        registry : Registry
-        source : DataSource
-        shard : Shard or None
-            Only this part of the cells.
-        cluster : object, optional
-            A Dask cluster, in place of processes on this machine.
-
-        Raises
-        ------
-        CfbenchError
-            As `make_plan` and `tracking_address`.
-        StudyError
-            If the study asks for processes and a plugin lives in this one alone.
+        With `shard`, only this part of the cells. Raises CfbenchError as `make_plan` and `tracking_address`, or if the
+        study asks for processes and a plugin lives in this one alone.
         """
         plan = make_plan(study, registry, source)
         if shard is not None:
@@ -117,12 +95,7 @@ class Session:
         return cls(plan, registry, source, tracking_address(study.tracking, study.results), cluster)
 
     def check_workers(self) -> None:
-        """Refuse more workers than this machine can use: they would take its memory, and no search would ever end.
-
-        Raises
-        ------
-        StudyError
-        """
+        """Refuse more workers than this machine can use: they would take its memory, and no search would ever end."""
         workers, cores = self.plan.study.workers, os.cpu_count() or 1
         most = max(MOST_WORKERS, WORKERS_A_CORE * cores)
         if self.cluster is None and workers > most:
@@ -137,15 +110,8 @@ class Session:
     ) -> RunReport:
         """Run what is missing in `record`, which is open for writing.
 
-        Parameters
-        ----------
-        record : Record
-        retry : collection of str
-            Statuses whose searches run again.
-        resume : str
-            How to go on after an interruption.
-        ends_process : bool
-            Whether a second interruption ends the process.
+        Searches with a status in `retry` run again. `resume` says how to go on after an interruption; with
+        `ends_process`, a second interruption ends the process.
         """
         remember_tracking(self.plan.study.results, self.plan.study.name, self.tracking)
         record.note("study", self.plan.study.name)
@@ -168,16 +134,7 @@ class Session:
 
 
 def executor_for(plan: Plan, setup: WorkerSetup, registry: Registry, cluster: object = None) -> Executor:
-    """Return the executor that a study asks for: this process for one worker without time limits, else processes.
-
-    Parameters
-    ----------
-    plan : Plan
-    setup : WorkerSetup
-    registry : Registry
-    cluster : object, optional
-        A Dask cluster, which goes before both.
-    """
+    """Return the executor that a study asks for: this process for one worker without time limits, else processes."""
     if cluster is not None:
         from cfbench.running.executors.dask import DaskExecutor, RunSetup
 
@@ -195,12 +152,7 @@ def needs_processes(plan: Plan) -> bool:
 
 
 def check_statuses(statuses: Iterable[str]) -> None:
-    """Refuse what is no status of a search.
-
-    Raises
-    ------
-    UnknownNameError
-    """
+    """Refuse what is no status of a search."""
     for status in statuses:
         if status not in set(Status):
             raise UnknownNameError("status", status, [known.value for known in Status])

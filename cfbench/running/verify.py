@@ -6,12 +6,12 @@ Searches are deterministic, so a reader can check a submitted record without tru
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfbench.errors import CfbenchError, DataError, RecordError, StudyError, UnavailableError
+from cfbench.errors import CfbenchError, DataError, StudyError, UnavailableError
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary, objection_to
 from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
@@ -20,8 +20,7 @@ from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
 from cfbench.running.judge import Judge
-from cfbench.running.measure import identity
-from cfbench.running.objective_measures import objective_measure
+from cfbench.running.measure import identity, objective_measure
 from cfbench.running.search import FittedFold, SearchTask, judge_of
 from cfbench.running.second_stage import recorded_cell
 from cfbench.running.worker import Worker, points_of
@@ -33,6 +32,246 @@ from cfbench.study.variants import Variant, build_settings, make_variant, parse_
 
 JUDGED = ("loss", "gower", "l0", "cost", "objective_value")
 """The columns that the judge computes from `z`; they must come out bit for bit."""
+
+
+ROWS = ("x", "z", "candidates")
+"""The columns that a published record lacks where the data may not be passed on."""
+
+_OTHER_MODEL = (
+    "training can differ between machines in the last bits, and then only the machine that made the record, or its "
+    "fitted models (CFBENCH_CACHE_DIR, if you trust their source), can tell"
+)
+
+
+CLOSE = 1e-9
+"""Relative difference of values that sums in another order, of other versions of numpy, may have."""
+LIMIT = "seconds"
+"""Setting of metrics that a clock ends: what they give is another machine's by right."""
+
+
+@dataclass
+class Verification:
+    """What was looked at, and what is not as the record says.
+
+    `judged` results were judged again; `bare` ones are recorded without their rows. `faults` are sentences about what
+    is not as the record says. `withheld` (of data that are not passed on, which is not a fault) and `unverified` count
+    by reason the searches that could not be checked, or not wholly.
+    """
+
+    cells: int = 0
+    searches: int = 0
+    judged: int = 0
+    bare: int = 0
+    ran_again: int = 0
+    measured_again: int = 0
+    faults: list[str] = field(default_factory=list)
+    withheld: Counter[str] = field(default_factory=Counter)
+    unverified: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether something was looked at, all of it that can be, and nothing is wrong."""
+        return not (self.faults or self.unverified) and self.searches > 0
+
+
+def verify_record(
+    record: Record,
+    worker: Worker,
+    registry: Registry,
+    *,
+    sample: int,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> Verification:
+    """Verify a record; nothing is written.
+
+    The worker loads data and models, and runs searches. A random `sample` of the searches that the clock did not end is
+    run again, and their cells are measured again. `progress` receives how many cells of how many are judged.
+    """
+    verifier = _Verifier(record, worker, registry)
+    found, summaries = verifier.found, record.summaries()
+    places = {key: (cell.info.dataset, cell.info.fold, cell.info.model, key) for key, cell in summaries.items()}
+    repeatable: list[tuple[Cell, Row]] = []
+    for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
+        progress(done, len(summaries))
+        repeatable += verifier.judge_cell(key, summaries[key])
+    progress(len(summaries), len(summaries))
+    chosen = [repeatable[i] for i in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample])]
+    for cell, row in chosen:
+        verifier.run_again(cell, row)
+    again = {cell.info.key: cell for cell, row in chosen if row["x"]}
+    for key in sorted(again):
+        verifier.measure_again(again[key])
+    found.faults += dict.fromkeys(record.problems)
+    return found
+
+
+class _Verifier:
+    """Compares the cells of a record with what their searches give here, and notes what it finds."""
+
+    def __init__(self, record: Record, worker: Worker, registry: Registry) -> None:
+        self.found = Verification()
+        self._record = record
+        self._worker = worker
+        self._registry = registry
+        self._measured = record.measured()
+        self._pending = record.pending()
+
+    def judge_cell(self, key: str, summary: CellSummary) -> list[tuple[Cell, Row]]:
+        """Judge the results of a cell again, and return those of its searches that can be run again."""
+        found, recorded = self.found, self._record.cell_of(key)
+        rows = list(recorded.finished.values())
+        found.cells += bool(rows)
+        found.searches += len(rows)
+        found.faults += [f"{_named(summary.info)}: {fault}" for fault in self._record.contradictions(recorded)]
+        try:
+            objection = objection_to(key, summary.info, summary.content)
+            objection = objection or misnamed(recorded_cell(summary), self._registry)
+        except CfbenchError as error:
+            objection = str(error)
+        if objection:
+            found.faults.append(f"{_named(summary.info)}: {objection}")
+        if objection or not rows:
+            return []
+        cell = recorded_cell(summary)
+        known = self._judge(cell, summary.eligible, rows)
+        if len(known) == len(rows) and all(row["z"] is not None for row in rows if row["loss"] is not None):
+            self._judge_under_others(cell)
+        return [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
+
+    def _judge(self, cell: Cell, said: int, rows: list[Row]) -> list[Row]:
+        """Note what is wrong with a cell's rows, and what cannot be verified; return those of the model fitted here."""
+        found = self.found
+        can_be_passed_on = may_be_passed_on(cell.dataset, self._registry)
+        try:
+            self._check_versions(cell, ("model", "objective"))
+            fitted_fold = self._worker.fitted_fold(cell)
+            if fitted_fold.dataset.digest != cell.content["dataset"]["digest"]:
+                raise DataError(
+                    f"data set {cell.dataset} has another table or annotation here: it was made with another"
+                )
+        except CfbenchError as error:
+            absent = isinstance(error, UnavailableError) and not can_be_passed_on
+            (found.withheld if absent else found.unverified)[str(error)] += len(rows)
+            return []
+        known = [row for row in rows if row["model_fingerprint"] == fitted_fold.fingerprint]
+        if len(known) < len(rows):
+            other = f"{cell.info.model} on {cell.info.dataset}, fold {cell.fold}, is fitted differently here"
+            found.unverified[f"{other}; {_OTHER_MODEL}"] += len(rows) - len(known)
+        gaps = unasked(rows)
+        if gaps:
+            found.unverified[f"{_named(cell.info)}: {gaps}"] += len(rows)
+        eligible = points_of(cell, fitted_fold)
+        if known and said != len(eligible):
+            found.faults.append(
+                f"{_named(cell.info)}: it says {said} eligible points, and the fold has {len(eligible)}"
+            )
+        bare = sum(row["loss"] is not None and row["z"] is None for row in known)
+        found.bare += bare
+        if bare and can_be_passed_on:
+            reason = f"rows of {cell.dataset} are left out, which may be passed on: pack the record again"
+            found.unverified[reason] += bare
+        found.judged += sum(row["z"] is not None and row["loss"] is not None for row in known)
+        found.faults += [
+            f"{_where(cell, row)}: {fault}" for row, fault in self._wrong_rows(cell, fitted_fold, known, eligible)
+        ]
+        return known
+
+    def _wrong_rows(
+        self, cell: Cell, fitted_fold: FittedFold, rows: Sequence[Row], eligible: IntArray
+    ) -> Iterator[tuple[Row, str]]:
+        """Yield the rows that cannot be true, each with the reason."""
+        entry = self._registry.objective(cell.objective.name).entry
+        objective = build_settings(entry.objective, cell.objective.settings)
+        counterfactuals: list[Row] = []
+        for row in rows:
+            objection = _objection(row, cell, fitted_fold.dataset, eligible)
+            if not objection and row["z"] is not None and row["loss"] is not None:
+                task = SearchTask(cell, row["point"], row["row_id"], row["repetition"])
+                objection = _misjudged(row, judge_of(task, fitted_fold, objective))
+                counterfactuals += [] if objection else [row]
+            if objection:
+                yield row, objection
+        if counterfactuals:
+            classes = fitted_fold.model.predict(np.array([row["z"] for row in counterfactuals]))
+            for row, answer in zip(counterfactuals, classes, strict=True):
+                if answer != fitted_fold.dataset.target:
+                    yield row, f"the model itself puts z into class {answer}, not {fitted_fold.dataset.target}"
+
+    def _judge_under_others(self, cell: Cell) -> None:
+        """Judge a cell's results again under the further objectives that the record has values for."""
+        measured = [metric for metric in self._measured.get(cell.info.key, ()) if metric[0].startswith(OBJECTIVE)]
+        if not measured or cell.info.key in self._pending:
+            return
+        for label in self._remeasured(cell, measured):
+            under = label.removeprefix(OBJECTIVE)
+            self.found.faults.append(f"{_named(cell.info)}: judged again under objective {under}, it has other values")
+        for label, version, _ in measured:
+            objective = parse_variant(label.removeprefix(OBJECTIVE))[0]
+            known = objective in self._registry.objectives
+            here = self._registry.objective(objective).entry.version if known else "none"
+            if here != version:
+                self.found.unverified[
+                    f"objective {objective} has version {here} here, and results of searchers that minimise the loss "
+                    f"alone were judged by version {version}: install that one"
+                ] += cell.searches
+
+    def run_again(self, cell: Cell, row: Row) -> None:
+        """Run a search again and compare all that is not a time."""
+        try:
+            self._check_versions(cell, ("searcher",))
+            again = SEARCHES.checked(
+                self._worker.search(SearchTask(cell, row["point"], row["row_id"], row["repetition"]))
+            )
+        except CfbenchError as error:
+            self.found.unverified[str(error)] += 1
+            return
+        self.found.ran_again += 1
+        unseen = {*TIME_COLUMNS, *(() if row["x"] else ROWS)}
+        differing = [name for name in row if name not in unseen and row[name] != again[name]]
+        if differing:
+            self.found.faults.append(f"{_where(cell, row)}: run again, it gives other values of {', '.join(differing)}")
+
+    def measure_again(self, cell: Cell) -> None:
+        """Measure all metrics of a finished cell again."""
+        if cell.info.key not in self._measured or cell.info.key in self._pending:
+            return
+        differing = self._remeasured(cell, self._measured[cell.info.key])
+        self.found.measured_again += 1
+        if differing:
+            self.found.faults.append(
+                f"{_named(cell.info)}: measured again, it gives other values of {', '.join(differing)}"
+            )
+
+    def _remeasured(self, cell: Cell, measured: Iterable[MetricId]) -> list[str]:
+        """Measure a cell again, and return the metrics that give other values.
+
+        Metrics of other versions than are registered here, which no board shows, and those that a clock ends are left
+        out.
+        """
+        variants = [variant for metric in sorted(measured) if (variant := _here(metric, self._registry)) is not None]
+        found = self._worker.measure(cell, self._record.searches(cell.info.key), tuple(variants))
+        for complaint in found.complaints:
+            self.found.unverified[complaint] += cell.searches
+        again = set(found.table[ID_COLUMNS].itertuples(index=False, name=None))
+        said = self._record.measures(cell.info.key)
+        said = said[[one in again for one in said[ID_COLUMNS].itertuples(index=False, name=None)]]
+        place = [*ID_COLUMNS, "point", "repetition"]
+        both = said.merge(found.table, how="outer", on=place, suffixes=("_said", "_found"))
+        one, other = (both[f"value_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for side in ("said", "found"))
+        close = np.isclose(one, other, rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        return sorted(set(both["metric"][~close]))
+
+    def _check_versions(self, cell: Cell, kinds: tuple[str, ...]) -> None:
+        """Refuse a cell whose entries are not registered here in the versions that its searches were made with."""
+        for kind in kinds:
+            said = cell.content[kind]
+            here = getattr(self._registry, kind)(said["name"]).entry.version
+            if here != said["version"]:
+                raise StudyError(
+                    f"{kind} {said['name']} has version {here} here, and the record was made with version "
+                    f"{said['version']}: install that one"
+                )
 
 
 def misnamed(cell: Cell, registry: Registry) -> str:
@@ -67,43 +306,6 @@ def unasked(rows: Sequence[Row]) -> str:
     return ""
 
 
-def wrong_rows(
-    cell: Cell, fitted_fold: FittedFold, rows: Sequence[Row], eligible: IntArray, registry: Registry
-) -> Iterator[tuple[Row, str]]:
-    """Yield the rows that cannot be true, each with the reason.
-
-    Parameters
-    ----------
-    cell : Cell
-    fitted_fold : FittedFold
-        The data and the fitted model that the rows were found on.
-    rows : sequence of dict
-    eligible : ndarray of int
-        The fold's eligible points.
-    registry : Registry
-    """
-    objective = build_settings(registry.objective(cell.objective.name).entry.objective, cell.objective.settings)
-    counterfactuals: list[Row] = []
-    for row in rows:
-        objection = _objection(row, cell, fitted_fold.dataset, eligible)
-        if not objection and has_result(row):
-            task = SearchTask(cell, row["point"], row["row_id"], row["repetition"])
-            objection = _misjudged(row, judge_of(task, fitted_fold, objective))
-            counterfactuals += [] if objection else [row]
-        if objection:
-            yield row, objection
-    if counterfactuals:
-        classes = fitted_fold.model.predict(np.array([row["z"] for row in counterfactuals]))
-        for row, answer in zip(counterfactuals, classes, strict=True):
-            if answer != fitted_fold.dataset.target:
-                yield row, f"the model itself puts z into class {answer}, not {fitted_fold.dataset.target}"
-
-
-def has_result(row: Row) -> bool:
-    """Whether a row holds a counterfactual that can be judged."""
-    return row["z"] is not None and row["loss"] is not None
-
-
 def _objection(row: Row, cell: Cell, dataset: Dataset, eligible: IntArray) -> str:
     """Say what a row contradicts before its result is looked at; empty where nothing."""
     if not (row["point"] < len(eligible) and eligible[row["point"]] == row["row_id"]):
@@ -131,47 +333,6 @@ def _misjudged(row: Row, judge: Judge) -> str:
     return "" if best is not None and best.tolist() == row["z"] else "z is not the best of its candidates"
 
 
-CLOSE = 1e-9
-"""Relative difference of values that sums in another order, of other versions of numpy, may have."""
-LIMIT = "seconds"
-"""Setting of metrics that a clock ends: what they give is another machine's by right."""
-
-
-def remeasured(
-    cell: Cell, measured: Iterable[MetricId], record: Record, worker: Worker, registry: Registry
-) -> tuple[list[str], tuple[str, ...]]:
-    """Measure again what metrics say of a cell, and what its results are worth under further objectives.
-
-    Parameters
-    ----------
-    cell : Cell
-    measured : iterable of MetricId
-        What the record counts as measured of it.
-    record : Record
-        The cell's rows are whole, and none waits in a journal.
-    worker : Worker
-    registry : Registry
-
-    Returns
-    -------
-    differing : list of str
-        Metrics that give other values. Those of other versions than are registered here, which no board shows, and
-        those that a clock ends are left out.
-    complaints : tuple of str
-        Why others could not be measured, a sentence each.
-    """
-    variants = [variant for metric in sorted(measured) if (variant := _here(metric, registry)) is not None]
-    found = worker.measure(cell, record.searches(cell.info.key), tuple(variants))
-    again = set(found.table[ID_COLUMNS].itertuples(index=False, name=None))
-    said = record.measures(cell.info.key)
-    said = said[[one in again for one in said[ID_COLUMNS].itertuples(index=False, name=None)]]
-    place = [*ID_COLUMNS, "point", "repetition"]
-    both = said.merge(found.table, how="outer", on=place, suffixes=("_said", "_found"))
-    one, other = (both[f"value_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for side in ("said", "found"))
-    close = np.isclose(one, other, rtol=CLOSE, atol=CLOSE, equal_nan=True)
-    return sorted(set(both["metric"][~close])), found.complaints
-
-
 def _here(metric: MetricId, registry: Registry) -> Variant | None:
     """Return a metric as it is registered here; None where it is another one, or a clock ends it."""
     try:
@@ -182,231 +343,6 @@ def _here(metric: MetricId, registry: Registry) -> Variant | None:
     except CfbenchError:
         return None
     return variant if LIMIT not in variant.settings and identity(variant, registry) == metric else None
-
-
-ROWS = ("x", "z", "candidates")
-"""The columns that a published record lacks where the data may not be passed on."""
-
-_OTHER_MODEL = (
-    "training can differ between machines in the last bits, and then only the machine that made the record, or its "
-    "fitted models (CFBENCH_CACHE_DIR, if you trust their source), can tell"
-)
-
-
-@dataclass
-class Verification:
-    """What was looked at, and what is not as the record says.
-
-    Parameters
-    ----------
-    cells : int
-        Cells with searches.
-    searches : int
-    judged : int
-        Results that were judged again.
-    bare : int
-        Results that the record holds without their rows: only running them again can tell.
-    ran_again : int
-        Searches that were run again.
-    measured_again : int
-        Cells whose metrics were measured again.
-    faults : list of str
-        What is not as the record says, a sentence each.
-    withheld : Counter of str
-        Why searches on data that are not passed on could not be checked, with their number; these are not faults.
-    unverified : Counter of str
-        Why other searches could not be looked at, or not wholly, with their number.
-    """
-
-    cells: int = 0
-    searches: int = 0
-    judged: int = 0
-    bare: int = 0
-    ran_again: int = 0
-    measured_again: int = 0
-    faults: list[str] = field(default_factory=list)
-    withheld: Counter[str] = field(default_factory=Counter)
-    unverified: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether something was looked at, all of it that can be, and nothing is wrong."""
-        return not (self.faults or self.unverified) and self.searches > 0
-
-
-def verify_record(
-    record: Record,
-    worker: Worker,
-    registry: Registry,
-    *,
-    sample: int,
-    seed: int,
-    progress: Callable[[int, int], None],
-) -> Verification:
-    """Verify a record; nothing is written.
-
-    Parameters
-    ----------
-    record : Record
-    worker : Worker
-        It loads data and models, and runs searches.
-    registry : Registry
-    sample : int
-        Searches to run again, chosen at random among those that the clock did not end; their cells are measured again.
-    seed : int
-        Of the choice.
-    progress : callable
-        Told how many cells of how many are judged.
-    """
-    found = Verification()
-    summaries, measured = record.summaries(), record.measured()
-    places = {key: (cell.info.dataset, cell.info.fold, cell.info.model, key) for key, cell in summaries.items()}
-    repeatable: list[tuple[Cell, Row]] = []
-    for done, key in enumerate(sorted(summaries, key=places.__getitem__)):
-        progress(done, len(summaries))
-        recorded = record.cell_of(key)
-        rows = list(recorded.finished.values())
-        summary = summaries[key]
-        found.cells += bool(rows)
-        found.searches += len(rows)
-        found.faults += [f"{_named(summary.info)}: {fault}" for fault in record.contradictions(recorded)]
-        try:
-            cell = _verified_cell(key, summary, registry)
-        except CfbenchError as error:
-            found.faults.append(f"{_named(summary.info)}: {error}")
-            continue
-        if rows:
-            known = _judge(cell, summary.eligible, rows, worker, registry, found)
-            if len(known) == len(rows) and all(row["z"] is not None for row in rows if row["loss"] is not None):
-                _judge_under_others(cell, measured.get(key, ()), record, worker, registry, found)
-            repeatable += [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
-    progress(len(summaries), len(summaries))
-    chosen = [repeatable[i] for i in sorted(np.random.default_rng(seed).permutation(len(repeatable))[:sample])]
-    for cell, row in chosen:
-        _run_again(cell, row, worker, registry, found)
-    _measure_again({cell.info.key: cell for cell, row in chosen if row["x"]}, record, worker, registry, found)
-    found.faults += dict.fromkeys(record.problems)
-    return found
-
-
-def _judge(
-    cell: Cell, said: int, rows: list[Row], worker: Worker, registry: Registry, found: Verification
-) -> list[Row]:
-    """Note what is wrong with a cell's rows, and what cannot be told; return those that can be run again."""
-    try:
-        _check_versions(cell, registry, ("model", "objective"))
-        fitted_fold = worker.fitted_fold(cell)
-        if fitted_fold.dataset.digest != cell.content["dataset"]["digest"]:
-            raise DataError(f"data set {cell.dataset} has another table or annotation here: it was made with another")
-    except CfbenchError as error:
-        absent = isinstance(error, UnavailableError) and not may_be_passed_on(cell.dataset, registry)
-        (found.withheld if absent else found.unverified)[str(error)] += len(rows)
-        return []
-    known = [row for row in rows if row["model_fingerprint"] == fitted_fold.fingerprint]
-    if len(known) < len(rows):
-        other = f"{cell.info.model} on {cell.info.dataset}, fold {cell.fold}, is fitted differently here"
-        found.unverified[f"{other}; {_OTHER_MODEL}"] += len(rows) - len(known)
-    gaps = unasked(rows)
-    if gaps:
-        found.unverified[f"{_named(cell.info)}: {gaps}"] += len(rows)
-    eligible = points_of(cell, fitted_fold)
-    if known and said != len(eligible):
-        found.faults.append(f"{_named(cell.info)}: it says {said} eligible points, and the fold has {len(eligible)}")
-    bare = sum(row["loss"] is not None and row["z"] is None for row in known)
-    found.bare += bare
-    if bare and may_be_passed_on(cell.dataset, registry):
-        found.unverified[f"rows of {cell.dataset} are left out, which may be passed on: pack the record again"] += bare
-    found.judged += sum(map(has_result, known))
-    found.faults += [
-        f"{_where(cell, row)}: {fault}" for row, fault in wrong_rows(cell, fitted_fold, known, eligible, registry)
-    ]
-    return known
-
-
-def _judge_under_others(
-    cell: Cell,
-    measured: Iterable[MetricId],
-    record: Record,
-    worker: Worker,
-    registry: Registry,
-    found: Verification,
-) -> None:
-    """Judge a cell's results again under the further objectives that the record has values for."""
-    measured = [metric for metric in measured if metric[0].startswith(OBJECTIVE)]
-    if not measured or cell.info.key in record.pending():
-        return
-    differing, complaints = remeasured(cell, measured, record, worker, registry)
-    for label in differing:
-        under = label.removeprefix(OBJECTIVE)
-        found.faults.append(f"{_named(cell.info)}: judged again under objective {under}, it has other values")
-    for complaint in complaints:
-        found.unverified[complaint] += cell.searches
-    for label, version, _ in measured:
-        objective = parse_variant(label.removeprefix(OBJECTIVE))[0]
-        here = registry.objective(objective).entry.version if objective in registry.objectives else "none"
-        if here != version:
-            found.unverified[
-                f"objective {objective} has version {here} here, and results of searchers that minimise the loss alone "
-                f"were judged by version {version}: install that one"
-            ] += cell.searches
-
-
-def _run_again(cell: Cell, row: Row, worker: Worker, registry: Registry, found: Verification) -> None:
-    try:
-        _check_versions(cell, registry, ("searcher",))
-        again = SEARCHES.checked(worker.search(SearchTask(cell, row["point"], row["row_id"], row["repetition"])))
-    except CfbenchError as error:
-        found.unverified[str(error)] += 1
-        return
-    found.ran_again += 1
-    unseen = {*TIME_COLUMNS, *(() if row["x"] else ROWS)}
-    differing = [name for name in row if name not in unseen and row[name] != again[name]]
-    if differing:
-        found.faults.append(f"{_where(cell, row)}: run again, it gives other values of {', '.join(differing)}")
-
-
-def _measure_again(
-    cells: Mapping[str, Cell], record: Record, worker: Worker, registry: Registry, found: Verification
-) -> None:
-    measured = record.measured() if cells else {}
-    for key in sorted(cells.keys() & measured.keys() - record.pending()):
-        cell = cells[key]
-        differing, complaints = remeasured(cell, measured[key], record, worker, registry)
-        found.measured_again += 1
-        if differing:
-            found.faults.append(f"{_named(cell.info)}: measured again, it gives other values of {', '.join(differing)}")
-        for complaint in complaints:
-            found.unverified[complaint] += cell.searches
-
-
-def _check_versions(cell: Cell, registry: Registry, kinds: tuple[str, ...]) -> None:
-    """Refuse a cell whose entries are not registered here in the versions that its searches were made with."""
-    for kind in kinds:
-        said = cell.content[kind]
-        here = getattr(registry, kind)(said["name"]).entry.version
-        if here != said["version"]:
-            raise StudyError(
-                f"{kind} {said['name']} has version {here} here, and the record was made with version "
-                f"{said['version']}: install that one"
-            )
-
-
-def _verified_cell(key: str, summary: CellSummary, registry: Registry) -> Cell:
-    """Return the cell that a record tells of.
-
-    Raises
-    ------
-    CfbenchError
-        If it is not the one that its key, its coordinates and its settings name.
-    """
-    objection = objection_to(key, summary.info, summary.content)
-    if objection:
-        raise RecordError(objection)
-    cell = recorded_cell(summary)
-    objection = misnamed(cell, registry)
-    if objection:
-        raise RecordError(objection)
-    return cell
 
 
 def _named(info: CellInfo) -> str:

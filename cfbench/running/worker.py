@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import platform
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,13 +20,12 @@ import pandas as pd
 
 from cfbench.errors import DataError, ModelError
 from cfbench.problem.distances import FastCandidateMeasure
-from cfbench.problem.oracle import Oracle, checked_oracle
+from cfbench.problem.oracle import checked_oracle
 from cfbench.problem.problem import TrainingFold
 from cfbench.registry.contracts import CellContext, DataSource, FittedModel, Objective, Searcher
 from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
 from cfbench.running.fitted import FittedModels, eligible_points, reject_pointless
-from cfbench.running.measure import Measured, measure_cell
-from cfbench.running.objective_measures import judge_cell, parted
+from cfbench.running.measure import Measured, judged_values, measure_cell
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import FloatArray, IntArray
@@ -44,39 +43,25 @@ EntryName = tuple[str, str]
 
 @dataclass(frozen=True)
 class Inventory:
-    """Versions, as text.
-
-    Parameters
-    ----------
-    packages : dict of str to str
-        By name, Python's own among them; "absent" where there is none.
-    entries : dict of (str, str) to str
-        By kind and name: the entry's version and the plugin that brings it; entries that are not registered are left
-        out.
-    problems : tuple of str
-        Why plugins are not registered.
+    """The versions of packages and entries, by "Python", "numpy", "searcher cogs"; `problems` of plugins that are not
+    registered.
     """
 
-    packages: dict[str, str]
-    entries: dict[EntryName, str]
+    versions: dict[str, str]
     problems: tuple[str, ...] = ()
 
     def differences(self, other: Inventory) -> list[str]:
         """Return what `other` lacks or has in another version, a phrase each."""
-        found = [
-            f"{package} is {other.packages.get(package, 'absent')}, not {mine}"
-            for package, mine in self.packages.items()
-            if other.packages.get(package) != mine
-        ]
-        lacking = [f"{kind} {name}" for kind, name in self.entries if (kind, name) not in other.entries]
+        found, lacking = [], []
+        for name, mine in self.versions.items():
+            theirs = other.versions.get(name)
+            if theirs is None:
+                lacking.append(name)
+            elif theirs != mine:
+                found.append(f"{name} is {theirs}, not {mine}")
         if lacking:
             why = f" ({other.problems[0]})" if other.problems else ""
             found.append(f"it lacks {', '.join(lacking)}{why}")
-        found += [
-            f"{kind} {name} is {other.entries[kind, name]}, not {mine}"
-            for (kind, name), mine in self.entries.items()
-            if other.entries.get((kind, name), mine) != mine
-        ]
         return found
 
 
@@ -93,27 +78,20 @@ def entries_of(plan: Plan) -> tuple[EntryName, ...]:
 
 def take_inventory(registry: Registry, entries: Iterable[EntryName]) -> Inventory:
     """Look up what this process has."""
-    kinds: Mapping[str, Mapping[str, Registered[Any]]] = {
-        "model": registry.models,
-        "searcher": registry.searchers,
-        "objective": registry.objectives,
-        "metric": registry.metrics,
-    }
-    found = {(kind, name): _described(kinds[kind][name]) for kind, name in entries if name in kinds[kind]}
-    packages = {"Python": ".".join(platform.python_version_tuple()[:2]), **{name: _version(name) for name in PACKAGES}}
-    return Inventory(packages, found, tuple(str(problem) for problem in registry.problems))
-
-
-def _described(registered: Registered[Any]) -> str:
-    origin = f" of {registered.distribution} {registered.distribution_version}" if registered.distribution else ""
-    return f"version {registered.entry.version}{origin}"
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
+    versions = {"Python": ".".join(platform.python_version_tuple()[:2])}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "absent"
+    for kind, name in entries:
+        registered: Registered[Any] | None = getattr(registry, f"{kind}s").get(name)
+        if registered is not None:
+            where = (
+                f" of {registered.distribution} {registered.distribution_version}" if registered.distribution else ""
+            )
+            versions[f"{kind} {name}"] = f"version {registered.entry.version}{where}"
+    return Inventory(versions, tuple(str(problem) for problem in registry.problems))
 
 
 A = TypeVar("A", bound="np.ndarray[Any, Any]")
@@ -122,8 +100,8 @@ FOLDS_KEPT = 4
 """Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
 
 
-FoldKey = tuple[str, str, int]
-"""Data set, model label, fold."""
+ModelKey = tuple[str, str, int]
+"""Data set, model label, fold: what a worker loads together."""
 
 
 @dataclass(frozen=True)
@@ -139,12 +117,7 @@ class WorkerSetup:
 class Prepared:
     """A cell's model is ready.
 
-    Parameters
-    ----------
-    row_ids : tuple of int
-        The fold's eligible points, in the order in which they are explained.
-    fingerprint : str
-        Of the fitted model.
+    `row_ids` are the fold's eligible points, in the order in which they are explained.
     """
 
     row_ids: tuple[int, ...]
@@ -154,13 +127,7 @@ class Prepared:
 class Worker:
     """Prepares models, runs searches, confirms results, measures.
 
-    Parameters
-    ----------
-    setup : WorkerSetup
-    registry : Registry or None
-        Given in the main process, which has one; built from the setup elsewhere.
-    told : callable
-        Told, in a sentence, that a model is tuned or fitted, which takes its time.
+    Without a registry, it is built from the setup. `told` receives a sentence before a model is tuned or fitted.
     """
 
     def __init__(
@@ -170,16 +137,13 @@ class Worker:
         self._registry = registry or build_registry(setup.options)
         self._fitted = FittedModels(setup.cache_dir, told)
         self._datasets: dict[str, Dataset] = {}
-        self._fitted_folds: OrderedDict[FoldKey, FittedFold] = OrderedDict()
+        self._fitted_folds: OrderedDict[ModelKey, FittedFold] = OrderedDict()
         self._unpacks = False
 
     def prepare(self, cell: Cell) -> Prepared:
         """Fit or load the cell's model and list the eligible points.
 
-        Raises
-        ------
-        CfbenchError
-            If the data set or the model is unavailable, or the model makes every search pointless.
+        Raises CfbenchError if the data set or the model is unavailable, or the model makes every search pointless.
         """
         fitted_fold = self.fitted_fold(cell)
         reject_pointless(fitted_fold.model, fitted_fold.dataset, fitted_fold.fold)
@@ -204,41 +168,58 @@ class Worker:
         return self.fitted_fold(cell).model.predict(Z)
 
     def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
-        """Compute metrics about the searches of a cell, and the values of its results under further objectives."""
-        fitted_fold = self.fitted_fold(cell)
+        """Compute metrics about the searches of a cell, and the values of its results under further objectives.
+
+        The model is loaded if something needs it; it must be the one that the searches queried.
+        """
+        loaded = self._fitted_folds.get(model_key(cell))
+        dataset = self.dataset(cell) if loaded is None else loaded.dataset
+        fold = split(dataset, cell.fold)
+
+        def fitted_fold() -> FittedFold:
+            found = self.fitted_fold(cell)
+            others = sorted(set(searches["model_fingerprint"]) - {found.fingerprint})
+            if others:
+                raise ModelError(
+                    f"model {cell.info.model} on {cell.dataset}, fold {cell.fold}, has fingerprint {found.fingerprint} "
+                    f"here, the searches queried one with {', '.join(others)}: measure where that model was fitted, or "
+                    "copy the fitted models from there (`cfbench fit` makes them)"
+                )
+            return found
+
         context = CellContext(
-            dataset=fitted_fold.dataset,
-            train=fitted_fold.fold.train,
-            test=fitted_fold.fold.test,
+            dataset=dataset,
+            train=fold.train,
+            test=fold.test,
             constraints=cell.constraints,
             respect_steps=cell.respect_steps,
-            model=lambda: fitted_fold.model,
-            make_oracle=lambda: fitted_fold.oracle,
+            model=lambda: fitted_fold().model,
+            make_oracle=lambda: fitted_fold().oracle,
             seed=cell.seed,
         )
-        plain, judged = parted(metrics)
-        return measure_cell(searches, context, self._registry, plain).and_also(
-            judge_cell(searches, cell, fitted_fold, self._registry, judged)
-        )
+
+        def judged(measure: Variant) -> FloatArray:
+            return judged_values(searches, cell, fitted_fold(), self._registry, measure)
+
+        return measure_cell(searches, context, self._registry, metrics, judged)
 
     def _objective(self, variant: Variant) -> Objective:
         return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)
 
     def fitted_fold(self, cell: Cell) -> FittedFold:
         """Return what the searches of a cell share: data, model and oracle, loaded when they are first asked for."""
-        key = _fold_key(cell)
+        key = model_key(cell)
         if key in self._fitted_folds:
             self._fitted_folds.move_to_end(key)
             return self._fitted_folds[key]
         if self._unpacks:
             raise ModelError(f"the model {cell.model.label} of {cell.dataset}, fold {cell.fold}, has not arrived here")
-        dataset = self._dataset(cell)
+        dataset = self.dataset(cell)
         fold = split(dataset, cell.fold)
         entry = self._registry.model(cell.model.name).entry
         family = build_settings(entry.family, cell.model.settings, entry.name)
         model = self._fitted.get(dataset, cell.fold, entry, family)
-        oracle = self._fitted.oracle(dataset, cell.fold, entry, family)
-        return self._keep(key, dataset, fold, model, oracle)
+        return self._keep(key, dataset, fold, model)
 
     def pickled_model(self, cell: Cell) -> tuple[Prepared, bytes]:
         """Prepare a cell's model, and pack it with its data for workers that have neither."""
@@ -249,16 +230,15 @@ class Worker:
         """Load what `pickled_model` has packed elsewhere; from then on this worker fits no model itself."""
         # From the main process: a program that can put anything else here already runs code in this one.
         dataset, model = pickle.loads(payload)  # noqa: S301
-        fold = split(dataset, cell.fold)
-        oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
-        self._keep(_fold_key(cell), dataset, fold, model, oracle)
+        self._keep(model_key(cell), dataset, split(dataset, cell.fold), model)
         self._unpacks = True
 
     def inventory(self, entries: tuple[EntryName, ...]) -> Inventory:
         """Look up what is installed and registered here."""
         return take_inventory(self._registry, entries)
 
-    def _keep(self, key: FoldKey, dataset: Dataset, fold: Fold, model: FittedModel, oracle: Oracle) -> FittedFold:
+    def _keep(self, key: ModelKey, dataset: Dataset, fold: Fold, model: FittedModel) -> FittedFold:
+        oracle = checked_oracle(model, dataset.space, dataset.X[fold.train])
         train = TrainingFold(_read_only(dataset.X[fold.train]), _read_only(dataset.y[fold.train]))
         fitted_fold = FittedFold(dataset, fold, model, oracle, model.fingerprint(), train)
         _load_compiled(dataset)
@@ -267,7 +247,8 @@ class Worker:
             self._fitted_folds.popitem(last=False)
         return fitted_fold
 
-    def _dataset(self, cell: Cell) -> Dataset:
+    def dataset(self, cell: Cell) -> Dataset:
+        """Return the data set of a cell. Raise CfbenchError if it is unavailable, or is not the cell's."""
         if cell.dataset not in self._datasets:
             entry = self._registry.dataset(cell.dataset).entry
             self._datasets[cell.dataset] = load_dataset(entry, self._setup.source)
@@ -275,8 +256,9 @@ class Worker:
         planned = cell.content["dataset"]["digest"]
         if dataset.digest != planned:
             raise DataError(
-                f"data set {cell.dataset!r} has digest {dataset.digest} here, but the plan was made with {planned}; "
-                "its table or annotation changed under the run: start the run again"
+                f"data set {cell.dataset!r} has digest {dataset.digest} here, but its cells were planned with "
+                f"{planned}: its table or annotation has changed. Restore the version of that time, or run the study "
+                "again"
             )
         return dataset
 
@@ -292,7 +274,8 @@ def points_of(cell: Cell, fitted_fold: FittedFold) -> IntArray:
     return eligible_points(fitted_fold.model, fitted_fold.dataset, rows)
 
 
-def _fold_key(cell: Cell) -> FoldKey:
+def model_key(cell: Cell) -> ModelKey:
+    """Return what a worker loads for `cell`."""
     return cell.dataset, cell.model.label, cell.fold
 
 
@@ -306,8 +289,3 @@ def _read_only(array: A) -> A:
     """Return a view that cannot be made writeable again: the array that owns the values is locked first."""
     array.setflags(write=False)
     return array.view()
-
-
-def classes_differ(classes: IntArray, target: int) -> list[int]:
-    """Return the positions of the answers that are not the target."""
-    return [int(i) for i in np.flatnonzero(classes != target)]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
+import numpy as np
+
+from cfbench.errors import UnavailableError
 from cfbench.registry.entries import Entry
 
 B = TypeVar("B")
 E = TypeVar("E", bound=Entry)
+T = TypeVar("T")
 
 
 class Failed(AssertionError):
@@ -91,16 +98,12 @@ class Report:
 class Check(Generic[E, B]):
     """A check of one kind of entry.
 
-    Parameters
-    ----------
-    function : callable
-        Receives the bench of its kind of entry. Returns if the check passes, raises Failed or NotApplicable if not.
-    unless : callable
-        Receives an entry; returns why the check does not apply to what the entry declares, or an empty string.
+    `function` receives the bench of its kind of entry: it raises Failed or NotApplicable, or the check passes. `unless`
+    returns why the check does not apply to what an entry declares, or an empty string.
     """
 
     function: Callable[[B], None]
-    unless: Callable[[E], str]
+    unless: Callable[[E], str] = lambda _: ""
 
     @property
     def name(self) -> str:
@@ -110,50 +113,50 @@ class Check(Generic[E, B]):
     @property
     def guards(self) -> str:
         """What the check guards: its docstring up to "To fix:"."""
-        return _sentences(self.function)[0]
+        return self._docstring()[0]
 
     @property
     def fix(self) -> str:
         """How to fix a failure: its docstring after "To fix:"."""
-        return _sentences(self.function)[1]
+        return self._docstring()[2]
 
     def run(self, bench: B, entry: E, known: str = "") -> Finding:
-        """Run the check.
-
-        Parameters
-        ----------
-        bench : object
-            The argument of the function.
-        entry : Entry
-        known : str
-            Why the entry declares this failure; empty if it does not.
-        """
-        reason = self.unless(entry)
-        if reason:
-            return self._finding(Result.NOT_APPLICABLE, reason)
-        try:
-            self.function(bench)
-        except NotApplicable as error:
-            return self._finding(Result.NOT_APPLICABLE, str(error))
-        except Failed as error:
-            if known:
-                return self._finding(Result.KNOWN, f"{known} ({error})")
-            return self._finding(Result.FAILED, str(error))
-        if known:
-            why = "it no longer fails; remove its declaration from the entry's known_failures"
-            return self._finding(Result.FAILED, why)
-        return self._finding(Result.PASSED, "")
-
-    def _finding(self, result: Result, why: str) -> Finding:
+        """Run the check; `known` is the reason that the entry declares for a failure, or empty."""
+        result, why = Result.NOT_APPLICABLE, self.unless(entry)
+        if not why:
+            try:
+                self.function(bench)
+                result = Result.FAILED if known else Result.PASSED
+                why = "it no longer fails; remove its declaration from the entry's known_failures" if known else ""
+            except NotApplicable as error:
+                why = str(error)
+            except Failed as error:
+                result = Result.KNOWN if known else Result.FAILED
+                why = f"{known} ({error})" if known else str(error)
         return Finding(self.name, result, why, self.guards, self.fix)
 
-
-def _sentences(function: Callable[..., None]) -> tuple[str, str]:
-    text = re.sub(r"\s+", " ", inspect.getdoc(function) or "")
-    guards, _, fix = text.partition(" To fix: ")
-    return guards, fix
+    def _docstring(self) -> tuple[str, str, str]:
+        return re.sub(r"\s+", " ", inspect.getdoc(self.function) or "").partition(" To fix: ")
 
 
-def always(entry: Entry) -> str:  # noqa: ARG001 - the form of `unless`
-    """Apply to every entry."""
-    return ""
+def report_of(
+    checks: Sequence[Check[E, B]], bench: B, entry: E, known: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """Run checks on one bench; `known` has the entry's declared failures."""
+    return Report(entry.name, tuple(check.run(bench, entry, known.get(check.name, "")) for check in checks))
+
+
+def guarded_call(call: Callable[[], T], what: str) -> T:
+    """Call a function of the entry. Any exception except UnavailableError is a failed check."""
+    try:
+        return call()
+    except UnavailableError:
+        raise
+    except Exception as error:
+        raise Failed(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def generator_states() -> dict[str, bytes]:
+    """Return the states of the global random generators that plugins may have touched."""
+    numpy_state = np.random.get_state()  # noqa: NPY002 - the generator that must not be used
+    return {"numpy's": pickle.dumps(numpy_state), "Python's": pickle.dumps(random.getstate())}

@@ -1,4 +1,7 @@
-"""A process for searches that are not trusted: if it hangs, dies or ignores signals, only that process is lost."""
+"""Searches in child processes, and everything that is seen of them.
+
+If a searcher hangs, dies or ignores signals, only its child process is lost.
+"""
 
 from __future__ import annotations
 
@@ -7,115 +10,146 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass, field
+from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench.registry.contracts import Searcher
+from cfbench.errors import BudgetExhausted, CfbenchError
+from cfbench.problem.oracle import Meter
+from cfbench.problem.outcome import CounterfactualSet, Status
+from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.registry.contracts import ObjectiveContext, Searcher
 from cfbench.registry.discovery import failure, import_file
-from cfbench.registry.entries import SearcherEntry
+from cfbench.registry.entries import Need, SearcherEntry
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
+from cfbench.running.judge import Judge, Verdict
+from cfbench.running.search import CountingOracle, crash_reason, put_back, signal_state
+from cfbench.space.space import FloatArray
+from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings
-from cfbench.testing.observation import Observation, Output, died, never_returned, observe
+from cfbench.testing.check import generator_states
 from cfbench.testing.problems import Case
 
 START_LIMIT = 120.0
 """Seconds that a child may take to import what it needs."""
 
-IS_FORKSERVER_HERE = "forkserver" in multiprocessing.get_all_start_methods()
+LONGEST_OUTPUT = 60
+"""Characters of a searcher's output that a message repeats."""
+
+OBJECTIVE_STREAM = 7
+"""The key of the objectives' own random stream in all checks."""
+
+HAS_FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
 
 
 class UnfitEntry(Exception):
-    """The entry did not arrive in the child: its message says why."""
+    """The entry did not arrive in the child: the message says why."""
 
 
-@dataclass(frozen=True)
-class ChildSetup:
-    """What a child needs to know of a searcher; all of it can be sent before anything is unpickled.
+class Ending(StrEnum):
+    """How a search ended."""
 
-    Parameters
-    ----------
-    entry : bytes
-        The pickled entry.
-    files : tuple of Path
-        Plugin files that have to be imported before the entry can be unpickled.
-    settings : dict
-        JSON-like.
+    RETURNED = "returned"
+    RAISED = "raised"
+    BUDGET = "let BudgetExhausted pass"
+    INTERRUPTED = "let Ctrl-C pass"
+    NEVER = "never returned"
+    DIED = "killed its process"
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What was seen of one search.
+
+    `faults` has a sentence for each check that is there for a fault of this search. `rows`, shape (k, d), is None
+    without a result of the right form. `z` is the counterfactual that the judge chose, None if there is none.
+    `is_luckiest` says under an objective with draws whether `z` is the candidate with the smallest single value; None
+    if fewer than two candidates of the target class were evaluated. `generators` names the global generators that the
+    search left in another state.
     """
 
-    entry: bytes
-    files: tuple[Path, ...]
-    settings: dict[str, Any]
+    ending: Ending
+    faults: Mapping[str, str] = field(default_factory=dict)
+    error: str = ""
+    rows: FloatArray | None = None
+    z: FloatArray | None = None
+    is_set: bool = False
+    is_luckiest: bool | None = None
+    queries: int = 0
+    generators: tuple[str, ...] = ()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the search ended by itself: with a result, or by letting an exhausted budget pass."""
+        return self.ending in (Ending.RETURNED, Ending.BUDGET)
 
-def pack(entry: SearcherEntry, settings: Mapping[str, Any]) -> ChildSetup:
-    """Pack an entry for a child.
-
-    Raises
-    ------
-    UnfitEntry
-        If it cannot be pickled.
-    """
-    try:
-        pickled = pickle.dumps(entry)
-    except Exception as error:  # pickle raises whatever it meets
-        raise UnfitEntry(f"it cannot be pickled: {type(error).__name__}: {error}") from error
-    # Modules made from a user's file have names that no import finds.
-    module = sys.modules.get(getattr(entry.searcher, "__module__", ""))
-    is_from_file = module is not None and module.__name__.startswith("cfbench_plugin_") and module.__file__ is not None
-    files = (Path(str(module.__file__)),) if is_from_file and module is not None else ()
-    return ChildSetup(pickled, files, dict(settings))
+    def difference_from(self, other: Observation) -> str:
+        """Say how another search differs in what a record would show; empty if it does not."""
+        if self.ending is not other.ending:
+            return f"one {self.ending}, the other {other.ending}"
+        if self.error != other.error:
+            return f"one raised {self.error}, the other {other.error}"
+        mine, theirs = (str(None if rows is None else rows.tolist()) for rows in (self.rows, other.rows))
+        if mine != theirs:
+            return f"one result is {mine}, the other {theirs}"
+        if self.queries != other.queries:
+            return f"one search made {self.queries} queries, the other {other.queries}"
+        return ""
 
 
 class Child:
     """One process that runs searches of one searcher, one at a time.
 
-    Parameters
-    ----------
-    setup : ChildSetup
-    fresh_interpreter : bool
-        Whether it is spawned with an interpreter and a hash seed of its own. Otherwise it is forked, where the system
-        can do that, from a server that has imported cfbench, which takes a hundredth of the time.
-
-    Raises
-    ------
-    UnfitEntry
-        If the entry cannot be unpickled there.
+    It is forked, where the system can do that, from a server that has imported cfbench; that takes a hundredth of the
+    time. A `fresh_interpreter` is spawned, with a hash seed of its own. Raises UnfitEntry if the entry cannot be
+    pickled, or not unpickled there.
     """
 
-    def __init__(self, setup: ChildSetup, *, fresh_interpreter: bool = False) -> None:
-        method = "spawn" if fresh_interpreter or not IS_FORKSERVER_HERE else "forkserver"
+    def __init__(self, entry: SearcherEntry, settings: Mapping[str, Any], *, fresh_interpreter: bool = False) -> None:
+        try:
+            pickled = pickle.dumps(entry)
+        except Exception as error:  # pickle raises whatever it meets
+            raise UnfitEntry(f"it cannot be pickled: {type(error).__name__}: {error}") from error
+        # Modules made from a user's file have names that no import finds.
+        module = sys.modules.get(getattr(entry.searcher, "__module__", ""))
+        file = module.__file__ if module is not None and module.__name__.startswith("cfbench_plugin_") else None
+        method = "spawn" if fresh_interpreter or not HAS_FORKSERVER else "forkserver"
         if method == "forkserver":
             multiprocessing.get_context(method).set_forkserver_preload([__name__])
-        # A fresh interpreter has another order of hashing.
+        # Another hash seed gives another order of sets.
         other_hash = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
         with environment(ONE_THREAD | ({"PYTHONHASHSEED": other_hash} if fresh_interpreter else {})):
-            self._process = ChildProcess(_serve, (setup,), method=method, daemon=True)
+            self._process = ChildProcess(_serve, (file, pickled, dict(settings)), method=method, daemon=True)
         try:
             complaint = self._process.receive(START_LIMIT)
-        except (TimeoutError, EOFError) as error:
-            late = isinstance(error, TimeoutError)
-            reason = f"it took more than {START_LIMIT:g} s" if late else self._process.death_reason()
-            complaint = f"a child process could not be started with it: {reason}"
+        except TimeoutError:
+            complaint = f"a child process could not be started with it: it took more than {START_LIMIT:g} s"
+        except EOFError:
+            complaint = f"a child process could not be started with it: {self._process.death_reason()}"
         if complaint:
             self.close()
             raise UnfitEntry(str(complaint))
 
-    def observe(self, case: Case, *, time_limit: float, seed: int = 1, interrupt: bool = False) -> Observation:
-        """Run one search; past the limit, or where the process dies, the child is gone."""
-        self._process.send((case, seed, interrupt))
+    def observe(self, case: Case, *, time_limit: float, interrupt: bool = False) -> Observation:
+        """Run one search; past the limit, or if the process dies, the child is gone."""
+        self._process.send((case, interrupt))
         try:
             observation = self._process.receive(time_limit)
         except TimeoutError:
             self.close()
-            return never_returned(time_limit)
+            why = f"it had not returned after {time_limit:g} s, and its process was killed"
+            return Observation(Ending.NEVER, {"returns-in-time": why}, why)
         except EOFError:
             self.close()
-            return died(self._process.death_reason())
+            why = self._process.death_reason()
+            return Observation(Ending.DIED, {"process-survives": why}, why)
         assert isinstance(observation, Observation)
         return observation
 
@@ -125,29 +159,231 @@ class Child:
         return self._process.is_alive()
 
     def close(self) -> None:
-        """Kill the process; it holds nothing that anybody needs."""
+        """Kill the process."""
         self._process.end()
 
 
-def _serve(connection: Connection, setup: ChildSetup) -> None:
+def _serve(connection: Connection, file: str | None, pickled: bytes, settings: dict[str, Any]) -> None:
     """Run in the child: unpack the entry, report the result, run searches until the parent closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
-    output = Output()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    output = _Output()
     threadpool_limits(1)
     try:
-        for file in setup.files:
-            import_file(file)
-        entry = pickle.loads(setup.entry)  # noqa: S301 - packed by the process that started this one
-        searcher: Searcher | None = None
-        if isinstance(entry.searcher, type):
-            searcher = build_settings(entry.searcher, setup.settings, entry.name)
+        if file is not None:
+            import_file(Path(file))
+        entry = pickle.loads(pickled)  # noqa: S301 - packed by the process that started this one
+        is_class = isinstance(entry.searcher, type)
+        searcher: Searcher | None = build_settings(entry.searcher, settings, entry.name) if is_class else None
     except Exception as error:
         connection.send(f"it cannot be unpickled in another process: {failure(error)}")
         return
     connection.send("")
     while True:
         try:
-            case, seed, interrupt = connection.recv()
+            case, interrupt = connection.recv()
         except EOFError:
             return
-        connection.send(observe(entry, searcher, case, output=output, seed=seed, interrupt=interrupt))
+        connection.send(_observe(entry, searcher, case, output, interrupt=interrupt))
+
+
+class _Output:
+    """Redirects this process's stdout, file descriptor included, to a file, for good."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        sys.stdout.flush()
+        os.dup2(self._file.fileno(), 1)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="replace", closefd=False)
+        self._start = 0
+
+    def discard(self) -> None:
+        """Forget what was written until now."""
+        sys.stdout.flush()
+        self._start = os.fstat(self._file.fileno()).st_size
+
+    def text(self) -> str:
+        """Return what was written since, shortened."""
+        sys.stdout.flush()
+        found = os.pread(self._file.fileno(), 4 * LONGEST_OUTPUT, self._start).decode("utf-8", errors="replace")
+        return found if len(found) <= LONGEST_OUTPUT else f"{found[: LONGEST_OUTPUT - 3]}..."
+
+
+class _Interrupted:
+    """An oracle whose queries end as if Ctrl-C had been pressed."""
+
+    def predict(self, Z: FloatArray) -> NoReturn:  # noqa: ARG002 - an oracle receives it
+        raise KeyboardInterrupt
+
+    predict_proba = predict
+
+
+def _observe(
+    entry: SearcherEntry, searcher: Searcher | None, case: Case, output: _Output, *, interrupt: bool
+) -> Observation:
+    """Run one search, as the harness does; `searcher` is None if the entry holds a plain function."""
+    oracle = CountingOracle(_Interrupted() if interrupt else case.queried.oracle())
+    budget = entry.default_budget if case.max_queries is None else case.max_queries
+    meter = Meter(oracle, case.space.d, budget)
+    training = case.training()
+    problem = _problem(entry, case, meter, training, budget)
+    before, signals = _snapshot(problem, training), signal_state()
+    answer: object = None
+    ending, error = Ending.RETURNED, ""
+    faults: dict[str, str] = {}
+    output.discard()
+    with guarded_randomness(np.random.SeedSequence(1)):
+        states, rng = generator_states(), np.random.default_rng(1)
+        try:
+            answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+        except BudgetExhausted:
+            ending = Ending.BUDGET
+        except (Exception, SystemExit, KeyboardInterrupt) as raised:
+            ending, error = Ending.RAISED, crash_reason(raised)
+            if interrupt and isinstance(raised, KeyboardInterrupt):
+                ending = Ending.INTERRUPTED
+            else:
+                faults[_check_of(raised)] = f"it raised {error}"
+        generators = tuple(name for name, state in generator_states().items() if state != states[name])
+    queries, metered = oracle.rows, meter.search_queries + meter.robustness_queries
+    changed = [name for name, state in _snapshot(problem, training).items() if state != before[name]]
+    changed_signals, printed = put_back(signals), output.text()
+    if changed:
+        faults["problem-not-mutated"] = f"after the search, not as they were: {', '.join(changed)}"
+    if queries != metered:
+        faults["meter-not-bypassed"] = f"the model classified {queries} rows, and the meter counted {metered}"
+    if changed_signals:
+        faults["signals-left-alone"] = f"after the search, not as they were: {', '.join(changed_signals)}"
+    if printed:
+        faults["prints-nothing"] = f"it wrote to stdout: {printed!r}"
+    verdict = _verdict(case, answer, returns_sets=entry.returns_sets)
+    if verdict.status is Status.INVALID:
+        is_undeclared_set = isinstance(answer, CounterfactualSet) and not entry.returns_sets
+        faults |= _fault_of_answer(verdict, case, trace_of(problem).best_asked, is_undeclared_set=is_undeclared_set)
+    z = verdict.z if verdict.status is Status.FOUND else None
+    evaluated = trace_of(problem).by_value.rows
+    has_choice = problem.has_draws and len(evaluated) >= 2 and z is not None
+    return Observation(
+        ending,
+        faults,
+        error,
+        rows=verdict.candidates,
+        z=z,
+        is_set=isinstance(answer, CounterfactualSet),
+        is_luckiest=np.array_equal(z, evaluated[0]) if has_choice and z is not None else None,
+        queries=queries,
+        generators=generators,
+    )
+
+
+def _context(case: Case, meter: Meter | None = None) -> ObjectiveContext:
+    return ObjectiveContext(
+        x=np.array(case.x, dtype=np.float64),
+        target=case.target,
+        space=case.space,
+        predict=case.queried.predict if meter is None else meter.predict_for_objective,
+        stream=OBJECTIVE_STREAM,
+    )
+
+
+def _problem(entry: SearcherEntry, case: Case, meter: Meter, training: TrainingFold, budget: int | None) -> Problem:
+    declared = {*entry.needs, *entry.can_use}
+    context = _context(case, meter)
+    return Problem(
+        context.x,
+        case.target,
+        case.space,
+        meter,
+        constraints=case.constraints,
+        respect_steps=case.respect_steps,
+        budget=SearchBudget(budget),
+        term=None if case.objective is None else case.objective.bind(context),
+        term_rows=0 if case.objective is None else case.objective.rows_per_candidate(),
+        term_draws=0 if case.objective is None else case.objective.draws_per_candidate(),
+        probabilities=Need.PROBABILITIES in declared,
+        training=training if Need.TRAINING_DATA in declared else None,
+        model=case.queried if Need.MODEL_STRUCTURE in declared else None,
+    )
+
+
+def _verdict(case: Case, answer: object, *, returns_sets: bool) -> Verdict:
+    context = _context(case)
+    judge = Judge(
+        x=context.x,
+        target=case.target,
+        space=case.space,
+        oracle=case.queried.oracle(),
+        constraints=case.constraints,
+        respect_steps=case.respect_steps,
+        term=None if case.objective is None else case.objective.bind(context),
+    )
+    return judge.verdict(answer, returns_sets=returns_sets)
+
+
+def _snapshot(problem: Problem, training: TrainingFold) -> dict[str, object]:
+    """Copy everything of a problem that a searcher must not change."""
+    space = problem._space  # as it stands now; `space` could have been replaced on the instance
+    arrays = {
+        "x": problem._x,
+        "space.lower": space.lower,
+        "space.upper": space.upper,
+        "space.ranges": space.ranges,
+        "space.is_categorical": space.is_categorical,
+        "space.n_categories": space.n_categories,
+        "training.X": training.X,
+        "training.y": training.y,
+    }
+    return {
+        **{name: array.tobytes() for name, array in arrays.items()},
+        "space.features": repr(space.features),
+        "target": problem._target,
+        "constraints": problem._constraints,
+        "respect_steps": problem._respect_steps,
+        "budget": problem._budget,
+    }
+
+
+def _check_of(error: BaseException) -> str:
+    """Return the check that is there for an exception."""
+    text = str(error)
+    if isinstance(error, FrozenInstanceError) or "read-only" in text or "has no setter" in text:
+        return "problem-not-mutated"
+    if type(error) is CfbenchError and "did not declare" in text:
+        return "asks-only-for-what-it-declares"
+    return "raises-nothing"
+
+
+def _fault_of_answer(
+    verdict: Verdict, case: Case, best_queried: FloatArray | None, *, is_undeclared_set: bool
+) -> dict[str, str]:
+    """Return the check that is there for an invalid result, with a sentence about its first row."""
+    z = verdict.z
+    if z is None:
+        return {"sets-as-declared" if is_undeclared_set else "answer-has-the-form": verdict.reason}
+    if best_queried is not None:
+        off = np.abs(z - best_queried) / np.maximum(case.space.ranges, np.abs(best_queried))
+        if np.all(off <= 1e-6):  # a NaN is not
+            i = int(np.argmax(off))
+            return {
+                "judged-alike": (
+                    f"it queried {case.space.names[i]} = {float(best_queried[i])!r}, which has the target class, but "
+                    f"returned {float(z[i])!r}, which the judge rejects: {verdict.reason}"
+                )
+            }
+    return {_check_of_row(z, case): verdict.reason}
+
+
+def _check_of_row(z: FloatArray, case: Case) -> str:
+    """Return the check that is there for the first value of `z` that is not allowed, or for its class."""
+    space, x = case.space, np.array(case.x)
+    lower, upper = space.feasible_bounds(x)
+    not_allowed = {
+        "answer-is-finite": ~np.isfinite(z),
+        "answer-inside-intervals": (z < space.lower) | (z > space.upper),
+        "categories-are-codes": space.is_categorical & (z != np.floor(z)),
+        "constraints-obeyed": ((z < lower) | (z > upper)) & case.constraints,
+    }
+    features = np.flatnonzero(np.any(list(not_allowed.values()), axis=0))
+    if len(features):
+        return next(check for check, where in not_allowed.items() if where[features[0]])
+    feasible = space.is_feasible(z[np.newaxis], x, constraints=False, respect_steps=case.respect_steps)[0]
+    return "answer-of-the-target-class" if feasible else "integer-features"

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from cfbench.errors import CfbenchError, StudyError
+from cfbench.problem.oracle import random_rows
 from cfbench.registry.contracts import (
     CellContext,
-    ComparisonMetric,
     CounterfactualMetric,
     ObjectiveComparison,
     ReferenceComparison,
@@ -30,7 +30,7 @@ from cfbench.space.space import (
 )
 from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings, make_variant, parse_variant
-from cfbench.testing.check import Check, Failed, Report, always
+from cfbench.testing.check import Check, Failed, Report, report_of
 from cfbench.testing.problems import ScoreClassifier
 
 SPACE = FeatureSpace(
@@ -57,66 +57,44 @@ RESULTS: tuple[tuple[str, tuple[float, ...] | None, bool], ...] = (
 
 
 class MetricBench:
-    """A metric with its settings, and the cells that it measures.
-
-    Parameters
-    ----------
-    entry : MetricEntry
-    settings : mapping, optional
-        Other settings have their defaults.
-    """
+    """A metric with its settings, and the cells that it measures."""
 
     def __init__(self, entry: MetricEntry, settings: Mapping[str, Any] | None = None) -> None:
         self.entry = entry
         self.metric = build_settings(entry.metric, make_variant(entry, settings or {}).settings, entry.name)
 
-    def context(self, *, constraints: bool = True, seed: int = 42) -> CellContext:
+    def context(self, *, constraints: bool = True) -> CellContext:
         """Return the cell's context: 80 rows labelled by a rule, the first 60 of them for training."""
-        rng = np.random.default_rng(3)
-        rows = np.column_stack([rng.uniform(0, 10, 80), rng.uniform(0, 4, 80), rng.integers(0, 3, 80)])
+        rows = random_rows(SPACE, 80, np.random.default_rng(3))
         rows[60:70] = X
         dataset = Dataset("made-up", rows, RULE.predict(rows), SPACE, target=1, class_labels=("no", "yes"))
-        return CellContext(dataset, np.arange(60), np.arange(60, 80), constraints, lambda: RULE, seed)
+        return CellContext(dataset, np.arange(60), np.arange(60, 80), constraints, lambda: RULE, seed=42)
 
     def measure(
-        self, searches: pd.DataFrame, context: CellContext, *, luck: int = 1, as_it_is: bool = False
+        self, searches: pd.DataFrame, context: CellContext | None = None, *, luck: int = 1, in_place: bool = False
     ) -> FloatArray:
-        """Return the checked values of a cell.
-
-        Parameters
-        ----------
-        searches : DataFrame
-        context : CellContext
-        luck : int
-            Seed of the global generators.
-        as_it_is : bool
-            Whether the metric gets this very table, not a copy.
-        """
-        searches = searches if as_it_is else searches.copy()
+        """Return the checked values of a cell, of a copy unless `in_place`; `luck` seeds the global generators."""
         metric = self.metric
         assert isinstance(metric, CounterfactualMetric)
-        try:
-            with guarded_randomness(np.random.SeedSequence(luck)):
-                return checked_values(self.entry.name, metric.measure(searches, context), searches.index)
-        except CfbenchError as error:
-            raise Failed(str(error)) from error
-        except Exception as error:
-            raise Failed(f"measure raised {type(error).__name__}: {error}") from error
+        given, context = searches if in_place else searches.copy(), context or self.context()
+        return self._values("measure", given.index, lambda: metric.measure(given, context), luck)
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, *, as_it_is: bool = False) -> FloatArray:
-        """Return the checked values of a comparison; of copies, unless the tables are given as they are."""
-        if not as_it_is:
-            points, reference = points.copy(), reference.copy()
+    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, *, in_place: bool = False) -> FloatArray:
+        """Return the checked values of a comparison, of copies unless `in_place`."""
         metric = self.metric
         assert not isinstance(metric, CounterfactualMetric)
+        tables = (points, reference) if in_place else (points.copy(), reference.copy())
+        space = (SPACE,) if isinstance(metric, ObjectiveComparison) else ()
+        return self._values("compare", points.index, lambda: metric.compare(*tables, *space))
+
+    def _values(self, method: str, index: pd.Index, call: Callable[[], object], luck: int = 1) -> FloatArray:
         try:
-            with guarded_randomness(np.random.SeedSequence(1)):
-                returned: object = _compare(metric, points, reference)
-                return checked_values(self.entry.name, returned, points.index)
+            with guarded_randomness(np.random.SeedSequence(luck)):
+                return checked_values(self.entry.name, call(), index)
         except CfbenchError as error:
             raise Failed(str(error)) from error
         except Exception as error:
-            raise Failed(f"compare raised {type(error).__name__}: {error}") from error
+            raise Failed(f"{method} raised {type(error).__name__}: {error}") from error
 
     def points(self, *, moved: float = 0.0) -> pd.DataFrame:
         """Return points as a comparison gets them: found, not found, found; `moved` shifts the results."""
@@ -175,14 +153,6 @@ def searches(*, found: bool = True) -> pd.DataFrame:
     return pd.DataFrame(rows, index=range(30, 30 + len(rows)))
 
 
-def _compare(
-    metric: ComparisonMetric | ObjectiveComparison | ReferenceComparison, points: pd.DataFrame, reference: pd.DataFrame
-) -> pd.Series[float]:
-    if isinstance(metric, ObjectiveComparison):
-        return metric.compare(points, reference, SPACE)
-    return metric.compare(points, reference)
-
-
 def _objects(vectors: list[Any]) -> list[FloatArray | None]:
     return [None if one is None else np.array(one) for one in vectors]
 
@@ -229,8 +199,8 @@ def measures_cells_without_results(bench: MetricBench) -> None:
 
     To fix: accept a cell without results: an empty selection is not an error.
     """
-    bench.measure(searches(found=False), bench.context())
-    bench.measure(searches().iloc[:0], bench.context())
+    bench.measure(searches(found=False))
+    bench.measure(searches().iloc[:0])
 
 
 def failures_count_alike(bench: MetricBench) -> None:
@@ -242,7 +212,7 @@ def failures_count_alike(bench: MetricBench) -> None:
     To fix: return NaN for every search without a result, or a number for each.
     """
     table = searches()
-    values = bench.measure(table, bench.context())
+    values = bench.measure(table)
     without = table["z"].isna().to_numpy()
     absent = np.isnan(values[without])
     if absent.any() and not absent.all():
@@ -258,11 +228,11 @@ def every_search_by_itself(bench: MetricBench) -> None:
 
     To fix: name random streams by the search (seed, data set, row), not by its place in the table.
     """
-    table, context = searches(), bench.context()
-    whole = bench.measure(table, context)
-    if not _same(whole, bench.measure(table.iloc[::-1], context)[::-1]):
+    table = searches()
+    whole = bench.measure(table)
+    if not _same(whole, bench.measure(table.iloc[::-1])[::-1]):
         raise Failed("in another order the searches have other values")
-    alone = np.concatenate([bench.measure(table.iloc[i : i + 1], context) for i in range(len(table))])
+    alone = np.concatenate([bench.measure(table.iloc[i : i + 1]) for i in range(len(table))])
     if not _same(whole, alone):
         i = int(np.flatnonzero(~((whole == alone) | (np.isnan(whole) & np.isnan(alone))))[0])
         raise Failed(f"search {i} has {whole[i]} among the others and {alone[i]} alone")
@@ -273,8 +243,8 @@ def seeded_by_the_study(bench: MetricBench) -> None:
 
     To fix: derive random draws from `context.seed` and the search, with ``cfbench.digests.digest_of``.
     """
-    first = bench.measure(searches(), bench.context(), luck=1)
-    if not _same(first, bench.measure(searches(), bench.context(), luck=2)):
+    first = bench.measure(searches(), luck=1)
+    if not _same(first, bench.measure(searches(), luck=2)):
         raise Failed("its values change with the state of a global random generator, or from call to call")
 
 
@@ -284,7 +254,7 @@ def searches_not_mutated(bench: MetricBench) -> None:
     To fix: copy before you change.
     """
     table = searches()
-    bench.measure(table, bench.context(), as_it_is=True)
+    bench.measure(table, in_place=True)
     _expect_unchanged(table, searches())
 
 
@@ -331,7 +301,7 @@ def points_not_mutated(bench: MetricBench) -> None:
     To fix: copy before you change.
     """
     points, reference = bench.points(moved=0.25), bench.points()
-    bench.compare(points, reference, as_it_is=True)
+    bench.compare(points, reference, in_place=True)
     _expect_unchanged(points, bench.points(moved=0.25))
     _expect_unchanged(reference, bench.points())
 
@@ -370,7 +340,7 @@ def _expect_unchanged(table: pd.DataFrame, original: pd.DataFrame) -> None:
 
 
 METRIC_CHECKS: tuple[Check[MetricEntry, MetricBench], ...] = (
-    Check(denominator_is_said, always),
+    Check(denominator_is_said),
     Check(values_have_the_form, about_cells),
     Check(measures_cells_without_results, about_cells),
     Check(failures_count_alike, about_cells),
@@ -399,5 +369,4 @@ def check_metric(entry: MetricEntry, *, settings: Mapping[str, Any] | None = Non
     UnknownNameError, StudyError
         If a setting is unknown or impossible.
     """
-    bench = MetricBench(entry, settings)
-    return Report(entry.name, tuple(check.run(bench, entry) for check in METRIC_CHECKS))
+    return report_of(METRIC_CHECKS, MetricBench(entry, settings), entry)

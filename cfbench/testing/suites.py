@@ -17,24 +17,18 @@ from cfbench.study.presets import study_of
 from cfbench.study.sources import data_source
 from cfbench.study.study import Study
 from cfbench.study.variants import parse_variant
-from cfbench.testing.check import Check, Failed, NotApplicable, Report, always
+from cfbench.testing.check import Check, Failed, NotApplicable, Report, guarded_call, report_of
 
 
 @dataclass(frozen=True)
 class PresetBench:
-    """A preset on the bench: its study among what is registered."""
+    """A preset and what is registered."""
 
     entry: PresetEntry
     registry: Registry
 
     def study(self) -> Study:
-        """Return the preset's study.
-
-        Raises
-        ------
-        NotApplicable
-            If it makes none; the check `is_a_study` says why.
-        """
+        """Return the preset's study; not applicable if it makes none, for which there is a check."""
         try:
             return study_of(self.entry, self.registry)
         except CfbenchError:
@@ -79,9 +73,9 @@ def reference_is_searched(bench: PresetBench) -> None:
 
 
 PRESET_CHECKS: tuple[Check[PresetEntry, PresetBench], ...] = (
-    Check(is_a_study, always),
-    Check(plans_cells, always),
-    Check(reference_is_searched, always),
+    Check(is_a_study),
+    Check(plans_cells),
+    Check(reference_is_searched),
 )
 
 
@@ -94,13 +88,12 @@ def check_preset(entry: PresetEntry, *, registry: Registry | None = None) -> Rep
     registry : Registry, optional
         What its names stand for; by default everything that is installed.
     """
-    bench = PresetBench(entry, registry or build_registry())
-    return Report(entry.name, tuple(check.run(bench, entry) for check in PRESET_CHECKS))
+    return report_of(PRESET_CHECKS, PresetBench(entry, registry or build_registry()), entry)
 
 
 @dataclass(frozen=True)
 class ReportBench:
-    """A report on the bench: what it makes of a record without any cell."""
+    """A report and what is registered."""
 
     entry: ReportEntry
     registry: Registry
@@ -134,19 +127,17 @@ def says_the_first_steps(bench: ReportBench) -> None:
 
     To fix: write the commands with the directory and the command's name that the function receives.
     """
-    if bench.entry.first_steps is None:
+    first_steps = bench.entry.first_steps
+    if first_steps is None:
         raise NotApplicable("it has no first_steps")
-    try:
-        steps: object = bench.entry.first_steps(Path("my-results"), "cfbench")
-    except Exception as error:
-        raise Failed(f"first_steps raised {type(error).__name__}: {error}") from error
+    steps: object = guarded_call(lambda: first_steps(Path("my-results"), "cfbench"), "first_steps")
     if not isinstance(steps, str) or "my-results" not in steps:
         raise Failed(f"first_steps returned {steps!r:.80}")
 
 
 REPORT_CHECKS: tuple[Check[ReportEntry, ReportBench], ...] = (
-    Check(takes_an_empty_record, always),
-    Check(says_the_first_steps, always),
+    Check(takes_an_empty_record),
+    Check(says_the_first_steps),
 )
 
 
@@ -159,5 +150,4 @@ def check_report(entry: ReportEntry, *, registry: Registry | None = None) -> Rep
     registry : Registry, optional
         What it finds registered; by default everything that is installed.
     """
-    bench = ReportBench(entry, registry or build_registry())
-    return Report(entry.name, tuple(check.run(bench, entry) for check in REPORT_CHECKS))
+    return report_of(REPORT_CHECKS, ReportBench(entry, registry or build_registry()), entry)

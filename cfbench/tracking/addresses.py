@@ -37,12 +37,7 @@ _USER = re.compile(r"(?<=://)[^/?#]*@")
 class Remembered:
     """What a results directory knows of its mirror.
 
-    Parameters
-    ----------
-    study : str
-        Name of the study that ran last, and of its MLflow experiment.
-    tracking : str
-        Tracking address; empty where that study was not tracked.
+    The `study` is the one that ran last, and its MLflow experiment; `tracking` is empty if it was not tracked.
     """
 
     study: str
@@ -50,25 +45,11 @@ class Remembered:
 
 
 def tracking_address(configured: str, results: Path) -> str:
-    """Return the address of the tracking store.
+    """Return the address of the tracking store, with an absolute path if it is an SQLite file; empty for no tracking.
 
-    Parameters
-    ----------
-    configured : str
-        An MLflow tracking address, ``none`` for no tracking, or empty for the default: ``MLFLOW_TRACKING_URI`` where
-        that is set, else an SQLite file in `results`.
-    results : Path
-        The record's directory.
-
-    Returns
-    -------
-    str
-        Empty for no tracking. A relative SQLite path has been made absolute, so that the address holds from everywhere.
-
-    Raises
-    ------
-    TrackingError
-        If the default is asked for and the path of `results` cannot stand in an SQLite address.
+    `configured` is an MLflow tracking address, ``none`` for no tracking, or empty for the default:
+    ``MLFLOW_TRACKING_URI`` if that is set, else an SQLite file in `results`, for which TrackingError is raised if the
+    path cannot stand in an SQLite address.
     """
     if configured == "none":
         return ""
@@ -91,11 +72,6 @@ def remember_tracking(results: Path, study: str, address: str) -> None:
     """Write down the study and its tracking address, for ``cfbench sync`` and ``cfbench ui``.
 
     Credentials are left out. An SQLite file inside `results` is written as a relative path: the directory may move.
-
-    Raises
-    ------
-    RecordError
-        If the file cannot be written.
     """
     address = shown_address(address)
     database, home = sqlite_path(address), results.resolve()
@@ -112,10 +88,7 @@ def remembered_tracking(results: Path) -> Remembered | None:
 
     Credentials come back where ``MLFLOW_TRACKING_URI`` names the same store.
 
-    Raises
-    ------
-    RecordError
-        If the file is there and says something else.
+    Raises RecordError if the file says something else.
     """
     source = results / REMEMBERED_NAME
     try:

@@ -48,16 +48,7 @@ class UnfitCellError(RecordError):
 class FetchedCell:
     """A cell, checked.
 
-    Parameters
-    ----------
-    info : CellInfo
-    content : dict
-        All that the key is a digest of.
-    eligible : int
-    rows : list of dict
-        One row per search, in the record's form.
-    measures : DataFrame
-        Columns of ``MEASURE_SCHEMA``: of metrics that were measured on all of the searches.
+    `content` is what the key is a digest of. `measures` are of metrics that were measured on all of the searches.
     """
 
     info: CellInfo
@@ -70,16 +61,8 @@ class FetchedCell:
 def fetched_cell(key: str, file_of: FileOf) -> FetchedCell:
     """Read the cell `key` from its files.
 
-    Parameters
-    ----------
-    key : str
-    file_of : callable
-        Returns a file; its errors pass through.
-
-    Raises
-    ------
-    UnfitCellError
-        If the files are not those of this cell, whole, in this version's layout.
+    Errors of `file_of` pass through. Raises UnfitCellError if the files are not those of this cell, whole, in this
+    version's layout.
     """
     about = _about(file_of(ABOUT_NAME, MOST_ABOUT))
     try:
@@ -222,14 +205,8 @@ class MirrorReader(Protocol):
 class Rebuilt:
     """What was done to rebuild a record.
 
-    Parameters
-    ----------
-    listing : MirrorListing
-        What the store holds.
-    fetched, removed : int
-        Cells that were fetched now; cells of an earlier fetch that the store does not hold any more.
-    left_out : tuple of str
-        Runs that could not be taken over, a sentence each.
+    `fetched` cells were fetched now; `removed` ones of an earlier fetch are no longer in the store. `left_out` has a
+    sentence for each run that could not be taken over.
     """
 
     listing: MirrorListing
@@ -267,22 +244,9 @@ def rebuild_record(
     Every cell is on the disk before the next is fetched: where the store fails, what was fetched stays, and the same
     call goes on from there.
 
-    Parameters
-    ----------
-    reader : MirrorReader
-    path : Path
-        An empty or new directory, or one that this function has filled before.
-    study : str
-        Name of the one study to take; all of the store's where it is empty.
-    track : callable
-        Shows the progress of a loop over a sequence.
-
-    Raises
-    ------
-    RecordError
-        If `path` holds a record that was not fetched, or cannot be written.
-    TrackingError
-        If the store does not answer, or with an error.
+    `path` is a new or empty directory, or one that this function has filled before. Without a `study`, all of the
+    store's are taken. `track` shows the progress of a loop. Raises RecordError if `path` holds a record that was not
+    fetched, or cannot be written, and TrackingError if the store does not answer, or with an error.
     """
     check_target(path)
     listing = reader.listing(study)
@@ -302,12 +266,7 @@ def _source(cell: MirroredCell) -> str:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a directory with a record of its own: fetching would replace its cells.
-
-    Raises
-    ------
-    RecordError
-    """
+    """Refuse a directory with a record of its own: fetching would replace its cells."""
     if not (path / DATABASE_NAME).exists():
         return
     with Record.open(path) as record:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cfbench.registry.discovery import import_file
 from cfbench.registry.entries import Handles, SearcherEntry
 from cfbench.testing import Result, check_searcher
 from cfbench.testing.searchers import SEARCHER_CHECKS
 
 if TYPE_CHECKING:
-    from tests.contract.wrong.honest import Wrong
+    from tests.contract.wrong_searchers import Wrong
 
 WITHOUT_A_WRONG_SEARCHER = {
     "entry-pickles",  # such an entry cannot be defined in a plugin file; it has a test of its own
@@ -33,17 +31,15 @@ def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_wrong_with_the_honest_one(wrong_files: tuple[Path, ...]) -> None:
-    module: Any = import_file(wrong_files[0])
-    entry = SearcherEntry(name="honest", searcher=module.honest, handles=module.EVERYTHING)
+def test_nothing_is_wrong_with_the_honest_one(wrong_searchers: Any) -> None:
+    entry = SearcherEntry(name="honest", searcher=wrong_searchers.honest, handles=wrong_searchers.EVERYTHING)
     report = check_searcher(entry)
     assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
 
 
 @pytest.mark.slow
-def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_files: tuple[Path, ...]) -> None:
-    module: Any = import_file(wrong_files[0])
-    report = check_searcher(SearcherEntry(name="honest", searcher=module.honest))
+def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_searchers: Any) -> None:
+    report = check_searcher(SearcherEntry(name="honest", searcher=wrong_searchers.honest))
     assert report.passed, str(report)
     beyond = {finding.check: finding.why for finding in report.findings if finding.result is Result.NOT_APPLICABLE}
     assert beyond == {
@@ -64,6 +60,6 @@ def test_an_entry_that_cannot_be_pickled_fails_that_and_decides_nothing_else() -
     assert "undecided until entry-pickles passes" in undecided
 
 
-def test_every_check_has_a_wrong_searcher(all_wrong: list[Wrong]) -> None:
+def test_every_check_has_a_wrong_searcher(wrong_searchers: Any) -> None:
     checks = {check.name for check in SEARCHER_CHECKS}
-    assert {wrong.check for wrong in all_wrong} == checks - WITHOUT_A_WRONG_SEARCHER
+    assert {wrong.check for wrong in wrong_searchers.WRONG} == checks - WITHOUT_A_WRONG_SEARCHER

@@ -13,25 +13,20 @@ import pandas as pd
 import pytest
 
 from cfbench import Constraint, Dataset, DatasetEntry, DataSource, FeatureSpace, hookimpl, load_record
-from cfbench.record.store import Record
 from cfbench.registry.discovery import import_file
-from cfbench.registry.registry import RegistryOptions, build_registry
-from cfbench.running.executors.local import Executor, ProcessExecutor, SerialExecutor
 from cfbench.running.progress import RunReport
-from cfbench.running.runner import Run
-from cfbench.running.worker import Worker, WorkerSetup
-from cfbench.study.plan import make_plan
-from cfbench.study.study import Study
+from tests.toys.runs import Toys
+from tests.toys.studies import TOY
 
 if TYPE_CHECKING:
-    from tests.contract.wrong.honest import Wrong
+    from tests.contract.wrong_searchers import Wrong
 
-TOY = Path(__file__).parents[1] / "toys" / "toy_plugin.py"
+WRONG_SEARCHERS = Path(__file__).with_name("wrong_searchers.py")
 IN_OTHER_PROCESSES = ["exits", "segfaults", "never-returns", "deaf-and-never-returns"]
 """They would end or hold up the test's own process."""
 
 WORDS = {
-    "raises": "ValueError: cannot think today (endings.py:",
+    "raises": "ValueError: cannot think today (wrong_searchers.py:",
     "returns-a-string": "it returned a str, not a numpy array of shape (3,)",
     "returns-a-list": "it returned a list, not a numpy array of shape (3,)",
     "returns-a-frame": "it returned a pandas.DataFrame, not a numpy array of shape (3,)",
@@ -75,37 +70,19 @@ Go = Callable[..., tuple[RunReport, pd.DataFrame]]
 
 
 @pytest.fixture
-def go(tmp_path: Path, wrong_files: tuple[Path, ...]) -> Go:
+def go(tmp_path: Path) -> Go:
     """Run searchers on the toy data set and return the report and the record."""
-    cache = tmp_path / "cache"
-    cache.mkdir(mode=0o700)
-    options = RegistryOptions(plugins=(str(TOY), *map(str, wrong_files)))
-    registry = build_registry(options, objects=[Constrained()])
-    assert [problem for problem in registry.problems if "wrong" in problem.plugin] == []
-    source = DataSource(data_dirs=(), cache_dir=cache, download=False)
-    setup = WorkerSetup(options, source, cache)
+    keys: dict[str, Any] = {"folds": (0,), "points": 2, "repetitions": 1}
+    toys = Toys(tmp_path / "cache", TOY, WRONG_SEARCHERS, objects=(Constrained(),), **keys)
+    assert [problem for problem in toys.registry.problems if "wrong" in problem.plugin] == []
 
     def go(
         name: str, searchers: list[str], *, processes: bool = False, **changes: Any
     ) -> tuple[RunReport, pd.DataFrame]:
-        asked: dict[str, Any] = {
-            "name": "wrong",
-            "datasets": ("toy",),
-            "models": ("threshold",),
-            "searchers": tuple(searchers),
-            "objectives": ("none",),
-            "metrics": (),
-            "folds": (0,),
-            "points": 2,
-            "repetitions": 1,
-            "workers": 2 if processes else 1,
-            "tracking": "none",
-            "results": tmp_path / name,
-        }
-        plan = make_plan(Study(**{**asked, **changes}), registry, source)
-        executor: Executor = ProcessExecutor(setup, 2) if processes else SerialExecutor(Worker(setup, registry))
-        with Record.open(tmp_path / name, write=True) as record:
-            report = Run(plan, record, registry, executor, metrics=plan.metrics).go()
+        executor = toys.processes() if processes else None
+        report = toys.run(
+            tmp_path / name, executor, searchers=tuple(searchers), workers=2 if processes else 1, **changes
+        )
         return report, load_record(tmp_path / name)
 
     return go
@@ -131,9 +108,9 @@ def _assert_judged(frame: pd.DataFrame, wrong: list[Wrong]) -> None:
 
 
 @pytest.mark.slow
-def test_the_harness_judges_each_and_the_rest_goes_on(go: Go, all_wrong: list[Wrong]) -> None:
+def test_the_harness_judges_each_and_the_rest_goes_on(go: Go, wrong_searchers: Any) -> None:
     _, alone = go("alone", ["honest", "toy-dice"])
-    wrong = [one for one in all_wrong if one.entry.name not in IN_OTHER_PROCESSES]
+    wrong = [one for one in wrong_searchers.WRONG if one.entry.name not in IN_OTHER_PROCESSES]
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     report, frame = go("all", ["honest", *(one.entry.name for one in wrong), "toy-dice"])
     assert (report.cells_done, report.cells_failed) == (len(wrong) + 2, 0)
@@ -143,9 +120,9 @@ def test_the_harness_judges_each_and_the_rest_goes_on(go: Go, all_wrong: list[Wr
 
 
 @pytest.mark.slow
-def test_those_that_hang_or_kill_lose_their_own_searches_alone(go: Go, all_wrong: list[Wrong]) -> None:
+def test_those_that_hang_or_kill_lose_their_own_searches_alone(go: Go, wrong_searchers: Any) -> None:
     _, alone = go("alone", ["honest", "toy-dice"], points=1)
-    wrong = [one for one in all_wrong if one.entry.name in IN_OTHER_PROCESSES]
+    wrong = [one for one in wrong_searchers.WRONG if one.entry.name in IN_OTHER_PROCESSES]
     names = ["honest", *(one.entry.name for one in wrong), "toy-dice"]
     report, frame = go("all", names, points=1, processes=True, time_limit=3.0)
     assert (report.cells_done, report.cells_failed) == (6, 0)

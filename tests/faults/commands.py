@@ -43,12 +43,7 @@ class Hangs(AssertionError):
 class Command:
     """A started command.
 
-    Parameters
-    ----------
-    process : BaseProcess
-        It leads a process group of its own.
-    out, err : Path
-        What it writes.
+    It leads a process group of its own, and writes to `out` and `err`.
     """
 
     process: BaseProcess
@@ -106,18 +101,8 @@ def start(
 ) -> Command:
     """Start a command of cfbench.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The arguments.
-    folder : Path
-        Where it works.
-    streams : (Path, Path)
-        Where it writes standard output and standard error.
-    environment : mapping of str to str
-        Variables in addition to those of this process.
-    limits : dict of str to int
-        Those of `resource`, by their names.
+    It works in `folder` and writes to the two `streams`. `environment` is added to that of this process; `limits` are
+    those of `resource`, by their names.
     """
     process = _context.Process(target=_command, args=[list(words), folder, streams, dict(environment), limits])
     process.start()

@@ -10,12 +10,7 @@ from tests.faults.commands import LONGEST, Hangs
 
 
 class Gate:
-    """Where searches, fits or reports of `fault_plugin` stop as long as it is closed for them.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Where searches, fits or reports of `fault_plugin` stop as long as it is closed for them."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()

@@ -10,12 +10,7 @@ from pathlib import Path
 
 
 class Disk:
-    """A mounted file system in memory.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """A mounted file system in memory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

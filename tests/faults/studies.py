@@ -19,11 +19,7 @@ PLUGINS = (HERE.parent / "toys" / "toy_plugin.py", HERE / "fault_plugin.py")
 class Study:
     """A study in a folder of its own, and ways to run it.
 
-    Parameters
-    ----------
-    folder : Path
-    records : Path
-        Folder of the records of studies that nothing has happened to.
+    `records` is the folder of the records of studies that nothing has happened to.
     """
 
     folder: Path

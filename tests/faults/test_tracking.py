@@ -28,12 +28,7 @@ FAULTS = ("dies", "hangs", "answers 500")
 class Between:
     """A server between a run and a real MLflow server, which works until the second cell is logged.
 
-    Parameters
-    ----------
-    behind : str
-        The real server's address.
-    fault : str
-        What it does from then on.
+    `behind` is the real server's address.
     """
 
     def __init__(self, behind: str, fault: str) -> None:

@@ -50,18 +50,8 @@ def environment(changes: Mapping[str, str]) -> Iterator[None]:
 class ChildProcess:
     """A process that answers what it is sent.
 
-    Parameters
-    ----------
-    target : callable
-        What it does, with its end of the pipe as the first argument.
-    arguments : tuple
-        The others; picklable.
-    method : str
-        "spawn" or "forkserver".
-    name : str
-        The process's name.
-    daemon : bool
-        Whether it ends with this process and may start none itself.
+    `target` is called there with its end of the pipe and `arguments`. A `daemon` ends with this process and may start
+    none itself.
     """
 
     def __init__(
@@ -91,12 +81,7 @@ class ChildProcess:
     def receive(self, time_limit: float | None) -> Any:
         """Return what the process sends next.
 
-        Raises
-        ------
-        TimeoutError
-            Past the limit in seconds.
-        EOFError
-            If the process has ended.
+        Raises TimeoutError past the limit in seconds, and EOFError if the process has ended.
         """
         end = math.inf if time_limit is None else time.monotonic() + time_limit
         try:

@@ -25,8 +25,7 @@ from cfbench.registry.contracts import DataSource
 from cfbench.registry.discovery import is_file_name
 from cfbench.registry.registry import RegistryOptions
 from cfbench.running.executors.local import ExecutorLost, Job, ProcessExecutor, WorkerDied
-from cfbench.running.schedule import ModelKey, model_key
-from cfbench.running.worker import FOLDS_KEPT, EntryName, Inventory, Prepared, WorkerSetup
+from cfbench.running.worker import FOLDS_KEPT, EntryName, Inventory, ModelKey, Prepared, WorkerSetup, model_key
 from cfbench.study.plan import Cell
 
 
@@ -38,15 +37,7 @@ class UnfitHost(CfbenchError):
 class RunSetup:
     """What a Dask worker has to know of a run before its first job.
 
-    Parameters
-    ----------
-    run : str
-        Names the run.
-    options : RegistryOptions
-    entries : tuple of (str, str)
-        What the plan's jobs need to have registered.
-    inventory : Inventory
-        What the main process has: a worker must have the same.
+    Its jobs need `entries` to be registered, and a worker must have the main process's `inventory`.
     """
 
     run: str
@@ -57,14 +48,7 @@ class RunSetup:
 
 @dataclass(frozen=True)
 class PickledModel:
-    """A data set and a fitted model, pickled by the main process. Dask carries it to a worker once.
-
-    Parameters
-    ----------
-    digest : str
-        Names it.
-    payload : bytes
-    """
+    """A data set and a fitted model, pickled by the main process. Dask carries it to a worker once."""
 
     digest: str
     payload: bytes
@@ -73,11 +57,7 @@ class PickledModel:
 class Host:
     """The processes of one run on one Dask worker.
 
-    Parameters
-    ----------
-    run_setup : RunSetup
-    slots : int
-        Jobs that the Dask worker runs at once, one process each.
+    It runs as many jobs at once as it has `slots`, one process each.
     """
 
     def __init__(self, run_setup: RunSetup, slots: int) -> None:
@@ -142,13 +122,7 @@ _hosts_lock = threading.Lock()
 
 
 def perform(run_setup: RunSetup, slots: int, job: Job, cell: Cell | None, pickled_model: PickledModel | None) -> Any:
-    """Do a job of a run on this Dask worker.
-
-    Raises
-    ------
-    UnfitHost
-        If this worker lacks something that the run needs.
-    """
+    """Do a job of a run on this Dask worker."""
     return _host(run_setup, slots).perform(job, cell, pickled_model)
 
 
@@ -196,15 +170,8 @@ WAIT_FOR_SCHEDULER = 20.0
 def connect(cluster: object) -> tuple[Any, bool]:
     """Return a client, and whether it is ours to close.
 
-    Parameters
-    ----------
-    cluster : object
-        A scheduler's address, a `distributed.Client`, or a cluster object.
-
-    Raises
-    ------
-    UnavailableError
-        If the extra `dask` is not installed, or no scheduler answers.
+    `cluster` is a scheduler's address, a `distributed.Client`, or a cluster object. Raises UnavailableError if the
+    extra `dask` is not installed, or no scheduler answers.
     """
     try:
         from distributed import Client
@@ -244,13 +211,7 @@ async def _greet(address: str) -> None:
 
 
 def wait_for_workers(client: Any) -> None:
-    """Wait until the cluster has a worker.
-
-    Raises
-    ------
-    UnavailableError
-        If that takes too long.
-    """
+    """Wait until the cluster has a worker."""
     try:
         client.wait_for_workers(1, timeout=WAIT_FOR_WORKERS)
     except TimeoutError:
@@ -263,10 +224,7 @@ def wait_for_workers(client: Any) -> None:
 def inspect_workers(client: Any, run_setup: RunSetup) -> None:
     """Ask every worker what it has.
 
-    Raises
-    ------
-    StudyError
-        If one lacks something that the run needs, or has another version of it; it names all that is so.
+    Raises StudyError, with all of it, if one lacks something that the run needs, or has another version of it.
     """
     threads = dict(client.nthreads())
     asked = {
@@ -316,21 +274,8 @@ class _Sent:
 class DaskExecutor:
     """Runs jobs on a Dask cluster.
 
-    Parameters
-    ----------
-    setup : WorkerSetup
-        Of the process that fits models.
-    run_setup : RunSetup
-        What the cluster's workers have to know.
-    cluster : object
-        A scheduler's address, a `distributed.Client`, or a cluster object.
-
-    Raises
-    ------
-    UnavailableError
-        If the extra `dask` is not installed, the scheduler does not answer, or there is no worker.
-    StudyError
-        If a worker lacks something that the study needs, or has another version of it.
+    `setup` is that of the local process that fits models. Raises UnavailableError as `connect`, or if there is no
+    worker, and StudyError if a worker lacks something that the study needs, or has another version of it.
     """
 
     blocks = False

@@ -34,14 +34,7 @@ WORKER_NAME = "cfbench worker"
 class Job:
     """One call of a worker's method.
 
-    Parameters
-    ----------
-    method : str
-        Name of a method of Worker.
-    arguments : tuple
-        Picklable.
-    time_limit : float or None
-        Wall-clock seconds after which the worker is killed; None: no limit.
+    The worker is killed after `time_limit` wall-clock seconds; None: no limit.
     """
 
     method: str
@@ -92,10 +85,6 @@ class SerialExecutor:
 
     From the first job until the executor is closed, numerical libraries keep to one thread: to hold and to release them
     takes as long as a short search.
-
-    Parameters
-    ----------
-    worker : Worker
     """
 
     blocks = True
@@ -128,12 +117,7 @@ class SerialExecutor:
 
 
 class WorkerProcess(ChildProcess):
-    """A spawned process with a worker, which performs one job at a time.
-
-    Parameters
-    ----------
-    setup : WorkerSetup
-    """
+    """A spawned process with a worker, which performs one job at a time."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         super().__init__(_serve, (setup,), name=WORKER_NAME)
@@ -142,13 +126,8 @@ class WorkerProcess(ChildProcess):
     def perform(self, job: Job) -> Any:
         """Return the result of a job.
 
-        Raises
-        ------
-        TimeoutError
-            Past the job's limit; the process is gone then, as with the next.
-        WorkerDied
-        CfbenchError
-            If the worker raised anything, or no worker can start.
+        Raises TimeoutError past the job's limit or WorkerDied, both with the process gone, or CfbenchError if the
+        worker raised anything, or no worker can start.
         """
         try:
             if not self._is_ready:
@@ -171,13 +150,7 @@ class WorkerProcess(ChildProcess):
 
 
 class ProcessExecutor:
-    """Runs jobs in spawned processes, one per slot, so that a slot's worker is known.
-
-    Parameters
-    ----------
-    setup : WorkerSetup
-    slots : int
-    """
+    """Runs jobs in spawned processes, one per slot, so that a slot's worker is known."""
 
     blocks = False
 

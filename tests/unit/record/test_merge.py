@@ -18,7 +18,7 @@ from cfbench.study.shard import Shard, shard_of
 from tests.databases import contents, damage, execute, forge, record_digest
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 STUDY: dict[str, Any] = {
     "searchers": ("toy-dice", "toy-both"),

@@ -13,8 +13,7 @@ from cfbench.registry.entries import MetricEntry
 from cfbench.registry.hookspecs import hookimpl
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
 from cfbench.study.variants import Variant, resolve_variant
-
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+from tests.toys.studies import TOY
 
 
 class Rows(CounterfactualMetric):

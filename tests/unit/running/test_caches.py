@@ -81,33 +81,34 @@ def test_a_missing_object_is_none_without_a_word(tmp_path: Path, caplog: pytest.
     assert not caplog.records
 
 
-@pytest.mark.parametrize("cut", [0, 3, 16, -1])
-def test_a_truncated_object_is_reported_and_never_unpickled(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, cut: int
+def cut_to(size: int) -> Callable[[Path, Path], None]:
+    def cut(path: Path, _: Path) -> None:
+        path.write_bytes(path.read_bytes()[:size])
+
+    return cut
+
+
+def replace_content(path: Path, trace: Path) -> None:
+    store_object(path, "harmless")
+    path.write_bytes(path.read_bytes()[:16] + pickle.dumps(Bomb(trace)))
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        *((cut_to(size), "is damaged") for size in (0, 3, 16, -1)),
+        (replace_content, "is damaged"),
+        (lambda path, _: path.chmod(0o602), "may be written by others (mode 0602)"),
+    ],
+)
+def test_an_object_that_cannot_be_trusted_is_reported_and_never_unpickled(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: Callable[[Path, Path], None], words: str
 ) -> None:
     path, trace = tmp_path / "object", tmp_path / "trace"
     store_object(path, Bomb(trace))
-    path.write_bytes(path.read_bytes()[:cut])
+    harm(path, trace)
     assert load_object(path) is None
-    assert "is damaged" in caplog.text
-    assert not trace.exists()
-
-
-def test_a_changed_object_is_reported_and_never_unpickled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path, trace = tmp_path / "object", tmp_path / "trace"
-    store_object(path, "harmless")
-    path.write_bytes(path.read_bytes()[:16] + pickle.dumps(Bomb(trace)))
-    assert load_object(path) is None
-    assert "is damaged" in caplog.text
-    assert not trace.exists()
-
-
-def test_a_file_that_others_may_write_is_never_unpickled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path, trace = tmp_path / "object", tmp_path / "trace"
-    store_object(path, Bomb(trace))
-    path.chmod(0o602)
-    assert load_object(path) is None
-    assert "may be written by others (mode 0602)" in caplog.text
+    assert words in caplog.text
     assert not trace.exists()
 
 

@@ -26,13 +26,14 @@ from cfbench.running.executors.local import ExecutorLost, Job
 from cfbench.running.session import executor_for
 from cfbench.running.worker import entries_of, take_inventory
 from tests.databases import record_digest
+from tests.toys.studies import TOY
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 pytestmark = pytest.mark.slow  # it starts a dozen processes, which import everything
-TOY = Path(__file__).parents[2] / "toys" / "toy_plugin.py"
+
 STUDY: dict[str, Any] = {"searchers": ("toy-dice", "toy-both"), "points": 4, "metrics": ("success",)}
 
 
@@ -159,14 +160,14 @@ def test_workers_that_lack_something_are_named_before_the_run(toys: Toys, tmp_pa
     plan = toys.plan(tmp_path / "r", **STUDY)
     entries = entries_of(plan)
     here = take_inventory(toys.registry, entries)
-    other = replace(here, packages={**here.packages, "numpy": "0.1"}, entries={**here.entries, ("metric", "rare"): "3"})
+    other = replace(here, versions={**here.versions, "numpy": "0.1", "metric rare": "3"})
     run_setup = RunSetup("a", toys.options, (*entries, ("metric", "rare")), other)
     with pytest.raises(StudyError) as refused:
         DaskExecutor(toys.setup, run_setup, cluster.address)
     message = str(refused.value)
     assert message.startswith("2 of 2 Dask workers cannot search for this study:")
     assert message.count("tcp://127.0.0.1:") == 2
-    assert f"numpy is {here.packages['numpy']}, not 0.1" in message
+    assert f"numpy is {here.versions['numpy']}, not 0.1" in message
     assert "it lacks metric rare" in message
     absent = replace(toys.options, plugins=(*toys.options.plugins, "/nowhere/mine.py"))
     with pytest.raises(StudyError, match=r"the plugin file /nowhere/mine\.py is not there"):

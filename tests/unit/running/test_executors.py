@@ -18,7 +18,7 @@ from cfbench.running.executors.local import Job
 from cfbench.running.worker import WorkerSetup
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 FIRST_JOB = """
 import json, os
@@ -99,6 +99,6 @@ def test_jobs_of_one_slot_wait_for_each_other(toys: Toys) -> None:
     executor = toys.processes(1)
     try:
         several = [executor.submit(0, Job("inventory", (((kind, name),),))) for kind, name in ENTRIES]
-        assert [list(job.result(300).entries) for job in several] == [[entry] for entry in ENTRIES]
+        assert [list(job.result(300).versions)[-1] for job in several] == [" ".join(entry) for entry in ENTRIES]
     finally:
         executor.close()

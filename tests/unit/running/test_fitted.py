@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +19,12 @@ from cfbench.caches import store_object
 from cfbench.errors import ModelError
 from cfbench.problem import Oracle
 from cfbench.running.fitted import (
-    MODELS_KEPT,
     FittedModels,
+    TunedCache,
     TunedRow,
     eligible_points,
+    only_choice,
+    read_table,
     reject_pointless,
     tune,
     tuning_key,
@@ -168,9 +172,7 @@ def test_a_damaged_row_in_the_cache_is_reported_and_tuned_again(
 
 def test_a_model_is_fitted_once_and_then_loaded(tmp_path: Path) -> None:
     toy, family = data(), StepFamily(threshold=40.0)
-    first = FittedModels(tmp_path)
-    model = first.get(toy, 0, ENTRY, family)
-    assert first.get(toy, 0, ENTRY, family) is model
+    model = FittedModels(tmp_path).get(toy, 0, ENTRY, family)
     again = FittedModels(tmp_path).get(toy, 0, ENTRY, family)
     assert CALLS == ["fit"]
     assert again.fingerprint() == model.fingerprint() == "40.0"
@@ -195,15 +197,6 @@ def test_another_fold_setting_or_library_is_another_model(tmp_path: Path, monkey
     monkeypatch.setattr(sklearn, "__version__", "0.0")
     models.get(toy, 0, ENTRY, StepFamily(threshold=40.0))
     assert CALLS == ["fit"] * 4
-
-
-def test_few_models_are_kept_in_memory(tmp_path: Path) -> None:
-    toy, models = data(), FittedModels(tmp_path)
-    families = [StepFamily(threshold=float(i)) for i in range(MODELS_KEPT + 1)]
-    fitted = [models.get(toy, 0, ENTRY, family) for family in families]
-    assert models.get(toy, 0, ENTRY, families[-1]) is fitted[-1]
-    assert models.get(toy, 0, ENTRY, families[0]) is not fitted[0]  # loaded again from the cache
-    assert CALLS == ["fit"] * len(families)
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign"])
@@ -233,52 +226,74 @@ def test_eligible_points_are_the_unfavourable_rows_in_the_order_given() -> None:
     ("threshold", "target", "message"),
     [
         (-1.0, 1, "predicts class 'yes' for all 10 rows of 'toy'"),
+        (50.0, 2, "never predicts the target class 'maybe' on the 10 rows of 'toy'"),
         (200.0, 1, "predicts class 'no' for all 10 rows of 'toy'"),
         (55.0, 1, "predicts the target class 'yes' for all 4 test rows of 'toy'"),
     ],
 )
 def test_a_model_that_leaves_nothing_to_do_is_refused(threshold: float, target: int, message: str) -> None:
     fold = Fold(train=np.arange(0, 6), test=np.array([6, 7, 8, 9]))
+    toy = Dataset("toy", data(10).X, np.arange(10) % 3, SPACE, target, ("no", "yes", "maybe"))
     with pytest.raises(ModelError, match=message):
-        reject_pointless(Step(threshold), data(10, target=target), fold)
-
-
-def test_a_model_that_never_predicts_the_target_among_three_classes_is_refused() -> None:
-    toy = Dataset("toy", data(10).X, np.arange(10) % 3, SPACE, 2, ("low", "middle", "high"))
-    fold = Fold(train=np.arange(0, 6), test=np.array([6, 7, 8, 9]))
-    with pytest.raises(ModelError, match="never predicts the target class 'high' on the 10 rows"):
-        reject_pointless(Step(50.0), toy, fold)
+        reject_pointless(Step(threshold), toy, fold)
 
 
 def test_a_useful_model_is_accepted() -> None:
     reject_pointless(Step(75.0), data(10), Fold(train=np.arange(0, 6), test=np.array([6, 7, 8, 9])))
 
 
-class Doubtful(Step):
-    """Brings an oracle that answers below the threshold as it answers above."""
-
-    def oracle(self) -> Oracle:
-        CALLS.append("oracle")
-        return Step(self.threshold - 1)
-
-
-class DoubtfulFamily(StepFamily):
-    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Step:
-        return Doubtful(hyperparameters["threshold"])
-
-
-def test_an_oracle_is_held_against_its_model_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    models = FittedModels(tmp_path)
-    dataset, family = data(), DoubtfulFamily(threshold=40.0)
-    entry = ModelEntry(name="doubtful", family=DoubtfulFamily)
-    oracle = models.oracle(dataset, 0, entry, family)
-    assert oracle is models.get(dataset, 0, entry, family)  # the model answers for itself
-    assert models.oracle(dataset, 0, entry, family) is oracle
-    assert CALLS == ["oracle"]
-    assert "the fast oracle of this model is not used" in caplog.text
+def test_a_table_is_sorted_and_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    names = [("b", "x", 0), ("a", "x", 1), ("a", "x", 0), ("a", "w", 3)]
+    rows = [
+        TunedRow(f"k{i}", model, name, fold, {"m": None}, 0.1, 0.2, "1") for i, (model, name, fold) in enumerate(names)
+    ]
+    write_table(path, rows)
+    assert list(read_table(path)) == ["k3", "k2", "k1", "k0"]
+    assert read_table(path) == {row.key: row for row in rows}
+    assert len(path.read_text().splitlines()) == len(rows) + 2  # a line a row, so that changes are readable
 
 
-def test_an_oracle_that_keeps_its_promise_is_used(tmp_path: Path) -> None:
-    models = FittedModels(tmp_path)
-    family = StepFamily(threshold=40.0)
-    assert models.oracle(data(), 0, ENTRY, family) is models.get(data(), 0, ENTRY, family)
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"key": "x"}]', "\x00"])
+def test_a_broken_table_is_an_error_that_names_it(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "tuned.json"
+    path.write_text(content)
+    with pytest.raises(ModelError, match=r"tuned.json is no table of tuned hyper-parameters.*cfbench tune --output"):
+        read_table(path)
+
+
+def test_a_table_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+    assert read_table(tmp_path / "tuned.json") == {}
+
+
+def test_the_cache_keeps_a_private_file_a_row(tmp_path: Path) -> None:
+    rows = [TunedRow(f"k{i}", "m", "d", i, {"m": None, "rate": 1e-4}, 0.1, 0.2, "1") for i in range(3)]
+    for row in rows:
+        TunedCache(tmp_path).add(row)
+    assert [TunedCache(tmp_path).get(row.key) for row in rows] == rows
+    assert TunedCache(tmp_path).get("k3") is None
+    files = list((tmp_path / "tuned").iterdir())
+    assert len(files) == 3
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_a_row_under_another_key_is_not_believed(tmp_path: Path) -> None:
+    cache = TunedCache(tmp_path)
+    cache.add(TunedRow("k0", "m", "d", 0, {}, 0.1, 0.2, "1"))
+    (tmp_path / "tuned" / "k0.json").rename(tmp_path / "tuned" / "k1.json")
+    assert cache.get("k1") is None
+
+
+def test_only_a_grid_of_one_point_leaves_no_choice() -> None:
+    assert only_choice({}) == {}
+    assert only_choice({"a": [None], "b": [2]}) == {"a": None, "b": 2}
+    assert only_choice({"a": [None], "b": [2, 3]}) is None
+    with pytest.raises(ModelError, match="gives hyper-parameter 'b' no value"):
+        only_choice({"a": [1, 2], "b": []})
+
+
+def test_a_pipe_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    os.mkfifo(path)
+    with pytest.raises(ModelError, match=r"tuned.json is no table of tuned hyper-parameters \(it is no file\)"):
+        read_table(path)

@@ -13,7 +13,7 @@ import pytest
 from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.registry.contracts import CellContext, DataSource
 from cfbench.registry.registry import Registry
-from cfbench.running.measure import measure_cell
+from cfbench.running.measure import cell_metrics, measure_cell
 from tests.unit.running.measuring import Metrics, registry_with, variants
 
 
@@ -107,7 +107,7 @@ def test_a_metric_cannot_disturb_anything(registry: Registry, searches: pd.DataF
 def test_metrics_that_compare_cells_are_passed_over(
     registry: Registry, searches: pd.DataFrame, context: CellContext
 ) -> None:
-    measured = measure_cell(searches, context, registry, variants(registry, "beside"))
+    measured = measure_cell(searches, context, registry, cell_metrics(variants(registry, "beside"), registry))
     assert measured.table.empty
     assert measured.complaints == ()
 
@@ -116,6 +116,6 @@ def test_what_a_comparison_of_objectives_needs_is_measured(
     registry: Registry, searches: pd.DataFrame, context: CellContext
 ) -> None:
     asked = variants(registry, "beside-none[times=0.5]", "rows", "beside-none")
-    measured = measure_cell(searches, context, registry, asked)
+    measured = measure_cell(searches, context, registry, cell_metrics(asked, registry))
     assert measured.table["metric"].unique().tolist() == ["rows[times=0.5]", "rows"]
     assert len(measured.table) == 8  # each once, whoever asks

@@ -8,7 +8,7 @@ import pytest
 from cfbench.analysis.loss_alone import JudgedCell, board_cells, record_key, rows_of
 from cfbench.record.measures import OBJECTIVE
 from cfbench.record.store import Record
-from cfbench.running.outlook import CellState, look_ahead
+from cfbench.running.progress import CellState, preview_of
 from cfbench.study.plan import Plan
 from tests.toys.drifting import Drifting
 
@@ -172,12 +172,12 @@ def test_an_older_record_is_judged_by_the_second_stage(drifting: Drifting) -> No
 def test_a_plan_counts_what_is_to_be_judged(drifting: Drifting) -> None:
     drifting.run("alone-near", objectives=("none",))
     plan = drifting.plan("alone-near", "able-near", objectives=("none", "k"))
-    outlook = look_ahead(plan, drifting.registry)
-    assert outlook.states == {CellState.UNMEASURED: 1, CellState.MISSING: 2}
-    assert (outlook.searches, outlook.missing, outlook.cells[0].unmeasured) == (9, 6, 1)
-    assert outlook.cells[0].to_json()["judged_under"] == ["k"]
+    preview = preview_of(plan, drifting.registry)
+    assert preview.states == {CellState.UNMEASURED: 1, CellState.MISSING: 2}
+    assert (preview.searches, preview.missing, len(preview.cells[0].missing_measures)) == (9, 6, 1)
+    assert preview.cells[0].to_json()["judged_under"] == ["k"]
     drifting.run("alone-near", "able-near", objectives=("none", "k"))
-    assert look_ahead(plan, drifting.registry).states == {CellState.DONE: 3}
+    assert preview_of(plan, drifting.registry).states == {CellState.DONE: 3}
 
 
 def test_data_without_perturbations_are_searched_under_the_objective_as_before(drifting: Drifting) -> None:

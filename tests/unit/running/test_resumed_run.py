@@ -18,7 +18,7 @@ from cfbench.record.store import Record
 from tests.databases import record_digest
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from tests.unit.running.conftest import Toys
+from tests.toys.runs import Toys
 from tests.databases import record_digest
 if __name__ == "__main__":
     toys = Toys(Path({cache!r}))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cfbench.record.schema import TIME_COLUMNS
 from cfbench.record.store import Record, load_record
 from cfbench.registry.events import CellFinished, RunFinished, SearchFinished
 from cfbench.registry.hookspecs import hookimpl
@@ -17,7 +16,7 @@ from cfbench.running.search import SearchTask
 from tests.databases import record_digest
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 
 def test_a_run_records_every_search_once(toys: Toys, tmp_path: Path) -> None:
@@ -203,32 +202,35 @@ def test_a_reporter_that_raises_is_a_complaint_and_the_run_goes_on(toys: Toys, t
     assert len(ear.events) == 7
 
 
-def test_time_columns_are_the_only_ones_left_out_of_the_digest() -> None:
-    assert TIME_COLUMNS == ("wall_seconds", "cpu_seconds")
-
-
-class Counting:
-    """An executor that counts the jobs and the searches that pass."""
+class Watched:
+    """An executor that counts the searches of each batch; after `lasts` batches its workers are gone."""
 
     slots = 1
     blocks = True
 
-    def __init__(self, inner: Executor) -> None:
+    def __init__(self, inner: Executor, lasts: int = 1000) -> None:
         self.inner = inner
+        self.lasts = lasts
         self.batches: list[int] = []
+        self.closed = False
 
     def submit(self, slot: int, job: Job) -> Future[Any]:
+        if len(self.batches) == self.lasts:
+            gone: Future[Any] = Future()
+            gone.set_exception(ExecutorLost("the cluster is gone"))
+            return gone
         if job.method == "search_all":
             self.batches.append(len(job.arguments[0]))
         return self.inner.submit(slot, job)
 
     def close(self) -> None:
         self.inner.close()
+        self.closed = True
 
 
 @pytest.mark.slow
 def test_many_short_searches_travel_together_and_the_record_is_the_same(toys: Toys, tmp_path: Path) -> None:
-    executor = Counting(toys.serial())
+    executor = Watched(toys.serial())
     asked: dict[str, Any] = {"folds": (0, 1), "searchers": ("toy-dice[rows=4]",), "points": 5, "repetitions": 40}
     toys.run(tmp_path / "together", executor, **asked)
     assert sum(executor.batches) == 400
@@ -252,32 +254,8 @@ def test_only_the_searches_that_kill_their_batch_are_lost(toys: Toys, tmp_path: 
     assert set(frame["status"]) == {"crashed", "found"}
 
 
-class Lost:
-    """An executor whose workers are gone after the first search."""
-
-    slots = 1
-    blocks = True
-
-    def __init__(self, inner: Executor) -> None:
-        self.inner = inner
-        self.searched = False
-        self.closed = False
-
-    def submit(self, slot: int, job: Job) -> Future[Any]:
-        if self.searched:
-            gone: Future[Any] = Future()
-            gone.set_exception(ExecutorLost("the cluster is gone"))
-            return gone
-        self.searched = job.method == "search_all"
-        return self.inner.submit(slot, job)
-
-    def close(self) -> None:
-        self.inner.close()
-        self.closed = True
-
-
 def test_a_run_whose_workers_are_gone_ends_with_everything_in_the_record(toys: Toys, tmp_path: Path) -> None:
-    executor = Lost(toys.serial())
+    executor = Watched(toys.serial(), lasts=1)
     with pytest.raises(ExecutorLost, match="the cluster is gone"):
         toys.run(tmp_path / "r", executor, folds=(0,))
     assert executor.closed

@@ -12,7 +12,7 @@ from cfbench.running.search import SearchTask
 from cfbench.study.plan import Cell
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 SEARCHERS = ("toy-dice", "toy-both", "toy-crash")
 

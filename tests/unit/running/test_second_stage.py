@@ -6,19 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from cfbench.record.store import Record
 from cfbench.registry.registry import Registry
-from cfbench.running.fitted import FittedModels
-from cfbench.running.measure import measure_cell
-from cfbench.running.second_stage import FittedFolds, MetricCounts, SecondStage, measure_record
-from tests.unit.running.measuring import TOY, Metrics, NextMetrics, registry_with, variants
+from cfbench.running.second_stage import MetricCounts, SecondStage, measure_record, recorded_cell
+from cfbench.running.worker import Worker
+from tests.toys.studies import TOY
+from tests.unit.running.measuring import Metrics, NextMetrics, registry_with, variants
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 
 @pytest.fixture
@@ -28,8 +26,7 @@ def registry() -> Registry:
 
 def second_stage(toys: Toys, results: Path, registry: Registry, *texts: str) -> SecondStage:
     with Record.open(results, write=True) as record:
-        models = FittedModels(toys.setup.cache_dir)
-        return measure_record(record, registry, toys.source, models, variants(registry, *texts))
+        return measure_record(record, Worker(toys.setup, registry), registry, variants(registry, *texts))
 
 
 def test_an_old_record_gets_a_metric_without_any_search(toys: Toys, registry: Registry, tmp_path: Path) -> None:
@@ -81,18 +78,14 @@ def test_another_model_than_the_searches_asked_is_refused(toys: Toys, registry: 
     toys.run(results, folds=(0,))
     with Record.open(results) as record:
         (cell,) = record.summaries().values()
-    object.__setattr__(cell, "fingerprints", ("0123",))
-    fitted_folds = FittedFolds(registry, toys.source, FittedModels(toys.setup.cache_dir))
-    context = fitted_folds.context(cell)
-    measured = measure_cell(
-        pd.DataFrame({"cell_key": "c" * 32, "point": [0], "repetition": [0], "x": [np.zeros(3)]}),
-        context,
-        registry,
-        variants(registry, "asks-model"),
+        searches = record.searches(cell.info.key).assign(model_fingerprint="0123")
+    measured = Worker(toys.setup, registry).measure(
+        recorded_cell(cell), searches, tuple(variants(registry, "rows", "asks-model"))
     )
+    assert set(measured.table["metric"]) == {"rows"}
     (complaint,) = measured.complaints
     assert "model threshold on toy, fold 0, has fingerprint" in complaint
-    assert "the searches asked one with 0123" in complaint
+    assert "the searches queried one with 0123" in complaint
 
 
 def test_another_table_than_the_searches_saw_is_refused(toys: Toys, registry: Registry, tmp_path: Path) -> None:

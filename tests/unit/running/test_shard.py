@@ -13,7 +13,7 @@ from cfbench.study.plan import Plan
 from cfbench.study.shard import Shard, shard_of
 
 if TYPE_CHECKING:
-    from tests.unit.running.conftest import Toys
+    from tests.toys.runs import Toys
 
 
 def plan_of(toys: Toys, results: Path, **changes: object) -> Plan:
