@@ -299,9 +299,7 @@ def _objective_context(
         predict=oracle.predict if meter is None else meter.predict_for_objective,
         stream=stream,
         judging=judging,
-        query_neighbours=partial(predict_neighbours, oracle)
-        if meter is None
-        else meter.predict_neighbours_for_objective,
+        query_neighbours=unmetered if meter is None else meter.predict_neighbours_for_objective,
         model=fitted_fold.model if objective.looks_into_model else None,
     )
 
