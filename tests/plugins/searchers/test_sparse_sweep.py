@@ -12,7 +12,7 @@ import pytest
 from cfbench import BudgetExhausted, Constraint, FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates
-from cfbench_searchers.sparse_sweep.robust import MeanValues
+from cfbench_searchers.sparse_sweep.robust import MeanValues, moves, retreats
 from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 from cfbench_searchers.sparse_sweep.starts import training_starts
 from cfbench_searchers.sparse_sweep.sweeps import anywhere, beyond, rests_on_draws, sweep
@@ -167,7 +167,7 @@ def test_the_step_next_to_the_factual_value_may_be_the_answer() -> None:
     assert z.tolist() == [3, 0.5]
 
 
-@pytest.mark.parametrize("budget", [1, 7, 60, 2_500])
+@pytest.mark.parametrize("budget", [1, 7, 60, 2_500, 6_000])
 def test_a_budget_is_used_to_its_end_and_nothing_is_lost(budget: int) -> None:
     weights = np.array([0.4, 0.5, 0.3, 0.2, 0.6, 0.1])
     problem = SpiedProblem(numbers(*[(0, 1)] * 6), np.zeros(6), lambda Z: Z @ weights > 1.2, max_queries=budget)
@@ -284,7 +284,7 @@ def test_values_that_rest_on_draws_are_judged_again_and_again() -> None:
     assert sum(evaluations) <= SparseSweep().n_evaluations + 200
 
 
-@pytest.mark.parametrize("budget", [400, 3_000])
+@pytest.mark.parametrize("budget", [400, 3_000, 30_000])
 def test_a_budget_for_values_that_rest_on_draws(budget: int) -> None:
     options: dict[str, Any] = {"term": fragile(rng(5), []), "max_queries": budget}
     problem = SpiedProblem(numbers(*[(0, 1)] * 3), np.zeros(3), either, **options)
@@ -419,3 +419,17 @@ def test_halving_judges_the_better_ones_more_often() -> None:
     order = means.halve(places, 2, 16)
     assert means.times[order].tolist() == [16, 16]
     assert sorted(means.times.tolist(), reverse=True) == [16] * 2 + [8] * 2 + [4] * 4 + [2] * 8
+
+
+def test_moves_and_retreats_are_feasible_and_others() -> None:
+    problem = SpiedProblem(MIXED, MIXED_X, beyond_half, constraints=True, respect_steps=True)
+    queried = queried_of(problem)
+    z = MIXED_X.copy()
+    z[[0, 2, 4]] = [60.0, 2e-4, 3.0]
+    near, moved = retreats(queried, z), moves(queried, z, 0.15, everything=True)
+    for rows in (near, moved):
+        assert problem.is_feasible(rows).all()
+        assert (rows != z).any(axis=1).all()
+    assert (problem.distance(near) < problem.distance(z[np.newaxis])).all()
+    put_back = (moved == MIXED_X).sum(axis=1)
+    assert (put_back == 6).sum() >= 3  # each of the three once, next to what else brings one back
