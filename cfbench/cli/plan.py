@@ -48,7 +48,7 @@ def _text(preview: Preview, *, every_cell: bool) -> Iterable[str]:
 
     plan = preview.plan
     yield f"Study {visible(plan.study.name)}, record {visible(str(plan.study.results))}"
-    for note in plan.notes:
+    for note in preview.notes:
         yield f"Note: {visible(note)}"
     yield ""
     yield from _table(preview, every_cell=every_cell)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary, model_of
 from cfbench.record.files import check_directory
 from cfbench.record.store import Record
@@ -21,6 +22,7 @@ from cfbench.running.measure import cell_metrics, identity, objective_measure
 from cfbench.running.worker import Prepared
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
+from cfbench.text import plural
 
 
 @dataclass
@@ -199,6 +201,28 @@ class Metrics:
         return tuple(measure for its_identity, measure in (*self._wanted, *under) if its_identity not in have)
 
 
+def notes_of(plan: Plan, record: Record) -> tuple[str, ...]:
+    """Return the plan's notes, and how many of its cells are in the record with points in the order of the table.
+
+    Earlier versions of cfbench took the first rows of a table. Their cells are never continued: a cell would mix two
+    orders.
+    """
+    keys = record.keys()
+    older = sum(
+        digest_of({name: value for name, value in cell.content.items() if name != "points"}) in keys
+        for cell in plan.cells
+        if not cell.skipped
+    )
+    if not older:
+        return plan.notes
+    have = "has its" if older == 1 else "have their"
+    return (
+        *plan.notes,
+        f"{plural(older, 'cell')} of this record {have} points in the order of the table, as earlier versions took "
+        "them; this study draws its points, so it searches again and leaves those cells as they are",
+    )
+
+
 def planned_cells(
     plan: Plan, record: Record | None, metrics: Metrics, retry: Collection[str], durations: Durations
 ) -> Iterator[PlannedCell]:
@@ -244,11 +268,12 @@ def planned_cells(
 class Preview:
     """What is left of a plan.
 
-    `problems` says what of the record cannot be read.
+    `notes` are the plan's, and what it leaves alone in the record. `problems` says what of the record cannot be read.
     """
 
     plan: Plan
     cells: tuple[PlannedCell, ...]
+    notes: tuple[str, ...]
     problems: tuple[str, ...] = ()
 
     @property
@@ -310,7 +335,7 @@ class Preview:
                 "searches_estimated_from_another_objective": self.far,
                 "searches_without_estimate": self.unknown,
             },
-            "notes": list(self.plan.notes),
+            "notes": list(self.notes),
             "problems": list(self.problems),
         }
 
@@ -323,14 +348,15 @@ def preview_of(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> P
     """
     metrics, durations = Metrics(plan.metrics, registry), Durations()
     if not check_directory(plan.study.results, write=True):
-        return Preview(plan, tuple(planned_cells(plan, None, metrics, retry, durations)))
+        return Preview(plan, tuple(planned_cells(plan, None, metrics, retry, durations)), plan.notes)
     with Record.open(plan.study.results) as record:
         pending = record.pending()
         for cell in plan.cells:
             if cell.info.key in pending:
                 seconds = record.searches(cell.info.key)["wall_seconds"]
                 durations.add(cell.info, float(seconds.sum()), len(seconds))
-        return Preview(plan, tuple(planned_cells(plan, record, metrics, retry, durations)), tuple(record.problems))
+        cells = tuple(planned_cells(plan, record, metrics, retry, durations))
+        return Preview(plan, cells, notes_of(plan, record), tuple(record.problems))
 
 
 @dataclass(slots=True)

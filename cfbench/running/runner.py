@@ -25,7 +25,7 @@ from cfbench.running.executors.local import Executor, ExecutorLost, WorkerDied
 from cfbench.running.interrupt import Interrupt
 from cfbench.running.judge import Verdict
 from cfbench.running.measure import Measured
-from cfbench.running.progress import Metrics, RunReport, described, open_agenda
+from cfbench.running.progress import Metrics, RunReport, described, notes_of, open_agenda
 from cfbench.running.schedule import Assignment, Purpose, Schedule
 from cfbench.running.search import SearchTask, row_of
 from cfbench.running.worker import ModelKey, Prepared, model_key
@@ -126,7 +126,7 @@ class Run:
             searches=self._agenda.searches,
             searches_done=self._agenda.searches_done,
             workers=self._executor.slots,
-            notes=self._plan.notes,
+            notes=notes_of(self._plan, self._record),
         )
 
     # ---------------------------------------------------------------- the loop

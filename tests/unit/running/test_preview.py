@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.record.database import WriterLock
 from cfbench.record.store import Record
@@ -128,3 +130,19 @@ def test_durations_are_taken_from_the_nearest_group() -> None:
     assert durations.expected(info("9", model="x")) == (11.1, "of the same searcher and objective")
     assert durations.expected(info("9", objective="x")) == (11.1, "of the same searcher")
     assert durations.expected(info("9", searcher="x")) is None
+
+
+def test_cells_with_points_in_the_tables_order_are_searched_again_and_said_to_be(toys: Toys, tmp_path: Path) -> None:
+    toys.run(tmp_path / "new", folds=(0,))
+    (cell,) = toys.plan(tmp_path / "r", folds=(0,)).cells
+    content = {name: value for name, value in cell.content.items() if name != "points"}
+    older = replace(cell.info, key=digest_of(content))
+    with Record.open(tmp_path / "new") as new, Record.open(tmp_path / "r", write=True) as record:
+        rows = [{**row, "cell_key": older.key} for row in new.rows(cell.info.key)]
+        record.adopt(older, content, len(rows), rows)
+    seen = preview(toys, tmp_path / "r", folds=(0,))
+    assert seen.missing == 6
+    assert "1 cell of this record has its points in the order of the table" in seen.notes[0]
+    assert toys.run(tmp_path / "r", folds=(0,)).searches_run == 6
+    with Record.open(tmp_path / "r") as record:
+        assert record.keys() == {older.key, cell.info.key}
