@@ -46,14 +46,14 @@ def _processes_are_slow(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     """Fail a test that starts a process without the marker `slow`: `make test-fast` would run it.
 
     The first test that needs compiled kernels may start the process that compiles them, once per state of the code; the
-    first that uses joblib may start `lscpu`, which counts the cores.
+    first that uses joblib may start `lscpu`, which counts the cores; the first that imports MLflow starts `uname`.
     """
     if any(map(request.node.get_closest_marker, ("slow", "browser"))):
         return
     start = subprocess.Popen.__init__
 
     def refuse(*given: Any, **named: Any) -> None:
-        if not any(name in str(given[1:]) for name in ("compile_once", "lscpu")):
+        if not any(name in str(given[1:]) for name in ("compile_once", "lscpu", "uname")):
             raise AssertionError("a test that starts a process has the marker slow")
         start(*given, **named)
 
