@@ -6,6 +6,7 @@ May import every package. Start with `run.py`; `options.py` has the options that
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from typing import Any
@@ -91,17 +92,25 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; an error of ours is one message, never a traceback."""
     from cfbench.running.interrupt import EXIT_CODE, SIGNALS, Interrupt
 
+    _open_what_is_closed()
     try:
         with Interrupt(_how_to_go_on) as interrupt, interrupt.allowed():
             return _answered(arguments)
     except KeyboardInterrupt:  # before anything was done, or while an interruption was answered
         sys.exit(EXIT_CODE)
     except SystemExit as end:
-        if end.code == EXIT_CODE and arguments is None:  # Python's own end would answer Ctrl-C with a traceback
+        running = _threads_left_running()
+        if arguments is None and (running or end.code == EXIT_CODE):
+            # Python's own end would answer Ctrl-C with a traceback, or forget it and go on waiting for threads.
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     signal.signal(number, signal.SIG_DFL)
-        _warn_of_threads()
+        if running:
+            click.echo(
+                "Warning: a plugin left threads running, and this command ends only when they do: "
+                f"{', '.join(running)}. All results are written; Ctrl-C ends the command now",
+                err=True,
+            )
         raise
 
 
@@ -119,19 +128,30 @@ def _answered(arguments: list[str] | None) -> Any:
         sys.exit(1)
 
 
+def _open_what_is_closed() -> None:
+    """Put the null device where the caller has closed a standard stream, as in ``cfbench leaderboard >&-``.
+
+    Python has None there, and the next file that is opened would get the stream's number: a library's message would go
+    into a record.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            mode = "r" if number == 0 else "w"
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process lives
+            setattr(sys, name, stream)
+
+
 def _how_to_go_on() -> str:
     from cfbench.cli.options import this_command
 
     return f"interrupted; what was finished is kept; go on with: {this_command()}"
 
 
-def _warn_of_threads() -> None:
-    """Say that a plugin has left threads running, since Python waits for them at the end of a program."""
+def _threads_left_running() -> list[str]:
+    """Return the names of threads that plugins have left running: Python waits for them at the end of a program."""
     module = sys.modules.get("cfbench.running.interrupt")  # loaded only where something was run
-    running = module.unfinished_threads() if module is not None else []
-    if running:
-        click.echo(
-            f"Warning: a plugin left threads running, and this command ends only when they do: {', '.join(running)}. "
-            "All results are written; Ctrl-C ends the command now",
-            err=True,
-        )
+    return [] if module is None else list(module.unfinished_threads())

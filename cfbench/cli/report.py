@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def command(
     """
     from cfbench.analysis.reports import ReportContext
     from cfbench.caches import cache_dir
-    from cfbench.record.files import no_record_in, refuse_inside_record
+    from cfbench.record.files import no_record_in
     from cfbench.record.store import Record
     from cfbench.running.fitted import FittedModels
 
@@ -52,7 +53,7 @@ def command(
     if not results.is_dir():
         steps = "" if entry.first_steps is None else f" {entry.first_steps(results, typed)}"
         raise RecordError(f"{no_record_in(results)}.{steps}")
-    refuse_inside_record(output / "any")  # before work is done for it
+    check_output(output)
     with Record.open(results) as record:
         source = sources.data(download=False)
         report = render(entry, ReportContext(record, registry, source, FittedModels(cache_dir()), typed))
@@ -107,3 +108,20 @@ def write(report: RenderedReport, output: Path) -> list[Path]:
                 "--output"
             ) from error
     return written
+
+
+def check_output(output: Path) -> None:
+    """Raise CfbenchError if a folder cannot be written or is in a record, before a report is rendered for minutes."""
+    from cfbench.record.files import refuse_inside_record
+
+    refuse_inside_record(output / "any")
+    nearest = output
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        why = f"{nearest} is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        why = f"you may not write to {nearest}"
+    else:
+        return
+    raise CfbenchError(f"{output} cannot be written: {why}; name a folder that you may write to with --output")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,17 @@ def test_a_closed_stream_is_no_traceback(closed: str, tmp_path: Path) -> None:
     assert done.stderr == ""
     assert ("data set,n," in done.stdout) == ("2>" in closed)
     assert said.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_no_file_gets_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
+    """Otherwise a message of a library would be written into a record."""
+    code = (
+        "import os\nfrom pathlib import Path\nfrom cfbench.cli import main\n"
+        "try:\n    main(['--version'])\nexcept SystemExit:\n    opened = os.open(os.devnull, os.O_RDONLY)\n"
+        "    Path('number').write_text(str(opened))\n"
+    )
+    command = f'"{sys.executable}" -c "$CODE" {closed}'
+    subprocess.run(command, shell=True, cwd=tmp_path, env={**os.environ, "CODE": code}, check=True)
+    assert int((tmp_path / "number").read_text()) > 2

@@ -65,5 +65,5 @@ def test_a_thread_that_a_searcher_left_is_named_and_ctrl_c_ends_the_command(tmp_
         warning = next(line for line in process.stderr if line.startswith("Warning"))
         assert "a plugin left threads running, and this command ends only when they do: waits for ever" in warning
         process.send_signal(signal.SIGINT)
-        assert process.wait(300) == 3
+        assert process.wait(300) == -signal.SIGINT
         assert "No counterfactual was found" in process.stdout.read()
