@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cfbench.record.store import Record
+from cfbench.running.estimate import Durations
 from cfbench.running.progress import Metrics, planned_cells
 from measuring.synthetic import fill, plan_of, registry
 
@@ -51,8 +52,8 @@ def measure(cells: int, folder: Path) -> None:
     with Record.open(results) as record:
         metrics = Metrics((), registered)
         left = timed(
-            "hold the plan against the record, as a resumed run does",
-            lambda: sum(not planned.finished for planned in planned_cells(plan, record, metrics)),
+            "compare the plan with the record, as a resumed run does",
+            lambda: sum(cell.missing for cell in planned_cells(plan, record, metrics, (), Durations())),
         )
         assert left == 0
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

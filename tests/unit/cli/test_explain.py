@@ -14,8 +14,8 @@ from cfbench import load_record, run
 from cfbench.cli import cli
 from cfbench.errors import RecordError, StudyError, UnknownNameError
 from cfbench.record.store import Record
+from tests.toys.runs import Toys
 from tests.toys.studies import LOSS_ALONE, STUDY, TOY
-from tests.unit.running.conftest import Toys
 
 Command = Callable[..., Result]
 
