@@ -262,7 +262,7 @@ def _legend(parts: Sequence[Standings], names: Sequence[str], left_out: Collecti
         for column in columns_of(part, names):
             if column.legend and column.name not in left_out:
                 words = column.explained if len(parts) == 1 else column.legend
-                said[column.title][f"{words}{_better(column)}"].append(part.title)
+                said[column.title][f"{words}{_better(column)}"].append(part.title or column.unit)
             if column.name == "rank" and any(row.group for row in part.rows):
                 said[SIGNIFICANCE[0]][SIGNIFICANCE[1]].append(part.title)
         if any(row.loss_alone for row in part.rows):

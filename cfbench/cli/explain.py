@@ -22,12 +22,14 @@ DEFAULT_RESULTS = Path("results")
 @click.command("explain", short_help="Explain one case: what to change, and what could undo it.")
 @click.option("--dataset", required=True, metavar="NAME|./FOLDER", help="Data set.")
 @click.option("--model", required=True, metavar="NAME[SETTING=VALUE,...]", help="Model.")
-@click.option("--point", type=int, metavar="I", help="The case: position among the fold's eligible points, from 0.")
+@click.option(
+    "--point", type=int, metavar="I", help="The case: position among the fold's eligible points, from 0; or give --row."
+)
 @click.option("--row", type=int, metavar="N", help="The case by its row of the data set, from 0, instead of --point.")
 @click.option(
     "--searcher",
     metavar="NAME[SETTING=VALUE,...]",
-    help="Searcher.  [default: the one that leaderboards compare the others with]",
+    help="Searcher.  [default: the reference of the default preset]",
 )
 @click.option("--objective", default="none", show_default=True, metavar="NAME[SETTING=VALUE,...]", help="Objective.")
 @click.option(

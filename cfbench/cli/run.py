@@ -44,7 +44,7 @@ _OPTIONS = [
     click.option(
         "--preset",
         metavar="NAME",
-        help="Start from a preset, as `cfbench plugins` lists them; without STUDY, a first look is the default.",
+        help="Start from a preset, as `cfbench plugins` lists them; without STUDY, the default preset runs.",
     ),
     _several("--dataset", "datasets", "NAME|./FOLDER", "Data set."),
     _several("--model", "models", "NAME[SETTING=VALUE,...]", "Model."),
@@ -53,7 +53,7 @@ _OPTIONS = [
     _several("--metric", "metrics", "NAME[SETTING=VALUE,...]", "Metric to measure."),
     click.option("--constraints", type=click.Choice([*_CONSTRAINTS]), help="Constraints."),
     _several("--fold", "folds", "N", "Fold, from 0 to 4.", type=FOLD),
-    click.option("--points", metavar="N|all", help="The first N eligible points of a fold."),
+    click.option("--points", metavar="N|all", help="Eligible points of each fold, in the order that the seed draws."),
     click.option("--repetitions", type=int, metavar="N", help="Searches per point."),
     _several("--set", "assignments", "ENTRY.SETTING=VALUE", "Setting of an entry, wherever the study uses it."),
     click.option("--time-limit", metavar="SECONDS|none", help="Wall-clock limit of a search."),

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -223,11 +224,12 @@ def _tracked(results: Path) -> tuple[str, str]:
 
     Record.open(results).close()  # says what is wrong where there is no record
     remembered = remembered_tracking(results)
+    sync = f"`cfbench sync --results {shlex.quote(str(results))}`"
     if remembered is None or not remembered.tracking:
-        raise TrackingError(f"the record {results} was not tracked; `cfbench sync` logs it to MLflow")
+        raise TrackingError(f"the last run into the record {results} was not tracked; {sync} logs it to MLflow")
     path = sqlite_path(remembered.tracking)
     if path is not None and not path.is_file():
         raise TrackingError(
-            f"there is no tracking store {shown_address(remembered.tracking)}; `cfbench sync` makes it from the record"
+            f"there is no tracking store {shown_address(remembered.tracking)}; {sync} makes it from the record"
         )
     return remembered.study, remembered.tracking

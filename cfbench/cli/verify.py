@@ -43,7 +43,7 @@ def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
         waiting = len(record.pending())
     click.echo(
         f"{found.searches:,} searches in {found.cells:,} cells: {found.judged:,} counterfactuals judged again, "
-        f"{found.ran_again:,} searches run again, {plural(found.measured_again, 'cell')} measured again"
+        f"{plural(found.ran_again, 'search')} run again, {plural(found.measured_again, 'cell')} measured again"
     )
     if found.bare:
         click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")
@@ -59,7 +59,10 @@ def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
         tell("Wrong", fault)
     if len(found.faults) > SHOWN:
         click.echo(f"Wrong: and {len(found.faults) - SHOWN:,} more", err=True)
-    click.echo(f"{len(found.faults):,} are not as the record says")
+    click.echo(
+        f"{len(found.faults):,} are not as the record says; "
+        f"{plural(sum(found.unverified.values()), 'search')} could not be verified"
+    )
     if not found.searches:
         tell("Not verified", f"{directory} holds no finished search")
     if not found.is_sound:

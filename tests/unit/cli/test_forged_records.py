@@ -140,7 +140,7 @@ def test_a_summary_that_leads_the_board_with_other_numbers(results: Path, change
 def test_metrics_with_other_values(results: Path, values: list[float]) -> None:
     honest = verify(results, sample=1)
     assert honest.exit_code == 0
-    assert "1 searches run again, 1 cell measured again" in honest.stdout
+    assert "1 search run again, 1 cell measured again" in honest.stdout
     with Record.open(results, write=True) as record:
         (key,) = record.summaries()
         frame = record.measures(key)

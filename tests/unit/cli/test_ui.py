@@ -157,10 +157,10 @@ def test_a_study_that_is_tracked_to_a_server_starts_none(results: Path, capsys: 
 @pytest.mark.parametrize("address", ["", "sqlite:////nowhere/mlflow.db"])
 def test_nothing_to_look_at(results: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _ui(results) == 1
-    assert "was not tracked; `cfbench sync`" in capsys.readouterr().err
+    assert "was not tracked; `cfbench sync --results" in capsys.readouterr().err
     remember_tracking(results, "quick", address)
     assert _ui(results) == 1
-    assert "`cfbench sync`" in capsys.readouterr().err
+    assert "`cfbench sync --results" in capsys.readouterr().err
 
 
 def test_a_port_for_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
