@@ -26,6 +26,7 @@ from cfbench.record.schema import (
     STUDY,
     WHOLE,
     WRONG,
+    Amount,
     DamagedError,
     Name,
     Row,
@@ -121,9 +122,9 @@ class CellSummary:
     tries: tuple[Whole, ...] = ()
     successes: tuple[Whole, ...] = ()
     results: tuple[Whole | None, ...] = ()
-    loss: tuple[float | None, ...] = ()
+    loss: tuple[Amount | None, ...] = ()
     objective_value: tuple[float | None, ...] = ()
-    seconds: tuple[float | None, ...] = ()
+    seconds: tuple[Amount | None, ...] = ()
     queries: tuple[Whole | None, ...] = ()
     skipped: str = ""
     failure: str = ""

@@ -39,7 +39,10 @@ SearchId = tuple[int, int]
 MetricId = tuple[str, str, str]
 """(metric with its variant label, version, settings as canonical JSON)."""
 
-Whole = Annotated[int, Field(ge=0, lt=2**63)]
+Whole = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+"""A count, a position or a row of the data set."""
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+"""A loss or a number of seconds."""
 Name = Annotated[str, Field(max_length=10_000)]
 """A name, a version or a reason; cfbench writes no longer ones."""
 
@@ -113,17 +116,21 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    number = operator.index(value)
-    if not 0 <= number < 2**63:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= operator.index(value) < 2**63:
         raise ValueError("it must be a whole number from 0 to 2**63 - 1")
-    return number
+    return operator.index(value)
 
 
 def _amount(value: Any) -> float:
-    number = float(value)
-    if not 0 <= number < math.inf:
+    if isinstance(value, (str, bool)) or not 0 <= float(value) < math.inf:
         raise ValueError("it must be a finite number from 0")
-    return number
+    return float(value)
+
+
+def _loaded_flag(value: Any) -> bool:
+    if value not in (0, 1):
+        raise ValueError("it must be true or false")
+    return bool(value)
 
 
 def _vector(value: Any) -> list[float]:
@@ -140,7 +147,14 @@ def _anytime(value: Any) -> list[list[float]]:
 
 
 def _figures(value: Any) -> dict[str, float]:
+    # A map of a parquet file comes as pairs.
     return dict(sorted((_text(name), float(number)) for name, number in dict(value).items()))
+
+
+def _loaded_figures(text: str) -> dict[str, Any]:
+    if not isinstance(found := json.loads(text), dict):
+        raise TypeError("it must be a table of numbers by name")
+    return found
 
 
 def packed_numbers(values: Iterable[float]) -> bytes:
@@ -176,13 +190,13 @@ TEXT = FieldKind("TEXT NOT NULL", _text)
 NAME = FieldKind("TEXT NOT NULL", TypeAdapter(Name).validate_python)
 STATUS = FieldKind("TEXT NOT NULL", lambda value: str(_STATUS.validate_python(value)))
 WHOLE = FieldKind("INTEGER NOT NULL", _whole, arrow="int64")
-FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(StrictBool).validate_python, int, {0: False, 1: True}.__getitem__)
+FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(StrictBool).validate_python, int, _loaded_flag)
 AMOUNT = FieldKind("REAL NOT NULL", _amount, arrow="double")
 NUMBER = FieldKind("REAL NOT NULL", float, arrow="double")
 VECTOR = FieldKind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
 MATRIX = FieldKind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
 ANYTIME = FieldKind("TEXT NOT NULL", _anytime, sorted_text, json.loads, "list<struct<queries: int64, loss: double>>")
-FIGURES = FieldKind("TEXT NOT NULL", _figures, sorted_text, json.loads, "map<string, double>")
+FIGURES = FieldKind("TEXT NOT NULL", _figures, sorted_text, _loaded_figures, "map<string, double>")
 
 
 # ---------------------------------------------------------------- tables
@@ -238,8 +252,9 @@ class Table:
                     row[name] = kind.check(kind.load(value) if are_stored and kind.load is not None else value)
             except (*WRONG, RecordError) as error:
                 why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-                shown = repr(value)[:200]
-                raise DamagedError(f"column {name!r} of a row of {self.name} cannot hold {shown}: {why}") from error
+                raise DamagedError(
+                    f"column {name!r} of a row of {self.name} cannot hold {value!r:.100}: {why}"
+                ) from error
         return self.check(row)
 
     def stored(self, row: Row) -> tuple[Any, ...]:

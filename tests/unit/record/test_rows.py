@@ -109,12 +109,19 @@ def test_half_a_surrogate_pair_is_written_as_an_escape(make_row: MakeRow) -> Non
         ({"gower": math.inf}, "column 'gower'"),
         ({"anytime": [(1, -1.0)]}, "column 'anytime'"),
         ({"figures": {"bound": "high"}}, "column 'figures'"),
+        ({"point": True}, "column 'point'.*it must be a whole number from 0"),
         ({"colour": 1}, "missing: none; unknown: colour"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_column(make_row: MakeRow, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RecordError, match=message):
         SEARCHES.checked(make_row(0) | changes)
+
+
+def test_stored_figures_are_a_table(make_row: MakeRow) -> None:
+    stored = dict(zip(SEARCHES.columns, SEARCHES.stored(SEARCHES.checked(make_row(0))), strict=False))
+    with pytest.raises(RecordError, match=r"column 'figures'.*it must be a table of numbers by name"):
+        SEARCHES.checked(stored | {"figures": "[]"}, are_stored=True)
 
 
 def test_the_rows_of_a_cell_are_sorted_and_each_search_is_there_once(make_row: MakeRow) -> None:
