@@ -79,7 +79,7 @@ def test_files_and_words(report: Callable[..., Result]) -> None:
         (["counts", "--results", "away"], RecordError, "does not exist. Start: cfbench run away"),
         (["crashes", "--results", "away"], RecordError, "the folder does not exist."),
         (["counts", "--output", "results"], RecordError, "results is a record"),
-        (["counts", "--output", "mine.py"], CfbenchError, "mine.py/page.txt cannot be written: File exists"),
+        (["counts", "--output", "mine.py"], CfbenchError, "mine.py cannot be written: mine.py is a file"),
     ],
 )
 def test_what_it_refuses(
