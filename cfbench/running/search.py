@@ -18,6 +18,7 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -123,36 +124,70 @@ class CountingOracle:
         return predict_neighbours(self._oracle, Z, neighbours)
 
 
+_TIMERS = {
+    getattr(signal, timer): getattr(signal, number)
+    for timer, number in (("ITIMER_REAL", "SIGALRM"), ("ITIMER_VIRTUAL", "SIGVTALRM"), ("ITIMER_PROF", "SIGPROF"))
+    if hasattr(signal, timer)
+}
+"""Alarm clocks of a process, each with the signal that it sends."""
+
+_ALARM, _MASK = "the alarm clock", "the blocked signals"
+
+
 def signal_state() -> dict[str, Any]:
-    """Return how this process handles every signal, which signals it holds back, and whether its alarm clock runs."""
+    """Return the handler of every signal, the signals that this thread blocks, and whether an alarm clock runs."""
     state: dict[str, Any] = {name: signal.getsignal(n) for n, name in _catchable()}
     if hasattr(signal, "pthread_sigmask"):
-        state["the blocked signals"] = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, []))
-    if hasattr(signal, "getitimer"):
-        state["the alarm clock"] = signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        state[_MASK] = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    if _TIMERS:
+        state[_ALARM] = any(signal.getitimer(timer)[0] > 0 for timer in _TIMERS)
     return state
 
 
 def put_back(before: Mapping[str, Any]) -> tuple[str, ...]:
-    """Restore the handlers of `before`, and name all that had changed. To be called in the main thread."""
+    """Restore what `signal_state` returned before a plugin ran, and name all that had changed.
+
+    An alarm clock that the plugin set is stopped, and its pending signals are dropped. Python restores handlers in the
+    main thread only.
+    """
     changed = tuple(name for name, state in signal_state().items() if state != before[name])
-    for n, name in _catchable() if changed else ():
+    if _ALARM in changed and not before[_ALARM]:
+        for timer in _TIMERS:
+            signal.setitimer(timer, 0)
+    if _MASK in changed:  # what the plugin's alarm clocks sent must not arrive when the signals are let through
+        for n in signal.sigpending() & {*_TIMERS.values()} - before[_MASK]:
+            signal.sigwait({n})
+    for n, name in _catchable() if changed and _in_main_thread() else ():
         if name in changed and before[name] is not None:  # None: set from outside Python, which cannot be put back
             signal.signal(n, before[name])
+    if _MASK in changed:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before[_MASK])
     return changed
 
 
 @contextmanager
 def guarded_signals() -> Iterator[None]:
-    """Put signal handlers back after a plugin; outside the main thread Python sets none."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Put signal handlers, blocked signals and alarm clocks back after a plugin.
+
+    An alarm that goes off without a handler, which would end the process, raises RuntimeError instead.
+    """
     before = signal_state()
+    if _in_main_thread() and not before.get(_ALARM, False):
+        for n in _TIMERS.values():
+            if signal.getsignal(n) is signal.SIG_DFL:
+                signal.signal(n, _raise_alarm)
     try:
         yield
     finally:
         put_back(before)
+
+
+def _raise_alarm(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the form of a signal handler
+    raise RuntimeError(f"{signal.Signals(number).name} came from an alarm clock that was set without a handler")
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @cache
@@ -206,7 +241,7 @@ def run_search(
     meter = Meter(counting, dataset.space.d, cell.query_budget)
     declared = {*entry.needs, *entry.can_use}
     answer: object = None
-    with guarded_randomness(seed), guarded_signals(), chdir(Path.cwd()):
+    with guarded_randomness(seed), chdir(Path.cwd()):
         context = _objective_context(task, fitted_fold, objective, task.seeds().objective_stream(), meter=meter)
         term = objective.bind(context)
         problem = Problem(
@@ -229,7 +264,7 @@ def run_search(
         exhausted, crash = False, ""
         wall, cpu = time.perf_counter(), time.process_time()
         try:
-            with contained():
+            with contained(), guarded_signals():  # an alarm that goes off at the end belongs to this search
                 answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
         except BudgetExhausted:
             exhausted = True

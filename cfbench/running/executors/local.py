@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from cfbench.errors import CfbenchError
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.running.interrupt import noticed_threads, was_asked_for
-from cfbench.running.search import ran_out_of_memory
+from cfbench.running.search import guarded_signals, ran_out_of_memory
 from cfbench.running.worker import Worker, WorkerSetup
 
 WORKER_NAME = "cfbench worker"
@@ -101,7 +101,7 @@ class SerialExecutor:
             if self._threads is None:
                 self._threads = ExitStack()
                 self._threads.enter_context(_one_thread())
-            with noticed_threads():
+            with noticed_threads(), guarded_signals():
                 future.set_result(getattr(self._worker, job.method)(*job.arguments))
         except BaseException as error:  # a plugin's exit costs its own cell
             if isinstance(error, KeyboardInterrupt) and was_asked_for():
@@ -251,7 +251,8 @@ def _answer(worker: Worker | CfbenchError, method: str, arguments: tuple[Any, ..
     if isinstance(worker, CfbenchError):
         return _Answer.ERROR, worker
     try:
-        result = getattr(worker, method)(*arguments)
+        with guarded_signals():
+            result = getattr(worker, method)(*arguments)
     except MemoryError:
         return _Answer.OUT_OF_MEMORY, None
     except CfbenchError as error:
