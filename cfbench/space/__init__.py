@@ -14,5 +14,6 @@ from cfbench.lazy import public_names
 if TYPE_CHECKING:
     from cfbench.space.space import FloatArray as FloatArray
     from cfbench.space.space import IntArray as IntArray
+    from cfbench.space.space import are_multiples as are_multiples
 
 __all__, __getattr__, __dir__ = public_names(__name__)

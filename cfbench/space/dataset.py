@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from cfbench.digests import digest_of, digest_of_arrays
 from cfbench.errors import DataError, StudyError
+from cfbench.space.feature import Kind
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 
@@ -20,9 +23,10 @@ class Dataset:
     ----------
     name : str
     X : ndarray of float64, shape (n, d)
-        Numerical values in raw units, categories as codes; becomes read-only.
+        Numerical values in raw units, categories as codes; becomes read-only. Other numbers and data frames are
+        converted; a frame's columns are matched with the features by name.
     y : ndarray of int64, shape (n,)
-        Class codes ``0 .. n_classes-1``; becomes read-only.
+        Class codes ``0 .. n_classes-1``; becomes read-only. Booleans are taken for codes if there are two classes.
     space : FeatureSpace
     target : int
         The class that users want (the paper's t).
@@ -34,7 +38,8 @@ class Dataset:
     Raises
     ------
     DataError
-        If the table does not fit the annotation.
+        If a value of the table is not allowed, with its column and row; if the table, the classes or the target do not
+        fit the annotation.
 
     Examples
     --------
@@ -56,17 +61,115 @@ class Dataset:
     user: str = "Individual"
 
     def __post_init__(self) -> None:
-        if self.X.ndim != 2 or self.X.shape != (len(self.y), self.space.d):
-            raise DataError(
-                f"data set {self.name!r}: the table has shape {self.X.shape}; its {len(self.y)} labels and "
-                f"{self.space.d} annotated features ask for {(len(self.y), self.space.d)}"
+        if not isinstance(self.space, FeatureSpace):
+            raise self._error(f"its space is a {type(self.space).__name__}, not a cfbench.FeatureSpace")
+        object.__setattr__(self, "class_labels", self._labels())
+        if not isinstance(self.target, (int, np.integer)) or not 0 <= self.target < self.n_classes:
+            raise self._error(
+                f"target class {self.target!r} is not among the classes 0 to {self.n_classes - 1}; give the code of "
+                "the class that users want"
             )
-        if not 0 <= self.target < self.n_classes:
-            raise DataError(
-                f"data set {self.name!r}: target class {self.target} is not among the classes 0 to {self.n_classes - 1}"
-            )
+        object.__setattr__(self, "X", self._table())
+        object.__setattr__(self, "y", self._classes())
+        object.__setattr__(self, "target", int(self.target))
         for array in (self.X, self.y):
             array.setflags(write=False)
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"data set {self.name!r}: {problem}")
+
+    def _labels(self) -> tuple[str, ...]:
+        labels: object = self.class_labels
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise self._error(f"class_labels is {labels!r}; it must be a tuple of names, one per class")
+        names = tuple(labels)
+        for name in names:
+            if not isinstance(name, str) or not name.strip():
+                raise self._error(f"the class label {name!r} is no name; give every class a string that is not empty")
+            if names.count(name) > 1:
+                raise self._error(f"the class label {name!r} occurs more than once; every class needs its own")
+        return names
+
+    def _table(self) -> FloatArray:
+        """Return X as contiguous float64; raise DataError if a value is not allowed."""
+        given: Any = self.X
+        columns = getattr(given, "columns", None)
+        if columns is not None:  # a data frame
+            names = [str(column) for column in columns]
+            if sorted(names) != sorted(self.space.names):
+                raise self._error(
+                    f"the table's columns are {', '.join(names)}; they must be the features: "
+                    f"{', '.join(self.space.names)}"
+                )
+            given = given[[columns[names.index(name)] for name in self.space.names]]
+        try:
+            table = np.asarray(given)
+        except ValueError:  # rows of different lengths
+            raise self._error(f"X is a {type(given).__name__} whose rows have different lengths") from None
+        wanted = (np.size(self.y, 0) if np.ndim(self.y) else 0, self.space.d)
+        if table.ndim != 2 or table.shape != wanted:
+            raise self._error(
+                f"the table has shape {table.shape}; its {wanted[0]} labels and {wanted[1]} annotated features ask for "
+                f"{wanted}"
+            )
+        if len(table) == 0:
+            raise self._error("the table has no rows; add a row for every case")
+        if table.dtype.kind not in "fiub":
+            self._require_numbers(table)
+        X = np.ascontiguousarray(table, dtype=np.float64)
+        self._require_allowed(X)
+        return X
+
+    def _require_numbers(self, table: np.ndarray[Any, Any]) -> None:
+        for (row, column), given in np.ndenumerate(table):
+            value = given.item() if isinstance(given, np.generic) else given
+            if not isinstance(value, (float, int)):
+                feature = self.space.features[column]
+                hint = "the code of its category" if feature.kind is Kind.CATEGORICAL else "a number"
+                raise self._error(
+                    f"column {feature.name!r}, row {row + 1}: {value!r} is a {type(value).__name__}; give {hint}"
+                )
+
+    def _require_allowed(self, X: FloatArray) -> None:
+        problems = []
+        for feature, values in zip(self.space.features, X.T, strict=True):
+            allowed = (values >= feature.lower) & (values <= feature.upper)  # False for NaN
+            if feature.kind is Kind.CATEGORICAL:
+                allowed &= values == np.floor(values)
+            bad = np.flatnonzero(~allowed)
+            if len(bad):
+                more = f" [{len(bad)} such values]" if len(bad) > 1 else ""
+                value = float(values[bad[0]])
+                what = "is missing" if np.isnan(value) else "is not allowed"
+                kind = "a code from" if feature.kind is Kind.CATEGORICAL else "a number from"
+                problems.append(
+                    f"column {feature.name!r}, row {bad[0] + 1}: {value!r} {what}; allowed: {kind} "
+                    f"{feature.lower!r} to {feature.upper!r}{more}"
+                )
+        if len(problems) == 1:
+            raise self._error(f"{problems[0]}. Correct the table, or the feature's annotation")
+        if problems:
+            listing = "".join(f"\n- {problem}" for problem in problems)
+            raise self._error(f"{len(problems)} columns have values that are not allowed:{listing}")
+
+    def _classes(self) -> IntArray:
+        """Return y as int64; raise DataError if a value is no class code."""
+        codes = np.asarray(self.y)
+        if codes.shape != (len(self.X),):
+            raise self._error(f"y has shape {codes.shape}; it must be ({len(self.X)},): one class code per row")
+        allowed = f"allowed: the class codes 0 to {self.n_classes - 1} of {', '.join(self.class_labels)}"
+        if codes.dtype.kind == "b" and self.n_classes != 2:
+            raise self._error(f"y holds booleans, and there are {self.n_classes} classes; {allowed}")
+        if codes.dtype.kind not in "fiub":
+            first = codes.tolist()[0]
+            raise self._error(f"y, row 1: {first!r} is a {type(first).__name__}; {allowed}")
+        with np.errstate(invalid="ignore"):  # a NaN becomes any integer, and differs from it
+            y = codes.astype(np.int64)
+        bad = np.flatnonzero((y != codes) | (y < 0) | (y >= self.n_classes))
+        if len(bad):
+            more = f" [{len(bad)} such values]" if len(bad) > 1 else ""
+            raise self._error(f"y, row {bad[0] + 1}: {codes[bad[0]].item()!r} is no class code; {allowed}{more}")
+        return y
 
     @property
     def n(self) -> int:

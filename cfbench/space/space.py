@@ -207,9 +207,14 @@ class FeatureSpace:
             codes = Z[:, self.is_categorical]
             allowed[:, self.is_categorical] &= codes == np.floor(codes)
         if respect_steps:
-            allowed &= self._on_grid(Z)
+            allowed &= self.on_steps(Z)
         inside: BoolArray = np.all(allowed, axis=1)
         return inside
+
+    def on_steps(self, Z: FloatArray) -> BoolArray:
+        """Return which values are multiples of their features' steps, shape (n, d); True if a feature has no step."""
+        without_step: BoolArray = np.isnan(self.steps) | are_multiples(Z, self.steps)
+        return without_step
 
     def objection(self, z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> str | None:
         """Say in one sentence why `z`, shape (d,), is no allowed answer for `x`; None where it is one."""
@@ -228,13 +233,14 @@ class FeatureSpace:
                 return f"{feature.name} = {value!r} breaks the constraint '{feature.constraint}' on {float(x[i])!r}"
         return "a value is off the multiples of its feature's step"
 
-    def _on_grid(self, Z: FloatArray) -> BoolArray:
-        count = Z / self.steps
-        free = np.isnan(self.steps)
-        rounding = 4 * np.finfo(np.float64).eps * np.abs(count)  # of the division: 0.3 / 0.1 is not 3
-        with np.errstate(invalid="ignore"):  # an infinity is on no grid
-            on_grid: BoolArray = free | (np.abs(count - np.round(count)) <= rounding)
-        return on_grid
+
+def are_multiples(values: FloatArray, steps: FloatArray | float) -> BoolArray:
+    """Return which values are multiples of their steps, up to the rounding of a division: 0.3 / 0.1 is not 3."""
+    count = values / steps
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(count)
+    with np.errstate(invalid="ignore"):  # an infinity is no multiple
+        multiples: BoolArray = np.abs(count - np.round(count)) <= rounding
+    return multiples
 
 
 def _frozen(array: A) -> A:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfbench.files import at_home
+from cfbench.text import plural
 
 if TYPE_CHECKING:
     from cfbench.registry.contracts import DataSource
@@ -46,7 +47,9 @@ def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
     Raises UnavailableError or DataError if the table is unavailable or invalid. Raises PluginError if the entry's
     `load` raises anything else, or returns anything else.
     """
-    from cfbench.errors import CfbenchError, PluginError
+    import numpy as np
+
+    from cfbench.errors import CfbenchError, DataError, PluginError
     from cfbench.registry.discovery import failure
     from cfbench.space.dataset import Dataset
 
@@ -59,6 +62,14 @@ def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
     if not isinstance(loaded, Dataset):
         raise PluginError(
             f"data set {entry.name!r}: its entry's load returned {type(loaded).__name__}, not a cfbench.Dataset"
+        )
+    off = np.argwhere(~loaded.space.on_steps(loaded.X))
+    if len(off):
+        row, column = off[0]
+        feature = loaded.space.features[column]
+        raise DataError(
+            f"data set {entry.name!r}: column {feature.name!r}, row {row + 1}: {float(loaded.X[row, column])!r} is no "
+            f"multiple of the step {feature.step!r}; correct the value, or the step ({plural(len(off), 'such value')})"
         )
     return loaded
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cfbench import Dataset, FeatureSpec, Kind
 from cfbench.errors import DataError, UnknownNameError
-from cfbench.space import FloatArray, IntArray
+from cfbench.space import FloatArray, IntArray, are_multiples
 from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, refuse, refuse_device
 
 
@@ -201,8 +201,7 @@ def _number(column: _Column, row: int, cell: str, spec: FeatureSpec, interval: s
         return column.complain(
             row, f"is outside the interval {interval}; correct the cell or widen the interval in {FILE_NAME}"
         )
-    # Decimal steps such as 0.1 have no exact double: a multiple is recognised up to rounding.
-    if spec.step and not math.isclose(value / spec.step, round(value / spec.step), rel_tol=1e-9, abs_tol=1e-9):
+    if spec.step and not are_multiples(np.array([value]), spec.step)[0]:
         return column.complain(
             row, f"is no multiple of the step {spec.step:g}; correct the cell or the step in {FILE_NAME}"
         )
