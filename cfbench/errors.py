@@ -49,6 +49,10 @@ class PluginError(CfbenchError):
     """A plugin that does not keep its contract."""
 
 
+class NotDeclaredError(CfbenchError):
+    """A searcher uses something that its entry does not declare among its needs."""
+
+
 class RecordError(CfbenchError):
     """A results directory that cannot be read or written."""
 

@@ -334,10 +334,8 @@ def _fitting(
     user_entry = ModelEntry(name=_MODEL.name, family=ModelFamily)
     refusal = obstacle(entry, user_entry, dataset, goal.label, added_by(objective, dataset), constraints=constraints)
     absent = {Need.MODEL_STRUCTURE}
-    if not training:
-        absent.add(Need.TRAINING_DATA)
-        if Need.TRAINING_DATA in entry.needs:
-            refusal = refusal or f"{entry.name} needs training data: give training=(X, y)"
+    if not training and Need.TRAINING_DATA in entry.needs:
+        refusal = refusal or f"{entry.name} needs training data: give training=(X, y)"
     if not model.has_probabilities:
         absent.add(Need.PROBABILITIES)
         if Need.PROBABILITIES in entry.needs:
@@ -347,10 +345,10 @@ def _fitting(
     return replace(entry, can_use=frozenset(entry.can_use) - absent)
 
 
-def _training(training: tuple[Any, Any] | None, model: UserModel, space: FeatureSpace) -> TrainingFold:
-    """Return the training rows, or no rows if none are given; then no searcher sees them."""
+def _training(training: tuple[Any, Any] | None, model: UserModel, space: FeatureSpace) -> TrainingFold | None:
+    """Return the training rows; None if none are given."""
     if training is None:
-        return TrainingFold(np.empty((0, space.d)), np.empty(0, dtype=np.int64))
+        return None
     X, y = training
     if set(getattr(X, "columns", ())) == set(space.names):
         X = X[list(space.names)]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cfbench.errors import CfbenchError
+from cfbench.errors import NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.trace import Shortlist, Trace
+from cfbench.space.box import FeasibleBox
 from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 Term = Callable[[FloatArray, IntArray], FloatArray]
@@ -148,7 +150,9 @@ class Problem:
     probabilities : bool
         Whether the searcher declared that it uses class probabilities.
     training : TrainingFold or None
-        Present for searchers that declared that they use training data.
+        The training fold, for searchers that declared that they use it.
+    training_declared : bool or None
+        Whether the searcher declared that it uses training data; None: if there is a training fold.
     model : object or None
         The fitted model, for searchers that declared themselves white boxes.
     measure : type of CandidateMeasure
@@ -187,6 +191,7 @@ class Problem:
         term_draws: int | None = None,
         probabilities: bool = False,
         training: TrainingFold | None = None,
+        training_declared: bool | None = None,
         model: object | None = None,
         measure: type[CandidateMeasure] = CandidateMeasure,
     ) -> None:
@@ -203,6 +208,7 @@ class Problem:
         self._term_draws = 0 if term is None or isinstance(term, SeparableTerm) else term_draws
         self._probabilities = probabilities
         self._training = training
+        self._training_declared = training is not None if training_declared is None else training_declared
         self._model = model
         self._measure = measure(space, self._x, constraints=constraints, respect_steps=respect_steps)
         self._trace = Trace(Shortlist(N_FINALISTS if self.has_draws else 1))
@@ -252,15 +258,17 @@ class Problem:
         return None if left is None else left // (1 + self._term_rows)
 
     @property
-    def training(self) -> TrainingFold:
-        """The training fold.
+    def training(self) -> TrainingFold | None:
+        """The training fold; None where there is none, as in `cfbench.explain` without training rows.
+
+        It is always there for an entry with ``needs=[Need.TRAINING_DATA]``.
 
         Raises
         ------
-        CfbenchError
+        NotDeclaredError
             If the searcher's entry does not declare ``Need.TRAINING_DATA``.
         """
-        if self._training is None:
+        if not self._training_declared:
             raise _undeclared("training data", "TRAINING_DATA")
         return self._training
 
@@ -270,7 +278,7 @@ class Problem:
 
         Raises
         ------
-        CfbenchError
+        NotDeclaredError
             If the searcher's entry does not declare ``Need.MODEL_STRUCTURE``.
         """
         if self._model is None:
@@ -310,6 +318,33 @@ class Problem:
         if self._constraints:
             return self._space.feasible_bounds(self._x)
         return self._space.lower, self._space.upper
+
+    @cached_property
+    def box(self) -> FeasibleBox:
+        """The box of `bounds`, narrowed to the outermost feasible values, with the spacing of discrete ones."""
+        return FeasibleBox(self._space, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
+
+    def project(self, Z: FloatArray) -> FloatArray:
+        """Return the feasible rows nearest to the rows of `Z` by Gower's distance. Makes no query.
+
+        Values are moved into the intervals that the constraints leave, categories to whole codes and, if steps are
+        respected, numbers to multiples of their feature's step. A feasible row stays as it is, to the bit.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d) or (d,)
+
+        Returns
+        -------
+        ndarray of float64
+            The shape is that of `Z`. If a feature may not change and `x` is off its step, no row is feasible; the
+            result then is the nearest row of the box.
+        """
+        return self.box.nearest(Z)
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw `n` feasible rows uniformly, shape (n, d). Makes no query."""
+        return self.box.sample(n, rng)
 
     def distance(self, Z: FloatArray) -> FloatArray:
         """Cost of each row: half of Gower's distance plus half of the share of changed features, shape (n,).
@@ -382,7 +417,7 @@ class Problem:
 
         Raises
         ------
-        CfbenchError
+        NotDeclaredError
             If the searcher's entry does not declare ``Need.PROBABILITIES``.
         BudgetExhausted
             Before any row is answered, if the question would pass the query budget.
@@ -422,8 +457,8 @@ class Problem:
         return cost, good
 
 
-def _undeclared(what: str, need: str) -> CfbenchError:
-    return CfbenchError(f"this searcher did not declare that it uses {what}; add Need.{need} to its entry")
+def _undeclared(what: str, need: str) -> NotDeclaredError:
+    return NotDeclaredError(f"this searcher did not declare that it uses {what}; add Need.{need} to its entry")
 
 
 def trace_of(problem: Problem) -> Trace:

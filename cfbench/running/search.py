@@ -226,7 +226,7 @@ class FittedFold:
     model: FittedModel
     oracle: Oracle
     fingerprint: str
-    training: TrainingFold
+    training: TrainingFold | None
 
 
 def run_search(
@@ -257,6 +257,7 @@ def run_search(
             term_draws=objective.draws_per_candidate(),
             probabilities=Need.PROBABILITIES in declared,
             training=fitted_fold.training if Need.TRAINING_DATA in declared else None,
+            training_declared=Need.TRAINING_DATA in declared,
             model=fitted_fold.model if Need.MODEL_STRUCTURE in declared else None,
             measure=FastCandidateMeasure,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
+    from cfbench.space.box import FeasibleBox as FeasibleBox
     from cfbench.space.space import FloatArray as FloatArray
     from cfbench.space.space import IntArray as IntArray
     from cfbench.space.space import are_multiples as are_multiples

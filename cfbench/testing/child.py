@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench.errors import BudgetExhausted, CfbenchError
+from cfbench.errors import BudgetExhausted, NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.outcome import CounterfactualSet, Status
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
@@ -347,7 +347,7 @@ def _check_of(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, FrozenInstanceError) or "read-only" in text or "has no setter" in text:
         return "problem-not-mutated"
-    if type(error) is CfbenchError and "did not declare" in text:
+    if isinstance(error, NotDeclaredError):
         return "asks-only-for-what-it-declares"
     return "raises-nothing"
 

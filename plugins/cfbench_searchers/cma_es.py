@@ -9,7 +9,6 @@ from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, Problem, Searcher
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 MAXIMAL_DEVIATION = 1 / 3
 """The largest standard deviation of a coordinate, as a share of its interval: what the library sets with bounds."""
@@ -96,11 +95,11 @@ class Coordinates:
     """
 
     def __init__(self, problem: Problem, snap: float) -> None:
-        box = FeasibleBox(problem)
+        box = problem.box
         is_categorical = problem.space.is_categorical
-        self._box = box
+        self._problem = problem
         self._snap = snap
-        self._x = box.nearest(problem.x)
+        self._x = problem.project(problem.x)
         self._free = np.flatnonzero(box.upper > box.lower)
         # Half a category to either side, so that the outermost ones have cells as wide as the others.
         margin = np.where(is_categorical, 0.5, 0.0)
@@ -116,4 +115,4 @@ class Coordinates:
         points = points[:, : len(self._free)]
         at_home = self._snaps & (np.abs(points - self._home) <= self._snap)
         Z[:, self._free] = np.where(at_home, self._x[self._free], self._start + points * self._width)
-        return self._box.nearest(Z)
+        return self._problem.project(Z)

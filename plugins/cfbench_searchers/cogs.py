@@ -9,14 +9,11 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from cfbench import Best, BudgetExhausted, Problem, Searcher
+from cfbench import Best, BudgetExhausted, FeatureSpace, FeatureSpec, Kind, Problem, Searcher
 from cfbench.compilation import Kernels
-from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.feasible_box import BoxArrays, FeasibleBox
+from cfbench.space import FeasibleBox, FloatArray, IntArray
 
-KERNELS = Kernels(
-    modules=("cfbench_searchers.cogs_kernels",), warmup=__name__, sources=("cfbench_searchers.feasible_box",)
-)
+KERNELS = Kernels(modules=("cfbench_searchers.cogs_kernels",), warmup=__name__, sources=("cfbench.space.box",))
 
 
 def _compiled() -> ModuleType | None:
@@ -118,10 +115,11 @@ def warm_up() -> None:
     modules = KERNELS.load()
     assert modules is not None
     population, places, numbers = np.zeros((2, 1)), np.zeros(1, dtype=np.int64), np.zeros(1)
+    space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 1),))
+    box = FeasibleBox(space, numbers, constraints=False, respect_steps=False)
     children = modules[0].cross(population, np.arange(2), np.zeros((1, 1)))
     modules[0].winners(np.zeros(2), np.zeros((2, 1), dtype=np.int64))
-    box = BoxArrays(numbers, numbers, numbers, numbers, numbers, numbers > 0)
-    modules[0].mutate(children, places, numbers, numbers, box)
+    modules[0].mutate(children, places, numbers, numbers, box.arrays)
 
 
 N_FINALISTS = 20
@@ -201,7 +199,7 @@ class Cogs(Searcher):
         return best.choose()
 
     def _evolve(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
-        box = FeasibleBox(problem)
+        box = problem.box
         # Where steps hold, a mutation reaches at least the next one: few-valued features would never move otherwise.
         largest_step = np.maximum(self.mutation_extent / 2 * problem.space.ranges, box.spacing)
         population = initial_population(box, problem.x, self.population_size, rng)

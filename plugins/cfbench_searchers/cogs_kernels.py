@@ -52,6 +52,8 @@ def mutate(children: Any, places: Any, shares: Any, largest_step: Any, box: Any)
         moved = value + (2 * shares[k] - 1) * largest_step[f]
         if box.spacing[f] > 0:
             moved = np.rint(moved / box.divisor[f]) * box.spacing[f] + 0.0
+            if abs(moved - box.home[f]) < box.spacing[f] / 2:
+                moved = box.home[f]
         if not moved > box.lower[f]:
             moved = box.lower[f]
         if not moved < box.upper[f]:

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from cfbench import CounterfactualSet, Problem, Searcher
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,8 @@ class DiceTable:
     outcome = "outcome"
 
     def __init__(self, problem: Problem) -> None:
-        box = FeasibleBox(problem)
+        assert problem.training is not None  # the entry needs it
+        box = problem.box
         is_numerical = ~problem.space.is_categorical
         stepped = is_numerical & (box.spacing > 0)
         self._x, self._classes = problem.x, problem.training.y

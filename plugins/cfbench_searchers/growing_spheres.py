@@ -7,7 +7,6 @@ from pydantic import Field
 
 from cfbench import Problem, Searcher
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox, rounded
 
 
 class GrowingSpheres(Searcher):
@@ -54,7 +53,7 @@ class GrowingSpheres(Searcher):
         if len(found) == 0:
             return None
         closest: FloatArray = found[np.argmin(problem.space.gower(found, problem.x))]
-        sparse = project(problem, closest, self._units(problem)) if self.sparse else closest
+        sparse = made_sparse(problem, closest, self._units(problem)) if self.sparse else closest
         return rounded(problem, sparse)
 
     def _units(self, problem: Problem) -> FloatArray:
@@ -63,7 +62,7 @@ class GrowingSpheres(Searcher):
 
     def _explore(self, problem: Problem, rng: np.random.Generator) -> FloatArray:
         """Zoom in, then grow; return the target points of the first layer that holds any, shape (k, d)."""
-        box = FeasibleBox(problem)
+        box = problem.box
         units = self._units(problem)
         diameter = float(np.linalg.norm((box.upper - box.lower) / units))
         found = np.empty((0, len(units)))
@@ -102,6 +101,17 @@ class GrowingSpheresScaled(GrowingSpheres):
         return units
 
 
+def rounded(problem: Problem, z: FloatArray) -> FloatArray | None:
+    """Turn a point whose categories were moved as numbers into an answer: the nearest feasible point, shape (d,).
+
+    Classifies the point again if rounding moved it; None if the class is lost.
+    """
+    answer = problem.project(z)
+    if not np.array_equal(answer, z) and problem.predict(answer[np.newaxis])[0] != problem.target:
+        return None
+    return answer
+
+
 def layer(n: int, d: int, inner: float, outer: float, rng: np.random.Generator) -> FloatArray:
     """Draw `n` points uniformly from the layer between two spheres around the origin; shape (n, d)."""
     directions = rng.standard_normal((n, d))
@@ -112,7 +122,7 @@ def layer(n: int, d: int, inner: float, outer: float, rng: np.random.Generator) 
     return radii * directions
 
 
-def project(problem: Problem, z: FloatArray, units: FloatArray) -> FloatArray:
+def made_sparse(problem: Problem, z: FloatArray, units: FloatArray) -> FloatArray:
     """Restore features of `z` to those of `x`, the least moved first, while the model keeps the target class."""
     x = problem.x
     moves = np.abs(z - x) / units

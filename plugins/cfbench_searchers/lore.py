@@ -11,7 +11,6 @@ from pydantic import Field, field_validator
 
 from cfbench import FeatureSpace, Problem, Searcher
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,24 +280,23 @@ class Lore(Searcher):
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return what the rule makes of `x`; None without a rule or a hit of the target class."""
-        box = FeasibleBox(problem)
-        x = box.nearest(problem.x)
-        Z, classes = self.neighbourhood(problem, box, rng)
+        x = problem.project(problem.x)
+        Z, classes = self.neighbourhood(problem, rng)
         seed = int(rng.integers(2**31))
-        rule = self._rule(problem, box, x, Z, classes, seed)
+        rule = self._rule(problem, x, Z, classes, seed)
         if rule is None:
             if self.rule == "factual":
                 problem.give_reason("the rule of x has no numerical condition")
             return None
         pushes = np.append(0.0, self.epsilon * 2.0 ** np.arange(self.n_attempts))
-        attempts = box.nearest(rule.applied(x, pushes))
+        attempts = problem.project(rule.applied(x, pushes))
         hits = np.flatnonzero(problem.predict(attempts) == problem.target)
         if not len(hits) and self.rule == "factual":
             problem.give_reason("no attempt at applying the rule of x is of the target class")
         return attempts[hits[0]] if len(hits) else None
 
     def _rule(
-        self, problem: Problem, box: FeasibleBox, x: FloatArray, Z: FloatArray, classes: IntArray, seed: int
+        self, problem: Problem, x: FloatArray, Z: FloatArray, classes: IntArray, seed: int
     ) -> Rule | FactualRule | None:
         """Return the rule to apply: that of `x`, or the shortest one of the target class; None without one.
 
@@ -309,14 +307,12 @@ class Lore(Searcher):
         rules = counterfactual_rules(problem.space, x, Z, classes, target=problem.target, seed=seed)
         if not rules:
             return None
-        plain = box.nearest(np.concatenate([rule.applied(x, np.zeros(1)) for rule in rules]))
+        plain = problem.project(np.concatenate([rule.applied(x, np.zeros(1)) for rule in rules]))
         lengths = [(len(rule.features), rule.n_conditions) for rule in rules]
         shortest = min(range(len(rules)), key=list(zip(lengths, problem.distance(plain), strict=True)).__getitem__)
         return rules[shortest]
 
-    def neighbourhood(
-        self, problem: Problem, box: FeasibleBox, rng: np.random.Generator
-    ) -> tuple[FloatArray, IntArray]:
+    def neighbourhood(self, problem: Problem, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Evolve the neighbourhood of `x`; a generation of both populations is one query batch.
 
         The fitness of a neighbour is ``[it has the class wanted] + 1 - distance``, less 1 where it is `x` itself
@@ -329,9 +325,9 @@ class Lore(Searcher):
         classes : ndarray of int64, shape (1 + population_size,)
             What the model says of `Z`.
         """
-        x = box.nearest(problem.x)[np.newaxis]
+        x = problem.project(problem.x)[np.newaxis]
         class_of_x = problem.predict(x)
-        pool = value_pool(problem, box, rng)
+        pool = value_pool(problem, rng)
         half = self.population_size // 2
         Z = np.repeat(x, 2 * half, axis=0)
         classes = np.repeat(class_of_x, 2 * half)
@@ -381,15 +377,16 @@ def mixed_distance(space: FeatureSpace, Z: FloatArray, x: FloatArray) -> FloatAr
     return distance
 
 
-def value_pool(problem: Problem, box: FeasibleBox, rng: np.random.Generator) -> FloatArray:
+def value_pool(problem: Problem, rng: np.random.Generator) -> FloatArray:
     """Collect the values that mutations draw from, those of a feature in its column; shape (m, d).
 
     The settings "discrete use probabilities" and "continuous function estimation" are off, as in the paper: categories
     that occur in the training fold, each as likely; numbers that occur there, and as many again from the normal
     distribution with their mean and deviation.
     """
+    assert problem.training is not None  # the entry needs it
     X = problem.training.X
     pool = np.concatenate([X, X.mean(axis=0) + X.std(axis=0) * rng.standard_normal(X.shape)])
     for i in np.flatnonzero(problem.space.is_categorical):
         pool[:, i] = rng.choice(np.unique(X[:, i]), size=len(pool))
-    return box.nearest(pool)
+    return problem.project(pool)

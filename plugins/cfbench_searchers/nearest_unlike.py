@@ -24,6 +24,7 @@ class NearestUnlike(Searcher):
 
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
         """Return the training point; None where no feasible one is of the target class."""
+        assert problem.training is not None  # the entry needs it
         cases = problem.training.X
         cases = cases[problem.is_feasible(cases)]
         # From near to far, so that a query budget that does not reach for all of them is spent on the nearest.

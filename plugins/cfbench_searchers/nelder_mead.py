@@ -9,7 +9,6 @@ from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, Problem, Searcher
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 
 class NelderMead(Searcher):
@@ -40,7 +39,7 @@ class NelderMead(Searcher):
         from scipy.optimize import Bounds, minimize
 
         best = Best(problem)
-        box = FeasibleBox(problem)
+        box = problem.box
 
         def value(vertex: FloatArray) -> float:
             return float(best.evaluate(box.inside(vertex)[np.newaxis])[0][0])
@@ -53,4 +52,4 @@ class NelderMead(Searcher):
                 bounds=Bounds(box.lower, box.upper),
                 options={"maxiter": self.n_iterations},
             )
-        return best.choose(box.nearest)
+        return best.choose(problem.project)

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from cfbench import Best, BudgetExhausted, Problem, Searcher
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 
 class RandomSearch(Searcher):
@@ -34,12 +33,11 @@ class RandomSearch(Searcher):
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return the best row of the target class, as `cfbench.Best` chooses it; None if there was none."""
         best = Best(problem)
-        box = FeasibleBox(problem)
-        home = box.nearest(problem.x)
+        home = problem.project(problem.x)
         with suppress(BudgetExhausted):
             for start in range(0, self.n_rows, self.batch_size):
                 n = min(self.batch_size, self.n_rows - start)
-                best.evaluate(np.where(some_features(n, len(home), rng), box.sample(n, rng), home))
+                best.evaluate(np.where(some_features(n, len(home), rng), problem.sample(n, rng), home))
         return best.choose()
 
 

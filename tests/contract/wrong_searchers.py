@@ -306,6 +306,7 @@ def swallows_ctrl_c(problem: Problem, rng: np.random.Generator) -> FloatArray | 
 
 
 def takes_training_data(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    assert problem.training is not None
     case: FloatArray = problem.training.X[0]
     return case
 
@@ -348,6 +349,7 @@ def counts_in_int32(problem: Problem, rng: np.random.Generator) -> FloatArray | 
 
 def divides_by_deviation(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
     with np.errstate(divide="raise"):
+        assert problem.training is not None
         weights = 1 / problem.training.X.std(axis=0)
     assert np.isfinite(weights).all()
     return honest(problem, rng)

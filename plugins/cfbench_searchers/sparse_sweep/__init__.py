@@ -1,4 +1,4 @@
 """Sparse sweep: structured sweeps over few features at a time.
 
-Imports `feasible_box` and public names of cfbench. Start with `searcher.py`, whose `order` has the steps.
+Imports public names of cfbench. Start with `searcher.py`, whose `order` has the steps.
 """

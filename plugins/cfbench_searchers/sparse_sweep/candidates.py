@@ -9,7 +9,6 @@ import numpy as np
 
 from cfbench import BudgetExhausted, Problem, TrainingFold
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.feasible_box import FeasibleBox
 
 FINEST = 1e-7
 """Share of a feature's range below which values count as equal: in a loss it is the tenth digit."""
@@ -54,9 +53,9 @@ class CandidateGrid:
 
     def __init__(self, problem: Problem, training: TrainingFold | None, n_levels: int) -> None:
         self._problem = problem
-        self._box = FeasibleBox(problem)
+        self._box = problem.box
         self.lower, self.upper = self._box.lower, self._box.upper
-        self.home = self._box.nearest(problem.x)
+        self.home = problem.project(problem.x)
         self._term = problem.separable_term
         self.base = float(self.cost(self.home[np.newaxis])[0])
         self.ranges = problem.space.ranges
@@ -124,11 +123,11 @@ class CandidateGrid:
 
     def inside(self, Z: FloatArray) -> FloatArray:
         """The feasible rows that are nearest to these."""
-        return self._box.nearest(Z)
+        return self._problem.project(Z)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw `n` feasible rows, every feature uniformly on its own."""
-        return self._box.sample(n, rng)
+        return self._problem.sample(n, rng)
 
     def _levels_of(self, i: int, training: TrainingFold | None, n_levels: int) -> FloatArray:
         lower, upper, home = self.lower[i], self.upper[i], self.home[i]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from cfbench import BudgetExhausted, CfbenchError, Problem, Searcher, TrainingFold
+from cfbench import BudgetExhausted, Problem, Searcher, TrainingFold
 from cfbench.space import FloatArray
 from cfbench_searchers.sparse_sweep.candidates import BETTER, CandidateGrid, QueriedCandidates, ScoredRow
 from cfbench_searchers.sparse_sweep.robust import RobustRanking
@@ -225,10 +225,7 @@ class SparseSweep(Searcher):
         return None if queried.best is None else queried.best.z
 
     def _plan(self, problem: Problem, rng: np.random.Generator) -> SweepContext:
-        try:
-            training = problem.training
-        except CfbenchError:  # this study has none to give
-            training = None
+        training = problem.training
         d = problem.space.d
         few = self.n_rows * 3 // (20 * d)  # with the midpoints, single features take a third of the rows
         n_levels = self.n_levels if d <= WIDE else int(np.clip(few, 2, self.n_levels))

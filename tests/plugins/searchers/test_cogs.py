@@ -8,7 +8,6 @@ import pytest
 from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.cogs import Cogs, cross, initial_population, mutate, winners
-from cfbench_searchers.feasible_box import FeasibleBox
 from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, answer_of, categories, never, numbers, rng
 
 SMALL = Cogs(population_size=40, n_generations=10)
@@ -214,7 +213,7 @@ def test_a_few_valued_feature_still_moves_where_steps_hold() -> None:
 
 def test_initial_population_copies_two_features_of_d() -> None:
     problem = SpiedProblem(numbers(*[(0, 1)] * 8), np.full(8, 0.3), never)
-    population = initial_population(FeasibleBox(problem), problem.x, 10_000, rng())
+    population = initial_population(problem.box, problem.x, 10_000, rng())
     # A copy has probability 2/8; a draw hits 0.3 never. Deviation of the count: sqrt(80000 * 3/16) = 122.5.
     assert abs((population == 0.3).sum() - 20_000) < 4 * 122.5
 
@@ -222,7 +221,7 @@ def test_initial_population_copies_two_features_of_d() -> None:
 @pytest.mark.parametrize("d", [1, 2])
 def test_initial_population_of_few_features_is_half_drawn(d: int) -> None:
     problem = SpiedProblem(numbers(*[(0, 1)] * d), np.full(d, 0.3), never)
-    population = initial_population(FeasibleBox(problem), problem.x, 10_000, rng())
+    population = initial_population(problem.box, problem.x, 10_000, rng())
     assert np.all(np.abs((population == 0.3).sum(axis=0) - 5000) < 4 * 50)
 
 
@@ -241,7 +240,7 @@ def test_crossover_gives_complementary_children() -> None:
 def test_mutation_alters_one_feature_of_d_and_keeps_its_reach() -> None:
     space = numbers((0, 1), (-50, 50), (0, 1e9), (0, 1e-9), (5, 6))
     x = (space.lower + space.upper) / 2
-    box = FeasibleBox(SpiedProblem(space, x, never))
+    box = SpiedProblem(space, x, never).box
     children = np.tile(x, (20_000, 1))
     mutate(children, box, 0.25 / 2 * space.ranges, rng())
     altered = children != x
@@ -257,7 +256,7 @@ def test_mutation_alters_one_feature_of_d_and_keeps_its_reach() -> None:
 
 def test_mutation_stops_at_the_sides() -> None:
     space = numbers((0, 1))
-    box = FeasibleBox(SpiedProblem(space, [1.0], never))
+    box = SpiedProblem(space, [1.0], never).box
     children = np.ones((4000, 1))
     mutate(children, box, np.array([0.125]), rng())
     assert children.max() == 1.0
@@ -267,7 +266,7 @@ def test_mutation_stops_at_the_sides() -> None:
 
 def test_mutation_takes_another_category_always() -> None:
     space = categories(4)
-    box = FeasibleBox(SpiedProblem(space, [2.0], never))
+    box = SpiedProblem(space, [2.0], never).box
     children = np.full((9000, 1), 2.0)
     mutate(children, box, np.array([0.125]), rng())
     counts = np.bincount(children.ravel().astype(int), minlength=4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cfbench import BudgetExhausted
-from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled, layer, project
+from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled, layer, made_sparse
 from tests.plugins.searchers.problems import SpiedProblem, answer_of, categories, never, numbers, rng
 
 
@@ -105,11 +105,11 @@ def test_a_target_class_between_all_categories_ends_the_zoom(searcher: GrowingSp
 def test_projection_puts_the_least_moved_back_first() -> None:
     space = numbers((0, 10), (0, 10), (0, 10), (0, 10))
     problem = SpiedProblem(space, np.zeros(4), lambda Z: Z.sum(axis=1) > 5)
-    z = project(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.ones(4))
+    z = made_sparse(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.ones(4))
     # 7 - 1 stays above 5; 6 - 2 does not; 6 - 4 does not.
     assert z.tolist() == [0, 4, 0, 2]
     assert np.concatenate(problem.asked).tolist() == [[0, 4, 0, 2], [0, 4, 0, 0], [0, 0, 0, 2]]
     # In units of (1, 8, 1, 1), the second feature has moved least.
     problem.asked.clear()
-    assert project(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.array([1.0, 8.0, 1.0, 1.0])).tolist() == [0, 4, 0, 2]
+    assert made_sparse(problem, np.array([1.0, 4.0, 0.0, 2.0]), np.array([1.0, 8.0, 1.0, 1.0])).tolist() == [0, 4, 0, 2]
     assert np.concatenate(problem.asked)[0].tolist() == [1, 0, 0, 2]

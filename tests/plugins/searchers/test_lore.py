@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from cfbench import FeatureSpace, FeatureSpec, Kind, TrainingFold
 from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
-from cfbench_searchers.feasible_box import FeasibleBox
 from cfbench_searchers.lore import (
     FactualRule,
     Lore,
@@ -63,7 +62,7 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly() -> Non
     X[:40, 4] = 3.0
     training = TrainingFold(X, np.zeros(400, dtype=np.int64))
     problem = SpiedProblem(MIXED, MIXED_X, never, constraints=True, training=training)
-    pool = value_pool(problem, FeasibleBox(problem), rng())
+    pool = value_pool(problem, rng())
     assert pool.shape == (800, 8)
     assert problem.is_feasible(pool).all()
     assert np.array_equal(pool[:400, 1], X[:, 1])
@@ -78,7 +77,7 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly() -> Non
 def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another() -> None:
     space = numbers((0, 10), (0, 10), (0, 10))
     problem = SpiedProblem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 0] > 5, training=fold(space))
-    Z, classes = Lore().neighbourhood(problem, FeasibleBox(problem), rng())
+    Z, classes = Lore().neighbourhood(problem, rng())
     assert [len(rows) for rows in problem.asked] == [1] + [1000] * 10
     assert np.array_equal(classes, Z[:, 0] > 5)
     assert Z[0].tolist() == [2, 2, 2]

@@ -11,7 +11,6 @@ import pytest
 from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind
 from cfbench_searchers import cogs as variation
 from cfbench_searchers.cogs import Cogs
-from cfbench_searchers.feasible_box import FeasibleBox
 from tests.plugins.searchers.problems import SpiedProblem, never, rng
 
 SPACE = FeatureSpace(
@@ -49,7 +48,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def test_crossover_and_mutation(without: Callable[[], None], constraints: bool, respect_steps: bool) -> None:
     assert variation._compiled() is not None
     problem = SpiedProblem(SPACE, X, never, constraints=constraints, respect_steps=respect_steps)
-    box = FeasibleBox(problem)
+    box = problem.box
     steps = np.maximum(0.4 * SPACE.ranges, box.spacing)
     made = []
     for take in (with_it, without):

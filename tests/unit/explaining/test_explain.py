@@ -179,6 +179,7 @@ def test_what_a_searcher_declares_is_what_it_gets() -> None:
     def look(problem: Problem, rng: np.random.Generator) -> FloatArray:
         assert problem.predict_proba(problem.x[np.newaxis]).tolist() == [[0, 1]]
         assert problem.target == 0
+        assert problem.training is not None
         best: FloatArray = problem.training.X[problem.training.y == problem.target][0]
         return best
 
@@ -189,9 +190,10 @@ def test_what_a_searcher_declares_is_what_it_gets() -> None:
     assert found.z.tolist() == [60, 30, 1]
 
     def look_up(problem: Problem, rng: np.random.Generator) -> None:
-        assert problem.training
+        problem.give_reason(f"training is {problem.training}")
 
-    assert "did not declare" in explained(entry(look_up, can_use=needs)).reason
+    assert explained(entry(look_up, can_use=needs)).reason == "training is None"
+    assert "NotDeclaredError" in explained(entry(look_up)).reason
 
 
 def test_a_plugin_may_be_named_for_the_call() -> None:

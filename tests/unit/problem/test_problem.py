@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench.errors import BudgetExhausted, CfbenchError, ModelError
+from cfbench.errors import BudgetExhausted, ModelError, NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
@@ -210,7 +210,7 @@ def test_what_a_searcher_needs_it_has_to_declare() -> None:
         (lambda: problem.model, "MODEL_STRUCTURE"),
     ]
     for ask, need in asks:
-        with pytest.raises(CfbenchError, match=f"add Need.{need} to its entry"):
+        with pytest.raises(NotDeclaredError, match=f"add Need.{need} to its entry"):
             ask()
 
 
@@ -251,3 +251,7 @@ def test_an_objectives_own_rows_are_part_of_the_question() -> None:
     problem.predict(np.tile(X, (5, 1)))  # asked without the objective
     assert problem.evaluations_left == 0
     assert make().evaluations_left is None
+
+
+def test_declared_training_data_may_be_absent() -> None:
+    assert Problem(X, 1, SPACE, Meter(Threshold(), d=2), training_declared=True).training is None

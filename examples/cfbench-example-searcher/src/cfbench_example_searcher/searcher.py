@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
-from cfbench import Best, BudgetExhausted, Handles, Kind, Problem, Searcher, SearcherEntry, hookimpl
+from cfbench import Best, BudgetExhausted, Handles, Problem, Searcher, SearcherEntry, hookimpl
 from cfbench.space import FloatArray
 from pydantic import Field
 
@@ -49,10 +49,9 @@ class ExampleSearcher(Searcher):
 
     def walk(self, problem: Problem, rng: np.random.Generator, best: Best) -> None:
         """Evaluate random rows, then values between the best row and `x`."""
-        lower, upper = problem.bounds()
-        rows = rng.uniform(lower, upper, size=(self.n_rows, problem.space.d))
+        rows = problem.sample(self.n_rows, rng)
         kept = rng.random(rows.shape) < 0.5  # good counterfactuals change few features
-        best.evaluate(allowed(np.where(kept, problem.x, rows), problem))
+        best.evaluate(problem.project(np.where(kept, problem.x, rows)))
         for feature in np.tile(rng.permutation(problem.space.d), self.n_rounds):
             z = best.z
             if z is None:
@@ -60,23 +59,7 @@ class ExampleSearcher(Searcher):
             way = np.repeat(z[np.newaxis], self.n_stops, axis=0)
             start, end = problem.x[feature], z[feature]
             way[:, feature] = np.linspace(start, end, self.n_stops, endpoint=False)
-            best.evaluate(allowed(way, problem))
-
-
-def allowed(rows: FloatArray, problem: Problem) -> FloatArray:
-    """Move rows to the nearest feasible values: inside the bounds, categories as whole codes.
-
-    If the study sets respect_steps, numbers become multiples of their feature's step. Do this
-    before you evaluate rows: the result must be exactly a row that the model classified.
-    """
-    lower, upper = problem.bounds()
-    rows = np.clip(rows, lower, upper)
-    for i, feature in enumerate(problem.space.features):
-        step = 1.0 if feature.kind is Kind.CATEGORICAL else feature.step
-        if step and (problem.respect_steps or feature.kind is Kind.CATEGORICAL):
-            counts = np.round(rows[:, i] / step)
-            rows[:, i] = np.clip(counts, np.ceil(lower[i] / step), np.floor(upper[i] / step)) * step
-    return rows
+            best.evaluate(problem.project(way))  # nearest feasible rows
 
 
 @hookimpl
