@@ -112,6 +112,8 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
     if not found:
         known = {one.entry.name for one in registered} | {one.distribution for one in registered}
         hint = "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
+        if registry.problems:
+            hint = f"Not everything could be registered: {registry.problems[0]}"
         if target in registry.datasets:
             hint = "There is a data set of that name, but there are no checks for data sets."
         raise UnknownNameError(f"{', '.join(KINDS.values())} or distribution", target, known - {""}, hint)

@@ -48,7 +48,16 @@ def command(
     """
     from cfbench.caches import cache_dir
     from cfbench.record.files import refuse_inside_record
-    from cfbench.running.fitted import FittedModels, TunedCache, only_choice, read_table, tune, tuning_key
+    from cfbench.running.fitted import (
+        FittedModels,
+        TunedCache,
+        code_of,
+        grid_of,
+        only_choice,
+        read_table,
+        tune,
+        tuning_key,
+    )
     from cfbench.space.dataset import N_FOLDS
     from cfbench.study.variants import build_settings, resolve_variant
 
@@ -61,7 +70,7 @@ def command(
     for variant in variants:
         entry = registry.model(variant.name).entry
         family = build_settings(entry.family, variant.settings, entry.name)
-        if only_choice(family.grid()) is not None:
+        if only_choice(grid_of(entry, family)) is not None:
             click.echo(f"{variant.label}: nothing to tune")
             continue
         for dataset in _loaded(registry, datasets, sources.data()):
@@ -73,7 +82,7 @@ def command(
                     row = tune(*given)
                     seconds = time.perf_counter() - started
                     if table is None or output is None:
-                        cache.add(row)
+                        cache.add(row, code_of(family))
                     else:
                         table[row.key] = row
                         _write(output, table, row)

@@ -120,15 +120,18 @@ class FittedModel(Protocol):
     """
 
     def predict(self, Z: FloatArray) -> IntArray:
-        """The reference answer: class codes, int64, shape (n,), as the underlying library's own predict gives them."""
+        """Return class codes, int64, shape (n,): the reference, as the underlying library's own predict gives them."""
         ...
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
-        """Class probabilities, shape (n, n_classes), columns by class code; a class unseen in training has 0."""
+        """Return class probabilities, float64, shape (n, n_classes).
+
+        Column i belongs to class code i; the column of a class that the training rows lack holds 0.
+        """
         ...
 
     def fingerprint(self) -> str:
-        """Digest of what the model learned (trees, weights), equal for equal predictions everywhere."""
+        """Return a digest of what the model learned (trees, weights), equal for equal predictions everywhere."""
         ...
 
     def oracle(self) -> Oracle:
@@ -186,16 +189,29 @@ class ModelFamily(Settings):
     """
 
     def grid(self) -> dict[str, list[Any]]:
-        """The hyper-parameters to choose from, given these settings; a list of one where nothing is to choose."""
-        raise NotImplementedError
+        """Return the hyper-parameters to choose from, given these settings: lists of values by name.
+
+        A list of one value leaves no choice. By default there are no hyper-parameters, and `tune` is not called.
+        """
+        return {}
 
     def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
-        """Choose the hyper-parameters on a training fold."""
-        raise NotImplementedError
+        """Choose the hyper-parameters on a training fold: one value of each list of `grid`."""
+        raise NotImplementedError("implement tune(X, y, space), because grid lists more than one value")
 
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:
-        """Fit on a training fold, deterministically."""
-        raise NotImplementedError
+        """Fit on a training fold, deterministically.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n, d)
+            Numerical values in raw units, categories as codes.
+        y : ndarray of int64, shape (n,)
+        space : FeatureSpace
+        hyperparameters : mapping of str to object
+            One value of each list of `grid`.
+        """
+        raise NotImplementedError("implement fit(X, y, space, hyperparameters)")
 
 
 @dataclass(frozen=True)

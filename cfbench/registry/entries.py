@@ -5,6 +5,7 @@ An entry declares; the harness believes no declaration that it can check.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -159,6 +160,18 @@ class Entry:
             received = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
             raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}")
 
+    def _require_method(self, field: str, base: type, *names: str) -> None:
+        """Refuse a class that overrides none of the methods `names` of `base`."""
+        owner = getattr(self, field)
+        if all(getattr(owner, name, None) is getattr(base, name, None) for name in names):
+            wanted = " or ".join(f"{name}{_signature(getattr(base, name))}" for name in names if hasattr(base, name))
+            raise PluginError(f"entry {self.name!r}: the class {owner.__name__} lacks the method {wanted}")
+
+
+def _signature(method: Callable[..., object]) -> str:
+    """Return the parameters of a method as an author writes them."""
+    return f"({', '.join(inspect.signature(method).parameters)})"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetEntry(Entry):
@@ -218,7 +231,9 @@ class ModelEntry(Entry):
     --------
     >>> from cfbench import ModelEntry, ModelFamily
     >>> class NearestCentroid(ModelFamily):
-    ...     shrink: float | None = None  # None: tuned; `fit`, `grid` and `tune` as in `ModelFamily`
+    ...     shrink: float = 0.0
+    ...
+    ...     def fit(self, X, y, space, hyperparameters): ...  # returns a FittedModel, as in `ModelFamily`
     >>> entry = ModelEntry(name="nearest-centroid", family=NearestCentroid, summary="the class of the nearest centroid")
     >>> entry.family(shrink=0.5)
     NearestCentroid(shrink=0.5)
@@ -231,6 +246,7 @@ class ModelEntry(Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_class("family", ModelFamily)
+        self._require_method("family", ModelFamily, "fit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,6 +320,7 @@ class SearcherEntry(Entry):
         object.__setattr__(self, "can_use", self._declared("can_use", Need))
         if isinstance(self.searcher, type):
             self._require_class("searcher", Searcher)
+            self._require_method("searcher", Searcher, "search", "prepare")
         elif not callable(self.searcher):
             raise PluginError(
                 f"searcher {self.name!r}: `searcher` must be a function search(problem, rng) or a subclass of "
@@ -345,6 +362,7 @@ class ObjectiveEntry(Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_class("objective", Objective)
+        self._require_method("objective", Objective, "bind")
 
 
 @dataclass(frozen=True, kw_only=True)

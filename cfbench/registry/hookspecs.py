@@ -68,7 +68,7 @@ def cfbench_register_models() -> Iterable[ModelEntry]:  # type: ignore[empty-bod
     --------
     >>> from cfbench import ModelEntry, ModelFamily, hookimpl
     >>> class NearestCentroid(ModelFamily):
-    ...     shrink: float | None = None  # None: chosen from the grid
+    ...     def fit(self, X, y, space, hyperparameters): ...  # returns a FittedModel
     >>> @hookimpl
     ... def cfbench_register_models():
     ...     yield ModelEntry(name="nearest-centroid", family=NearestCentroid)

@@ -5,25 +5,32 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
 import cfbench
 from cfbench.caches import load_object, private_folder, read_trusted, store_object
 from cfbench.digests import digest_of
-from cfbench.errors import ModelError
+from cfbench.errors import CfbenchError, ModelError
 from cfbench.files import write_atomically
+from cfbench.problem.answers import classes_fault, model_fault
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
+from cfbench.running.search import crash_reason
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import IntArray
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,9 +61,20 @@ def tuning_key(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFami
             "model": entry.name,
             "version": entry.version,
             "settings": family.model_dump(),
-            "grid": family.grid(),
+            "grid": grid_of(entry, family),
         }
     )
+
+
+def grid_of(entry: ModelEntry, family: ModelFamily) -> dict[str, list[Any]]:
+    """Return the hyper-parameters that a family may choose from; raise ModelError if they have another form."""
+    grid: object = _called(entry, "grid", family.grid)
+    if not isinstance(grid, dict) or not all(isinstance(values, (list, tuple)) for values in grid.values()):
+        raise ModelError(
+            f"model {entry.name!r}: grid returned {grid!r}; it must return a dict of lists: the values of each "
+            "hyper-parameter to choose from"
+        )
+    return grid
 
 
 def read_table(path: Path) -> dict[str, TunedRow]:
@@ -94,9 +112,12 @@ class TunedCache:
     def __init__(self, cache_dir: Path) -> None:
         self._folder = cache_dir / "tuned"
 
-    def get(self, key: str) -> TunedRow | None:
-        """Return the row of `key`; None where there is none, or only a damaged one, which is reported."""
-        path = self._path(key)
+    def get(self, key: str, code: str = "") -> TunedRow | None:
+        """Return the row of `key` that the family with this `code_of` chose.
+
+        None if there is none, or only a damaged one, which is reported.
+        """
+        path = self._path(key, code)
         content = read_trusted(path)
         if content is None:
             return None
@@ -107,16 +128,16 @@ class TunedCache:
             return None
         return row if row.key == key else None
 
-    def add(self, row: TunedRow) -> None:
+    def add(self, row: TunedRow, code: str = "") -> None:
         """Keep a row. A cache that cannot be written is reported, not an error."""
-        path = self._path(row.key)
+        path = self._path(row.key, code)
         try:
             write_atomically(path, json.dumps(dataclasses.asdict(row)).encode(), mode=0o600)
         except OSError as error:
             _log.warning("cannot keep %s in the cache: %s", path, error.strerror)
 
-    def _path(self, key: str) -> Path:
-        return private_folder(self._folder) / f"{key}.json"
+    def _path(self, key: str, code: str) -> Path:
+        return private_folder(self._folder) / f"{f'{key}-{code}' if code else key}.json"
 
 
 def only_choice(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
@@ -145,20 +166,23 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     import sklearn
     from sklearn.model_selection import StratifiedKFold
 
-    rows = split(dataset, fold)
+    rows, grid = split(dataset, fold), grid_of(entry, family)
     X, y = dataset.X[rows.train], dataset.y[rows.train]
     if np.bincount(y).max() < N_SPLITS:
         raise ModelError(
             f"data set {dataset.name!r}: no class has {N_SPLITS} training rows, too few to tune model {entry.name!r} "
-            f"by cross-validation; add rows, or give every setting that is tuned ({', '.join(family.grid())}) a value"
+            f"by cross-validation; add rows, or give every setting that is tuned ({', '.join(grid)}) a value"
         )
-    chosen = family.tune(X, y, dataset.space)
-    grid = family.grid()
-    if chosen.keys() != grid.keys() or any(value not in grid[name] for name, value in chosen.items()):
+    chosen = _called(entry, "tune", lambda: family.tune(X, y, dataset.space))
+    if (
+        not isinstance(chosen, Mapping)
+        or chosen.keys() != grid.keys()
+        or any(value not in grid[name] for name, value in chosen.items())
+    ):
         raise ModelError(f"model {entry.name!r} tuned to {chosen}, which is not in its grid {grid}")
 
     def accuracy(train: IntArray, test: IntArray) -> float:
-        model = family.fit(dataset.X[train], dataset.y[train], dataset.space, chosen)
+        model = _fit(dataset, train, entry, family, chosen)
         return float(np.mean(model.predict(dataset.X[test]) == dataset.y[test]))
 
     with warnings.catch_warnings():
@@ -190,21 +214,21 @@ class FittedModels:
 
     def hyperparameters(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> dict[str, Any]:
         """Return a fold's hyper-parameters: the settings, the entry's table, the cache, or tuning, in this order."""
-        settled = only_choice(family.grid())
+        settled = only_choice(grid_of(entry, family))
         if settled is not None:
             return settled
         row = self.known(dataset, fold, entry, family)
         if row is None:
             self._told(f"tuning {entry.name} on {dataset.name}, fold {fold}; this is done once")
             row = tune(dataset, fold, entry, family)
-            self._tuned.add(row)
+            self._tuned.add(row, code_of(family))
         return dict(row.hyperparameters)
 
     def known(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow | None:
         """Return the row of the entry's table or of the cache; None where the fold was not tuned yet."""
         key = tuning_key(dataset, fold, entry, family)
         table = read_table(entry.tuned) if entry.tuned is not None else {}
-        return table.get(key) or self._tuned.get(key)
+        return table.get(key) or self._tuned.get(key, code_of(family))
 
     def get(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel:
         """Return a fold's fitted model, from the cache or fitted now and cached."""
@@ -213,11 +237,48 @@ class FittedModels:
         path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
         model = load_object(path)
         if not isinstance(model, FittedModel):
-            rows = split(dataset, fold)
             self._told(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")
-            model = family.fit(dataset.X[rows.train], dataset.y[rows.train], dataset.space, hyperparameters)
-            store_object(path, model)
+            model = _fit(dataset, split(dataset, fold).train, entry, family, hyperparameters)
+            try:
+                store_object(path, model)
+            except MemoryError:
+                raise
+            except Exception as error:  # whatever pickling a plugin's object raises
+                raise ModelError(
+                    f"model {entry.name!r}: the fitted model cannot be pickled ({type(error).__name__}: {error}); "
+                    "define its classes at the top level of a module, and leave out with __getstate__ what cannot be "
+                    "pickled"
+                ) from error
         return model
+
+
+def _fit(
+    dataset: Dataset, train: IntArray, entry: ModelEntry, family: ModelFamily, hyperparameters: Mapping[str, Any]
+) -> FittedModel:
+    """Fit a plugin's model and check its answers."""
+    model = _called(
+        entry, "fit", lambda: family.fit(dataset.X[train], dataset.y[train], dataset.space, hyperparameters)
+    )
+    _require_sound(model, dataset, train, entry)
+    return model
+
+
+def _require_sound(model: object, dataset: Dataset, train: IntArray, entry: ModelEntry) -> None:
+    """Raise ModelError if a method of a fitted model is missing, raises, or returns what is not allowed."""
+    X = dataset.X[train]
+    fault = model_fault(model, dataset.space, X, dataset.n_classes, partial(_called, entry))
+    if fault:
+        raise ModelError(f"model {entry.name!r}: {fault}")
+
+
+def _called(entry: ModelEntry, what: str, call: Callable[[], T]) -> T:
+    """Call a method of a plugin's model; raise ModelError with the method and the line if it raises anything."""
+    try:
+        return call()
+    except (CfbenchError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"model {entry.name!r}: {what} raised {crash_reason(error)}") from error
 
 
 def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> IntArray:
@@ -233,6 +294,9 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
     the target on the test fold.
     """
     classes = model.predict(dataset.X)
+    fault = classes_fault(classes, dataset.n, dataset.n_classes)
+    if fault:
+        raise ModelError(f"the model is not sound on the rows of {dataset.name!r}: {fault}")
     label = dataset.class_labels
     target = f"the target class {label[dataset.target]!r}"
     fix = "use other settings of the model, another fold, or another target"
@@ -254,18 +318,40 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
         )
 
 
+def code_of(family: ModelFamily) -> str:
+    """Return the digest of a family's source, which its author may edit between two runs.
+
+    It is empty for what is installed where cfbench is: there, a change comes with another version. What was typed into
+    a notebook has a digest of its own in every process.
+    """
+    name = type(family).__module__
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return _PROCESS
+    path = Path(file).resolve()
+    if path.is_relative_to(Path(cfbench.__file__).resolve().parents[1]):
+        return ""
+    package = sys.modules.get(name.partition(".")[0])
+    folders = list(getattr(package, "__path__", ()))
+    files = sorted(found for folder in folders for found in Path(folder).rglob("*.py")) or [path]
+    return digest_of([file.read_bytes().hex() for file in files])
+
+
+_PROCESS = uuid4().hex
+
+
 def _fitted_key(
     dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily, hyperparameters: dict[str, Any]
 ) -> str:
     """Return the digest of all that the fitted model, and the way that it is stored, depends on."""
     import sklearn
 
-    return digest_of(
-        {
-            "tuning": tuning_key(dataset, fold, entry, family),
-            "hyperparameters": hyperparameters,
-            "sklearn": sklearn.__version__,
-            "cfbench": cfbench.__version__,
-            "class": f"{type(family).__module__}.{type(family).__qualname__}",
-        }
-    )
+    content = {
+        "tuning": tuning_key(dataset, fold, entry, family),
+        "hyperparameters": hyperparameters,
+        "sklearn": sklearn.__version__,
+        "cfbench": cfbench.__version__,
+        "class": f"{type(family).__module__}.{type(family).__qualname__}",
+    }
+    code = code_of(family)
+    return digest_of({**content, "code": code} if code else content)

@@ -99,11 +99,13 @@ class Check(Generic[E, B]):
     """A check of one kind of entry.
 
     `function` receives the bench of its kind of entry: it raises Failed or NotApplicable, or the check passes. `unless`
-    returns why the check does not apply to what an entry declares, or an empty string.
+    returns why the check does not apply to what an entry declares, or an empty string. If a check that `comes_first`
+    fails, the checks after it do not apply: they would only repeat its failure.
     """
 
     function: Callable[[B], None]
     unless: Callable[[E], str] = lambda _: ""
+    comes_first: bool = False
 
     @property
     def name(self) -> str:
@@ -143,7 +145,17 @@ def report_of(
     checks: Sequence[Check[E, B]], bench: B, entry: E, known: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
     """Run checks on one bench; `known` has the entry's declared failures."""
-    return Report(entry.name, tuple(check.run(bench, entry, known.get(check.name, "")) for check in checks))
+    findings: list[Finding] = []
+    failed = ""
+    for check in checks:
+        if failed:
+            why = f"{failed} failed; fix that first"
+            findings.append(Finding(check.name, Result.NOT_APPLICABLE, why, check.guards, check.fix))
+            continue
+        findings.append(check.run(bench, entry, known.get(check.name, "")))
+        if check.comes_first and findings[-1].result is Result.FAILED:
+            failed = check.name
+    return Report(entry.name, tuple(findings))
 
 
 def guarded_call(call: Callable[[], T], what: str) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -11,6 +12,15 @@ import numpy as np
 
 from cfbench.errors import UnavailableError
 from cfbench.problem import oracle as oracle_check
+from cfbench.problem.answers import (
+    classes_fault,
+    fingerprint_fault,
+    methods_fault,
+    oracle_fault,
+    order_fault,
+    repeated_fault,
+    shares_fault,
+)
 from cfbench.problem.oracle import Oracle, predict_neighbours, random_rows
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
@@ -62,6 +72,27 @@ def rows_of(rule: ScoreClassifier, seed: int = 0) -> tuple[FloatArray, IntArray]
     return X, y
 
 
+def is_complete(bench: ModelBench) -> None:
+    """The family can be fitted, and the fitted model has the methods `predict`, `predict_proba`, `fingerprint` and
+    `oracle`.
+
+    To fix: the message names what is missing or raises. As long as this check fails, the others do not apply.
+    """
+    model: object = bench.fitted()
+    fault = methods_fault(model)
+    if fault:
+        raise Failed(fault)
+    assert isinstance(model, FittedModel)
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    guarded_call(lambda: model.predict(X.copy()), "predict")
+    guarded_call(lambda: model.predict_proba(X.copy()), "predict_proba")
+    fault = fingerprint_fault(guarded_call(model.fingerprint, "fingerprint")) or guarded_call(
+        lambda: oracle_fault(model), "oracle"
+    )
+    if fault:
+        raise Failed(fault)
+
+
 def fits_in_every_space(bench: ModelBench) -> None:
     """The model can be fitted and queried if features are numerical, categorical or both, for two classes and for
     three.
@@ -80,12 +111,26 @@ def fits_in_every_space(bench: ModelBench) -> None:
 def answers_have_the_form(bench: ModelBench) -> None:
     """Classes are int64 codes of shape (n,), probabilities float64 of shape (n, classes) that add up to 1; n may be 0.
 
-    To fix: return `np.asarray(..., dtype=np.int64)`, and one column for every class code, including classes that are
-    missing in the training rows. If a library refuses a query without rows, treat it as a special case.
+    To fix: return `np.asarray(..., dtype=np.int64)`, and one column for every class code in the order of the codes,
+    including classes that are missing in the training rows. If a library refuses a query without rows, treat it as a
+    special case.
     """
     X, _ = rows_of(SPACES["mixed"], seed=1)
     for rows in (X, X[:1], X[:0]):
         _expect_form(bench.fitted(), rows, 2)
+
+
+def same_rows_same_answers(bench: ModelBench) -> None:
+    """Two queries of the same rows get the same answers.
+
+    To fix: give every random generator of `predict` and `predict_proba` a fixed seed.
+    """
+    model = bench.fitted()
+    X, _ = rows_of(SPACES["mixed"], seed=1)
+    for name, method in (("predict", model.predict), ("predict_proba", model.predict_proba)):
+        first, second = (guarded_call(partial(method, X.copy()), name) for _ in range(2))
+        if not np.array_equal(first, second):
+            raise Failed(repeated_fault(name, first, second))
 
 
 def same_rows_same_model(bench: ModelBench) -> None:
@@ -138,26 +183,12 @@ def pickles(bench: ModelBench) -> None:
 
 def _expect_form(model: FittedModel, rows: FloatArray, n_classes: int) -> None:
     """Check the form of predictions."""
-    if not isinstance(model, FittedModel):
-        raise Failed(f"fit returned a {type(model).__name__}, which lacks a method of cfbench.FittedModel")
-    classes: object = guarded_call(lambda: model.predict(rows.copy()), f"predict for {len(rows)} rows")
-    shares: object = guarded_call(lambda: model.predict_proba(rows.copy()), f"predict_proba for {len(rows)} rows")
-    _require(classes, "int64", (len(rows),), "predict")
-    _require(shares, "float64", (len(rows), n_classes), "predict_proba")
-    assert isinstance(classes, np.ndarray)
-    assert isinstance(shares, np.ndarray)
-    if len(rows) and not (classes.min() >= 0 and classes.max() < n_classes):
-        raise Failed(f"it predicts class {classes.max()}; codes go from 0 to {n_classes - 1}")
-    if not (np.allclose(shares.sum(axis=1), 1) and (shares >= 0).all()):
-        raise Failed("its probabilities are negative or do not add up to 1")
-
-
-def _require(answer: object, dtype: str, shape: tuple[int, ...], what: str) -> None:
-    if not isinstance(answer, np.ndarray) or answer.dtype != dtype or answer.shape != shape:
-        received = (
-            f"{answer.dtype} of shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
-        )
-        raise Failed(f"{what} returns for {shape[0]} rows a {received}, not {dtype} of shape {shape}")
+    classes: Any = guarded_call(lambda: model.predict(rows.copy()), f"predict for {len(rows)} rows")
+    shares: Any = guarded_call(lambda: model.predict_proba(rows.copy()), f"predict_proba for {len(rows)} rows")
+    fault = classes_fault(classes, len(rows), n_classes) or shares_fault(shares, len(rows), n_classes)
+    fault = fault or order_fault(classes, shares)
+    if fault:
+        raise Failed(fault)
 
 
 def _probabilities(model: FittedModel, X: FloatArray) -> FloatArray:
@@ -211,23 +242,30 @@ def oracle_equals_predict_proba(bench: ModelBench) -> None:
 
 
 def queries_not_mutated(bench: ModelBench) -> None:
-    """A query does not change its rows, and read-only or strided rows give the same classes.
+    """A query, of the model or of its oracle, does not change its rows, and read-only or strided rows give the same
+    classes.
 
     To fix: copy before you change rows, as `np.require(Z, np.float64, ["C", "W"])` does if necessary.
     """
-    oracle = bench.oracle()
+    model = bench.fitted()
     X, _ = rows_of(SPACES["mixed"], seed=1)
-    wanted = guarded_call(lambda: oracle.predict(X.copy()), "predict")
+    _expect_unchanged(model, X)
+    with suppress(NotApplicable):
+        _expect_unchanged(bench.oracle(), X)
+
+
+def _expect_unchanged(queried: Oracle, X: FloatArray) -> None:
+    wanted = guarded_call(lambda: queried.predict(X.copy()), "predict")
     locked, strided = X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
     locked.setflags(write=False)
     neighbours = KNeighbours(SPACES["mixed"].space, locked[0], 1, 5)
-    for name, question in {"read-only": locked, "strided": strided}.items():
-        answers = guarded_call(partial(oracle.predict, question), f"predict for {name} rows")
+    for name, rows in {"read-only": locked, "strided": strided}.items():
+        answers = guarded_call(partial(queried.predict, rows), f"predict for {name} rows")
         if not np.array_equal(answers, wanted):
             raise Failed(f"{name} rows get other classes")
-        guarded_call(partial(predict_neighbours, oracle, question, neighbours), f"K-neighbours of {name} rows")
-        guarded_call(partial(oracle.predict_proba, question), f"predict_proba for {name} rows")
-        if not np.array_equal(question, X):
+        guarded_call(partial(predict_neighbours, queried, rows, neighbours), f"K-neighbours of {name} rows")
+        guarded_call(partial(queried.predict_proba, rows), f"predict_proba for {name} rows")
+        if not np.array_equal(rows, X):
             raise Failed(f"it changed {name} rows")
 
 
@@ -241,8 +279,10 @@ def _compare(bench: ModelBench, compare: Comparison) -> None:
 
 
 MODEL_CHECKS: tuple[Check[ModelEntry, ModelBench], ...] = (
+    Check(is_complete, comes_first=True),
     Check(fits_in_every_space),
     Check(answers_have_the_form),
+    Check(same_rows_same_answers),
     Check(same_rows_same_model),
     Check(fingerprint_tells_models_apart),
     Check(pickles),

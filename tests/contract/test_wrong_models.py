@@ -88,6 +88,49 @@ def entry_of(fault: type[Family | Nearest | Ask]) -> ModelEntry:
     return ModelEntry(name="wrong", family=Wrong)
 
 
+class Empty(Family):
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
+        return None  # type: ignore[return-value] # its fault
+
+
+class Unfinished(Family):
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
+        raise NotImplementedError("one day")
+
+
+class WithoutOracle(Nearest):
+    def oracle(self) -> Oracle:
+        return None  # type: ignore[return-value] # its fault
+
+
+class Numbered(Nearest):
+    def fingerprint(self) -> str:
+        return 5  # type: ignore[return-value] # its fault
+
+
+class Random(Nearest):
+    def predict(self, Z: FloatArray) -> IntArray:
+        return np.random.randint(0, 2, len(Z))  # noqa: NPY002 - its fault
+
+
+class Unseen(Nearest):
+    def predict(self, Z: FloatArray) -> IntArray:
+        return super().predict(Z) + 7
+
+
+class Backwards(Nearest):
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        return super().predict_proba(Z)[:, ::-1].copy()
+
+
+class WritesItsInput(Nearest):
+    def predict(self, Z: FloatArray) -> IntArray:
+        classes = super().predict(Z)
+        if Z.flags.writeable:
+            Z[:] = 0
+        return classes
+
+
 class NumbersOnly(Family):
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
         if space.is_categorical.all():
@@ -168,7 +211,11 @@ class NeedsWriteable(Ask):
     ("fault", "check", "why"),
     [
         (NumbersOnly, "fits-in-every-space", "space 'all categorical': fit raised ValueError: no numbers"),
-        (Lopsided, "answers-have-the-form", "its probabilities are negative or do not add up to 1"),
+        (Unseen, "answers-have-the-form", "predict returned the class 8; the class codes are 0 to 1"),
+        (Backwards, "answers-have-the-form", "predict_proba has its columns in another order than the class codes"),
+        (Random, "same-rows-same-answers", "predict answers differ between two calls with the same 200 rows"),
+        (WritesItsInput, "queries-not-mutated", "it changed strided rows"),
+        (Lopsided, "answers-have-the-form", "probabilities must be at least 0 and add up to 1"),
         (NeedsRows, "answers-have-the-form", "predict for 0 rows raised ValueError: at least one row"),
         (Lucky, "same-rows-same-model", "fitted twice on the same rows, it predicts differently"),
         (Nameless, "fingerprint-tells-models-apart", "but has the same fingerprint model"),
@@ -187,10 +234,31 @@ def test_one_fault_fails_one_check(fault: type[Family | Nearest | Ask], check: s
     failed = {finding.check: finding.why for finding in report.failures}
     assert check in failed, str(report)
     assert why in failed[check]
-    # Where a model cannot be asked, or an oracle is wrong about a whole region, other checks cannot but fail, too.
+    # If a model cannot be queried, or an oracle is wrong about a whole region, other checks cannot but fail, too.
     further = {"answers-have-the-form": {"fits-in-every-space"}}
+    if fault in (Unseen, Random, WritesItsInput):
+        further[check] = set(failed)
     further |= {check: set(failed) for check in ("fits-in-every-space", "oracle-equals-predict")}
     assert set(failed) - {check} <= further.get(check, set()), str(report)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Empty, "fit returned None; a fitted model needs the methods predict, predict_proba, fingerprint, oracle"),
+        (Unfinished, "fit raised NotImplementedError: one day"),
+        (WithoutOracle, "oracle returned None; return the model itself (`return self`)"),
+        (Numbered, "fingerprint returned 5; it must return a string that is not empty"),
+    ],
+)
+def test_what_is_missing_is_said_once_and_first(fault: type[Family | Nearest], why: str) -> None:
+    report = check_model(entry_of(fault))
+    (failure,) = report.failures
+    assert failure.check == "is-complete"
+    assert failure.why.startswith(why)
+    assert report.findings[0] == failure
+    assert {finding.result for finding in report.findings[1:]} == {Result.NOT_APPLICABLE}
+    assert {finding.why for finding in report.findings[1:]} == {"is-complete failed; fix that first"}
 
 
 def test_a_sound_model_passes() -> None:
@@ -211,7 +279,7 @@ def test_where_there_is_no_oracle_its_checks_do_not_apply() -> None:
     for model, why in ((Own, "the model is its own oracle"), (Refuses, "means of infinite length")):
         findings = check_model(entry_of(model)).findings
         by_result = [finding for finding in findings if finding.result is Result.NOT_APPLICABLE]
-        assert len(by_result) == 6
+        assert len(by_result) == 5
         assert all(why in finding.why for finding in by_result)
 
 

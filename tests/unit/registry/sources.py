@@ -5,7 +5,13 @@ from __future__ import annotations
 from cfbench.registry.discovery import PluginProblem
 from cfbench.registry.registry import Registry
 
-IMPORTS = "from cfbench import DatasetEntry, ModelEntry, ModelFamily, SearcherEntry, hookimpl\n"
+IMPORTS = """from cfbench import DatasetEntry, ModelEntry, ModelFamily, SearcherEntry, hookimpl
+
+class Family(ModelFamily):
+    def fit(self, X, y, space, hyperparameters):
+        return None
+
+"""
 GOOD = (
     IMPORTS
     + """

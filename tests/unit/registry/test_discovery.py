@@ -70,17 +70,17 @@ def test_a_third_partys_plugin_takes_the_same_path_as_ours(install: Install) -> 
         (models("return 7"), "cfbench_register_models returned int; it must yield ModelEntry objects"),
         (models("return 'cogs'"), "cfbench_register_models returned str"),
         (
-            models("return ModelEntry(name='alone', family=ModelFamily)"),
+            models("return ModelEntry(name='alone', family=Family)"),
             "returned one ModelEntry; it must yield it, or return a list",
         ),
         (models("return [ModelFamily]"), "yielded ModelMetaclass where ModelEntry is expected"),
         (
-            hook("cfbench_register_searchers()", "yield ModelEntry(name='astray', family=ModelFamily)"),
+            hook("cfbench_register_searchers()", "yield ModelEntry(name='astray', family=Family)"),
             "yielded the ModelEntry 'astray', and only SearcherEntry belongs there; yield it from "
             "cfbench_register_models",
         ),
         (
-            models("yield ModelEntry(name='Bad Name', family=ModelFamily)"),
+            models("yield ModelEntry(name='Bad Name', family=Family)"),
             "'Bad Name' is no name for an entry; use kebab-case",
         ),
         (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,10 +149,22 @@ def test_settings_refuse_unknown_names_impossible_values_and_changes() -> None:
         Population().size = 3
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: SearcherEntry(name="a", searcher=Searcher), "the class Searcher lacks the method search(self, problem"),
+        (lambda: ModelEntry(name="a", family=ModelFamily), "ModelFamily lacks the method fit(self, X, y, space, hyper"),
+        (lambda: ObjectiveEntry(name="a", objective=Objective), "Objective lacks the method bind(self, context)"),
+    ],
+)
+def test_a_class_without_its_method_is_refused_with_the_signature(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(PluginError, match=re.escape(words)):
+        make()
+
+
 def test_the_contracts_methods_have_no_default() -> None:
     calls: list[Callable[[], object]] = [
         lambda: Searcher().search(None, None),  # type: ignore[arg-type]
-        lambda: ModelFamily().grid(),
         lambda: ModelFamily().tune(None, None, None),  # type: ignore[arg-type]
         lambda: ModelFamily().fit(None, None, None, {}),  # type: ignore[arg-type]
         lambda: Objective().bind(None),  # type: ignore[arg-type]

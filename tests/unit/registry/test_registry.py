@@ -47,7 +47,7 @@ def test_the_first_distribution_by_name_keeps_an_entrys_name(install: Install) -
 def test_our_names_cannot_be_taken(install: Install) -> None:
     ours = next(iter(build_registry().models))
     source = IMPORTS + (
-        f"@hookimpl\ndef cfbench_register_models():\n    yield ModelEntry(name='{ours}', family=ModelFamily)\n"
+        f"@hookimpl\ndef cfbench_register_models():\n    yield ModelEntry(name='{ours}', family=Family)\n"
     )
     install("aaa-first-in-the-alphabet", {"aaa": "aaa_plugin"}, {"aaa_plugin": source})
     registry = build_registry()
@@ -58,7 +58,7 @@ def test_our_names_cannot_be_taken(install: Install) -> None:
 
 def test_the_same_name_may_stand_for_entries_of_two_kinds(install: Install) -> None:
     source = GOOD.replace("NAME", "twin") + (
-        "@hookimpl\ndef cfbench_register_models():\n    yield ModelEntry(name='twin', family=ModelFamily)\n"
+        "@hookimpl\ndef cfbench_register_models():\n    yield ModelEntry(name='twin', family=Family)\n"
     )
     install("twins", {"twins": "twins"}, {"twins": source})
     registry = build_registry()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from cfbench.problem.problem import Problem, Term
 from cfbench.registry.contracts import (
     CounterfactualMetric,
     DataSource,
+    FittedModel,
     ModelFamily,
     Objective,
     ObjectiveContext,
@@ -61,10 +62,16 @@ def unavailable(source: DataSource) -> Dataset:
 class Stump(ModelFamily):
     depth: int = 1
 
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:
+        raise AssertionError("a plan fits nothing")
+
 
 class Walker(Searcher):
     steps: int = Field(100, ge=1)
     size: float = 0.5
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> None:
+        return None
 
 
 def plain(problem: Problem, rng: np.random.Generator) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +20,14 @@ from cfbench import Dataset, FeatureSpace, FeatureSpec, Kind, ModelEntry, ModelF
 from cfbench.caches import store_object
 from cfbench.errors import ModelError
 from cfbench.problem import Oracle
+from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.running.fitted import (
     FittedModels,
     TunedCache,
     TunedRow,
+    code_of,
     eligible_points,
+    grid_of,
     only_choice,
     read_table,
     reject_pointless,
@@ -297,3 +302,138 @@ def test_a_pipe_is_no_table(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(ModelError, match=r"tuned.json is no table of tuned hyper-parameters \(it is no file\)"):
         read_table(path)
+
+
+class Faulty(StepFamily):
+    """Raises or returns what is not allowed, in the method that `fault` names."""
+
+    fault: str = ""
+
+    def grid(self) -> dict[str, list[Any]]:
+        if self.fault == "grid":
+            raise KeyError("depth")
+        return {"threshold": 4.0} if self.fault == "grid of numbers" else super().grid()  # type: ignore[dict-item]
+
+    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+        if self.fault == "tune":
+            raise SystemExit("enough")
+        return None if self.fault == "tuned to None" else super().tune(X, y, space)  # type: ignore[return-value]
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Step:
+        if self.fault == "fit":
+            raise ValueError("no convergence")
+        model = super().fit(X, y, space, hyperparameters)
+        if self.fault == "class":
+            model.predict = lambda Z: np.full(len(Z), 7)  # type: ignore[method-assign]
+        if self.fault == "predict":
+            model.predict = lambda Z: 1 // 0  # type: ignore[method-assign, return-value, assignment]
+        if self.fault == "pickle":
+            model.extra = lambda: None  # type: ignore[attr-defined]
+        return model
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("grid", r"model 'step': grid raised KeyError: 'depth' \(test_fitted\.py:\d+\)"),
+        ("grid of numbers", r"grid returned \{'threshold': 4.0\}; it must return a dict of lists"),
+        ("tune", r"model 'step': tune raised SystemExit: enough \(test_fitted\.py:\d+\)"),
+        ("tuned to None", "model 'step' tuned to None, which is not in its grid"),
+        ("fit", r"model 'step': fit raised ValueError: no convergence \(test_fitted\.py:\d+\)"),
+        ("class", "model 'step': predict returned the class 7; the class codes are 0 to 1"),
+        ("predict", r"model 'step': predict raised ZeroDivisionError: division by zero \(test_fitted\.py"),
+        ("pickle", r"model 'step': the fitted model cannot be pickled \(.*; define its classes at the top level"),
+    ],
+)
+def test_a_familys_fault_is_named_with_its_method(tmp_path: Path, fault: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        FittedModels(tmp_path).get(data(), 0, ENTRY, Faulty(fault=fault))
+    assert not list(tmp_path.rglob("*.pickle"))
+
+
+def test_a_class_that_comes_only_for_some_rows_is_refused_before_any_search() -> None:
+    toy = data()
+    model = Step(40)
+    model.predict = lambda Z: np.where(Z[:, 0] == 98, 5, Step(40).predict(Z))  # type: ignore[method-assign]
+    with pytest.raises(ModelError, match="not sound on the rows of 'toy': predict returned the class 5"):
+        reject_pointless(model, toy, split(toy, 0))
+
+
+def test_what_can_be_fitted_needs_no_other_method() -> None:
+    class Plain(ModelFamily):
+        def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Step:
+            return Step(40)
+
+    entry = ModelEntry(name="plain", family=Plain)
+    assert only_choice(grid_of(entry, Plain())) == {}
+
+
+MODELS_FILE = """
+import numpy as np
+from cfbench import ModelEntry, ModelFamily, hookimpl
+
+class Step:
+    def predict(self, Z):
+        return (Z[:, 0] >= self.threshold).astype(np.int64)
+
+    def predict_proba(self, Z):
+        return np.eye(2)[self.predict(Z)]
+
+    def fingerprint(self):
+        return str(self.threshold)
+
+    def oracle(self):
+        return self
+
+class Family(ModelFamily):
+    threshold: float | None = None
+
+    def grid(self):
+        return {"threshold": [10.0, 40.0] if self.threshold is None else [self.threshold]}
+
+    def tune(self, X, y, space):
+        return {"threshold": 40.0}
+
+    def fit(self, X, y, space, hyperparameters):
+        model = Step()
+        model.threshold = hyperparameters["threshold"]
+        return model
+
+@hookimpl
+def cfbench_register_models():
+    yield ModelEntry(name="step", family=Family)
+"""
+
+
+@pytest.mark.parametrize("how", ["file", "module"])
+def test_the_model_of_an_edited_plugin_is_fitted_again(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "my_step_models.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    name = str(file) if how == "file" else "my_step_models"
+
+    def fitted(text: str) -> tuple[str, list[str]]:
+        file.write_text(text)
+        monkeypatch.delitem(sys.modules, "my_step_models", raising=False)
+        importlib.invalidate_caches()
+        entry = build_registry(RegistryOptions(plugins=(name,))).model("step").entry
+        told: list[str] = []
+        model = FittedModels(tmp_path / "cache", told.append).get(data(), 0, entry, entry.family())
+        return model.fingerprint(), [sentence.partition(" ")[0] for sentence in told]
+
+    (tmp_path / "cache").mkdir(mode=0o700)
+    assert fitted(MODELS_FILE) == ("40.0", ["tuning", "fitting"])
+    assert fitted(MODELS_FILE) == ("40.0", [])
+    edited = MODELS_FILE.replace('return {"threshold": 40.0}', 'return {"threshold": 10.0}')
+    assert fitted(edited) == ("10.0", ["tuning", "fitting"])
+    assert fitted(edited.replace("str(self.threshold)", '"above"')) == ("above", ["tuning", "fitting"])
+    assert fitted(MODELS_FILE) == ("40.0", [])
+
+
+def test_the_keys_of_installed_families_know_nothing_of_their_files(tmp_path: Path) -> None:
+    registry = build_registry()
+    for name in ("random-forest", "neural-network"):
+        assert code_of(registry.model(name).entry.family()) == ""
+    assert code_of(StepFamily()) == ""

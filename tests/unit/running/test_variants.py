@@ -25,7 +25,12 @@ class Mood(StrEnum):
     WILD = "wild"
 
 
-class Walker(Searcher):
+class Still(Searcher):
+    def search(self, problem: Problem, rng: np.random.Generator) -> None:
+        return None
+
+
+class Walker(Still):
     """A searcher with a setting of every kind."""
 
     steps: int = Field(100, ge=2)
@@ -152,7 +157,7 @@ def test_a_plain_function_has_no_settings() -> None:
 
 
 def test_a_setting_without_a_default_must_be_given_and_shows_in_the_label() -> None:
-    class Needy(Searcher):
+    class Needy(Still):
         radius: float
 
     entry = SearcherEntry(name="needy", searcher=Needy)
@@ -185,7 +190,7 @@ def test_every_kind_of_entry_is_looked_up_under_its_own_name() -> None:
 
 
 def test_paths_may_be_settings() -> None:
-    class Reader(Searcher):
+    class Reader(Still):
         table: Path = Path("a.csv")
 
     variant = make_variant(SearcherEntry(name="reader", searcher=Reader), {"table": "b c.csv"})
