@@ -152,7 +152,10 @@ def test_settings_refuse_unknown_names_impossible_values_and_changes() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: SearcherEntry(name="a", searcher=Searcher), "the class Searcher lacks the method search(self, problem"),
+        (
+            lambda: SearcherEntry(name="a", searcher=Searcher),
+            "the class Searcher lacks the method search(self, problem",
+        ),
         (lambda: ModelEntry(name="a", family=ModelFamily), "ModelFamily lacks the method fit(self, X, y, space, hyper"),
         (lambda: ObjectiveEntry(name="a", objective=Objective), "Objective lacks the method bind(self, context)"),
     ],
