@@ -53,6 +53,17 @@ class NotDeclaredError(CfbenchError):
     """A searcher uses something that its entry does not declare among its needs."""
 
 
+class ProjectionError(CfbenchError):
+    """The nearest feasible rows have no closed form: relations share a feature, or an inequality has steps."""
+
+
+class NoFeasibleRowError(CfbenchError):
+    """No row is feasible for a factual point, or too few are for a sample.
+
+    A searcher need not catch it: its search ends with status ``not_found`` and this reason.
+    """
+
+
 class RecordError(CfbenchError):
     """A results directory that cannot be read or written."""
 

@@ -95,6 +95,8 @@ def show_dataset(*, name: str, offline: bool, sources: Sources) -> None:
         click.echo(f"class {code}, {visible(label)}: {count} rows ({count / dataset.n:.1%}){target}")
     click.echo()
     print_table(["feature", "kind", "values", "constraint", "perturbation", "description"], feature_lines(dataset))
+    for line in relation_lines(dataset):
+        click.echo(line)
     card = guarded(entry.card) if entry.card is not None else ""
     click.echo(f"\n{shown_lines(card.strip())}" if card else "\nIt has no card.")
 
@@ -189,6 +191,22 @@ def feature_lines(dataset: Dataset) -> list[list[str]]:
         values += f", multiples of {feature.step:g}" if feature.step else ""
         kind, constraint = feature.kind.value, feature.constraint.value
         lines.append([feature.name, kind, values, constraint, perturbation_of(feature), feature.description])
+    return lines
+
+
+def relation_lines(dataset: Dataset) -> list[str]:
+    """Return every relation as text, with the number of rows that break it."""
+    import numpy as np
+
+    from cfbench.space.dataset import broken_relations
+    from cfbench.text import visible
+
+    broken = broken_relations(dataset.space, dataset.X)
+    lines = ["", "Relations:"] if dataset.space.relations else []
+    for relation in dataset.space.relations:
+        rows = broken.get(relation, np.empty(0, dtype=np.int64))
+        note = f" (broken by {len(rows)} of {dataset.n} rows, the first is row {rows[0] + 1})" if len(rows) else ""
+        lines.append(f"- {visible(relation.text)}{note}")
     return lines
 
 

@@ -42,16 +42,14 @@ class FastCandidateMeasure(CandidateMeasure):
         """Return which rows of `Z` are feasible, whatever their class, shape (n,)."""
         if self._serves(Z):
             feasible: BoolArray = self._ask.are_within(Z, *self._box, self._kinds, self._steps)
-            return feasible
+            return self._keeping(Z, feasible)
         return super().is_feasible(Z)
 
     def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Return `cost` and `is_feasible` of each row."""
         if self._serves(Z):
-            measures: tuple[FloatArray, BoolArray] = self._ask.measures(
-                Z, *self._way, *self._box, self._kinds, self._steps
-            )
-            return measures
+            cost, within = self._ask.measures(Z, *self._way, *self._box, self._kinds, self._steps)
+            return cost, self._keeping(Z, within)
         return super().measure(Z)
 
     def _serves(self, Z: FloatArray) -> bool:

@@ -17,6 +17,7 @@ from cfbench.errors import NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.trace import Shortlist, Trace
 from cfbench.space.box import FeasibleBox
+from cfbench.space.region import FeasibleRegion
 from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 Term = Callable[[FloatArray, IntArray], FloatArray]
@@ -97,6 +98,7 @@ class CandidateMeasure:
         self._x = x
         self._bounds = space.feasible_bounds(x) if constraints else (space.lower, space.upper)
         self._respect_steps = respect_steps
+        self._has_relations = constraints and bool(space.relations)
 
     def cost(self, Z: FloatArray) -> FloatArray:
         """Return the cost of each row of `Z`, shape (n,)."""
@@ -104,11 +106,15 @@ class CandidateMeasure:
 
     def is_feasible(self, Z: FloatArray) -> BoolArray:
         """Return which rows of `Z` are feasible, whatever their class, shape (n,)."""
-        return self._space.is_within(Z, *self._bounds, respect_steps=self._respect_steps)
+        return self._keeping(Z, self._space.is_within(Z, *self._bounds, respect_steps=self._respect_steps))
 
     def measure(self, Z: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Return `cost` and `is_feasible` of each row."""
         return self.cost(Z), self.is_feasible(Z)
+
+    def _keeping(self, Z: FloatArray, within: BoolArray) -> BoolArray:
+        """Return which rows of the box are feasible: those that keep the relations."""
+        return within & self._space.keeps_relations(Z, self._x) if self._has_relations else within
 
 
 N_FINALISTS = 10
@@ -320,15 +326,37 @@ class Problem:
         return self._space.lower, self._space.upper
 
     @cached_property
+    def _region(self) -> FeasibleRegion:
+        return FeasibleRegion(self._space, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
+
+    @property
     def box(self) -> FeasibleBox:
-        """The box of `bounds`, narrowed to the outermost feasible values, with the spacing of discrete ones."""
-        return FeasibleBox(self._space, self._x, constraints=self._constraints, respect_steps=self._respect_steps)
+        """The box of `bounds`, narrowed to the outermost feasible values, with the spacing of discrete ones.
+
+        Relations between several features may make rows of it infeasible.
+        """
+        return self._region.box
+
+    @property
+    def home(self) -> FloatArray:
+        """A feasible row near `x`, shape (d,): `x` itself if only its class is wrong.
+
+        Raises
+        ------
+        NoFeasibleRowError
+            If relations apply and no row near `x` and no row that was drawn keeps them.
+        """
+        return self._region.home.copy()
 
     def project(self, Z: FloatArray) -> FloatArray:
         """Return the feasible rows nearest to the rows of `Z` by Gower's distance. Makes no query.
 
         Values are moved into the intervals that the constraints leave, categories to whole codes and, if steps are
         respected, numbers to multiples of their feature's step. A feasible row stays as it is, to the bit.
+
+        If relations apply, they are kept. A forbidden transition leaves the category of `x`. For an inequality, the
+        features move that reduce the excess at the lowest price. For an implication, the cheaper way is taken: a
+        condition fails, or the consequences hold.
 
         Parameters
         ----------
@@ -339,12 +367,49 @@ class Problem:
         ndarray of float64
             The shape is that of `Z`. If a feature may not change and `x` is off its step, no row is feasible; the
             result then is the nearest row of the box.
+
+        Raises
+        ------
+        ProjectionError
+            If there is no closed form: two relations share a feature that may change, or steps are respected and an
+            inequality has several such features with a step among them. `repair` works in all cases.
+        NoFeasibleRowError
+            If relations apply and no row keeps them.
         """
-        return self.box.nearest(Z)
+        return self._region.project(Z)
+
+    def repair(self, Z: FloatArray) -> FloatArray:
+        """Return feasible rows near the rows of `Z`: `project`, also where the nearest have no closed form.
+
+        Every relation is restored in turn, up to eight times. A row that still breaks one becomes `home`.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (n, d) or (d,)
+
+        Returns
+        -------
+        ndarray of float64
+            The shape is that of `Z`. Without relations it is what `project` returns.
+
+        Raises
+        ------
+        NoFeasibleRowError
+            As `home`.
+        """
+        return self._region.repair(Z)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw `n` feasible rows uniformly, shape (n, d). Makes no query."""
-        return self.box.sample(n, rng)
+        """Draw `n` feasible rows uniformly, shape (n, d). Makes no query.
+
+        If relations apply, rows of the box are drawn until `n` of them keep the relations.
+
+        Raises
+        ------
+        NoFeasibleRowError
+            If too few of a million rows (or of ``1000 * n``) keep the relations.
+        """
+        return self._region.sample(n, rng)
 
     def distance(self, Z: FloatArray) -> FloatArray:
         """Cost of each row: half of Gower's distance plus half of the share of changed features, shape (n,).

@@ -52,6 +52,8 @@ class Handles(StrEnum):
 
     CATEGORICAL = "categorical features"
     CONSTRAINTS = "constraints"
+    RELATIONS = "relations between features"
+    """They count as constraints: a searcher that handles them handles constraints."""
     OBJECTIVES = "custom objectives"
     SEPARABLE = "objectives that are sums over the features"
     """Of custom objectives, those whose term is a :class:`cfbench.problem.SeparableTerm`; `OBJECTIVES` says more."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.errors import BudgetExhausted
+from cfbench.errors import BudgetExhausted, NoFeasibleRowError
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
 from cfbench.problem.outcome import Status
@@ -269,6 +269,8 @@ def run_search(
                 answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
         except BudgetExhausted:
             exhausted = True
+        except NoFeasibleRowError as error:
+            problem.give_reason(str(error))
         except BaseException as error:  # a plugin's exit, or what its compiled parts raise, ends its own search alone
             if isinstance(error, KeyboardInterrupt) and was_asked_for():
                 raise
@@ -331,7 +333,7 @@ def _objective_context(
         x=dataset.X[task.row_id],
         target=dataset.target,
         # A searcher gets arrays of its own: what plugins do to them ends with the search.
-        space=dataset.space if judging else FeatureSpace(dataset.space.features),
+        space=dataset.space if judging else FeatureSpace(dataset.space.features, dataset.space.relations),
         predict=oracle.predict if meter is None else meter.predict_for_objective,
         stream=stream,
         judging=judging,

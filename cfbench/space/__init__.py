@@ -13,6 +13,9 @@ from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.space.box import FeasibleBox as FeasibleBox
+    from cfbench.space.relations import Relation as Relation
+    from cfbench.space.relations import contradiction as contradiction
+    from cfbench.space.relations import read_relations as read_relations
     from cfbench.space.space import FloatArray as FloatArray
     from cfbench.space.space import IntArray as IntArray
     from cfbench.space.space import are_multiples as are_multiples

@@ -12,6 +12,7 @@ import numpy as np
 from cfbench.digests import digest_of, digest_of_arrays
 from cfbench.errors import DataError, StudyError
 from cfbench.space.feature import Kind
+from cfbench.space.relations import ForbiddenTransition, Relation
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 
@@ -118,6 +119,7 @@ class Dataset:
             self._require_numbers(table)
         X = np.ascontiguousarray(table, dtype=np.float64)
         self._require_allowed(X)
+        self._require_relations(X)
         return X
 
     def _require_numbers(self, table: np.ndarray[Any, Any]) -> None:
@@ -151,6 +153,20 @@ class Dataset:
         if problems:
             listing = "".join(f"\n- {problem}" for problem in problems)
             raise self._error(f"{len(problems)} columns have values that are not allowed:{listing}")
+
+    def _require_relations(self, X: FloatArray) -> None:
+        """Raise DataError if no row keeps the relations. Some rows of real tables may break them."""
+        broken = broken_relations(self.space, X)
+        kept = np.ones(len(X), dtype=bool)
+        for rows in broken.values():
+            kept[rows] = False
+        if kept.any():
+            return
+        listing = "; ".join(
+            f"{len(rows)} of {len(X)} rows break the {relation.name}, the first is row {rows[0] + 1}"
+            for relation, rows in broken.items()
+        )
+        raise self._error(f"no row keeps the relations: {listing}. Correct the relations, or the table")
 
     def _classes(self) -> IntArray:
         """Return y as int64; raise DataError if a value is no class code."""
@@ -190,6 +206,16 @@ class Dataset:
     def digest(self) -> str:
         """Digest of all content that can change a result: values, labels, annotation, target."""
         return digest_of([digest_of_arrays(self.X, self.y), self.space.digest, self.target, self.n_classes])
+
+
+def broken_relations(space: FeatureSpace, X: FloatArray) -> dict[Relation, IntArray]:
+    """Return the relations that rows of a table break, with the rows; forbidden transitions are not about rows."""
+    broken = {relation: np.flatnonzero(~relation.holds(X, X[0])) for relation in space.relations}
+    return {
+        relation: rows
+        for relation, rows in broken.items()
+        if len(rows) and not isinstance(relation, ForbiddenTransition)
+    }
 
 
 N_FOLDS = 5

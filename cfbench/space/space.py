@@ -6,6 +6,7 @@ units, categories as codes ``0 .. k-1``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from cfbench.digests import digest_of
 from cfbench.errors import DataError
 from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space.relations import ForbiddenTransition, Inequality, read_relations
 
 __all__ = [
     "BoolArray",
@@ -43,11 +45,14 @@ class FeatureSpace:
     ----------
     features : tuple of FeatureSpec
         At least one, with names of their own.
+    relations : iterable, becomes a tuple of Relation
+        Relations between features, in the form of annotations.toml: ``"debt <= 5 * income"``, ``{"if": {"job":
+        "none"}, "then": {"income": "<= 1"}}``, ``{"feature": "marital", "from": "married", "to": ["single"]}``.
 
     Raises
     ------
     DataError
-        If there is no feature or a name occurs twice.
+        If there is no feature, a name occurs twice, or a relation is not written as it must be.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class FeatureSpace:
     """
 
     features: tuple[FeatureSpec, ...]
+    relations: Any = ()  # given as tables, kept as a tuple of Relation
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -70,6 +76,9 @@ class FeatureSpace:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise DataError(f"feature {repeated[0]!r} is annotated more than once; every feature needs its own name")
+        if isinstance(self.relations, (str, Mapping)) or not isinstance(self.relations, Iterable):
+            raise DataError(f"relations is {self.relations!r}; it must be a list of relations")
+        object.__setattr__(self, "relations", read_relations(self.relations, self.features))
 
     def __len__(self) -> int:
         return len(self.features)
@@ -117,7 +126,10 @@ class FeatureSpace:
     @cached_property
     def digest(self) -> str:
         """Digest of everything in the annotation that can change a result."""
-        return digest_of([feature.content() for feature in self.features])
+        content: list[object] = [feature.content() for feature in self.features]
+        if self.relations:
+            content.append({"relations": [relation.content() for relation in self.relations]})
+        return digest_of(content)
 
     def changed(self, Z: FloatArray, x: FloatArray) -> BoolArray:
         """Which features of each row differ from `x` exactly (the paper's C), shape (n, d)."""
@@ -164,12 +176,40 @@ class FeatureSpace:
         Returns
         -------
         lower, upper : ndarray of float64, shape (d,)
-            Equal to ``x_i`` where the feature may not change.
+            Equal to ``x_i`` where the feature may not change. An inequality on one feature narrows its interval; the
+            lower end is above the upper one if that leaves no value.
         """
+        lower, upper = self._constraint_bounds(x)
+        for relation in self.relations:
+            if isinstance(relation, Inequality) and len(relation.features) == 1:
+                i, coefficient = relation.features[0], relation.coefficients[0]
+                bound = relation.limit / coefficient
+                if coefficient > 0:
+                    upper[i] = min(upper[i], bound)
+                else:
+                    lower[i] = max(lower[i], bound)
+        return lower, upper
+
+    def _constraint_bounds(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         constraints = [feature.constraint for feature in self.features]
         no_lower = np.array([c in (Constraint.FIXED, Constraint.ONLY_UP) for c in constraints])
         no_higher = np.array([c in (Constraint.FIXED, Constraint.ONLY_DOWN) for c in constraints])
         return np.where(no_lower, x, self.lower), np.where(no_higher, x, self.upper)
+
+    def keeps_relations(self, Z: FloatArray, x: FloatArray) -> BoolArray:
+        """Return which rows of `Z`, shape (n, d), keep all relations as changes of `x`, shape (n,)."""
+        kept = np.ones(len(Z), dtype=bool)
+        for relation in self.relations:
+            kept &= relation.holds(Z, x)
+        return kept
+
+    def forbids_step(self, before: FloatArray, after: FloatArray) -> BoolArray:
+        """Return which steps from `before` to `after`, both (..., d), contain a forbidden transition, shape (...)."""
+        forbidden = np.zeros(np.broadcast_shapes(before.shape, after.shape)[:-1], dtype=bool)
+        for relation in self.relations:
+            if isinstance(relation, ForbiddenTransition):
+                forbidden |= relation.is_step(before, after)
+        return forbidden
 
     def is_feasible(self, Z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> BoolArray:
         """Return which rows are feasible for `x`, whatever their class.
@@ -179,7 +219,7 @@ class FeatureSpace:
         Z : ndarray of float64, shape (n, d)
         x : ndarray of float64, shape (d,)
         constraints : bool
-            Whether the constraints apply in addition to intervals and categories.
+            Whether the constraints apply, relations among them, in addition to intervals and categories.
         respect_steps : bool
             Whether a value off the multiples of its feature's step is infeasible.
 
@@ -189,7 +229,8 @@ class FeatureSpace:
             False for rows with a NaN or an infinity, too.
         """
         lower, upper = self.feasible_bounds(x) if constraints else (self.lower, self.upper)
-        return self.is_within(Z, lower, upper, respect_steps=respect_steps)
+        feasible = self.is_within(Z, lower, upper, respect_steps=respect_steps)
+        return feasible & self.keeps_relations(Z, x) if constraints and self.relations else feasible
 
     def is_within(self, Z: FloatArray, lower: FloatArray, upper: FloatArray, *, respect_steps: bool) -> BoolArray:
         """Which rows lie in a box, on category codes and, with `respect_steps`, on multiples of the steps, shape (n,).
@@ -220,7 +261,15 @@ class FeatureSpace:
         """Say in one sentence why `z`, shape (d,), is no allowed answer for `x`; None where it is one."""
         if self.is_feasible(z[np.newaxis], x, constraints=constraints, respect_steps=respect_steps)[0]:
             return None
-        lower, upper = self.feasible_bounds(x)
+        objection = self._objection_to_values(z, x, constraints=constraints)
+        if not objection and constraints:
+            broken = [relation.name for relation in self.relations if not relation.holds(z[np.newaxis], x)[0]]
+            objection = f"it breaks the {broken[0]}" if broken else ""
+        return objection or "a value is off the multiples of its feature's step"
+
+    def _objection_to_values(self, z: FloatArray, x: FloatArray, *, constraints: bool) -> str:
+        """Say what is wrong with a single value of `z`; empty if each is allowed but for its step."""
+        lower, upper = self._constraint_bounds(x)
         for i, feature in enumerate(self.features):
             value = float(z[i])
             if not np.isfinite(value):
@@ -231,7 +280,7 @@ class FeatureSpace:
                 return f"{feature.name} = {value!r} is no category code"
             if constraints and not lower[i] <= value <= upper[i]:
                 return f"{feature.name} = {value!r} breaks the constraint '{feature.constraint}' on {float(x[i])!r}"
-        return "a value is off the multiples of its feature's step"
+        return ""
 
 
 def are_multiples(values: FloatArray, steps: FloatArray | float) -> BoolArray:

@@ -51,11 +51,20 @@ def obstacle(
         return f"{name} needs the model's structure, and {model.name} does not show it"
     if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
         return f"{name} does not handle categorical features, and {dataset.name} has them"
-    if Handles.CONSTRAINTS not in searcher.handles and constraints:
-        return f"{name} does not handle constraints"
+    if constraints and (unable := beyond_constraints(searcher, dataset)):
+        return unable
     if added.looks_into_model and not model.shows_structure:
         return f"objective {objective} needs the model's structure, and {model.name} does not show it"
     return beyond_objective(searcher, objective, added)
+
+
+def beyond_constraints(searcher: SearcherEntry, dataset: Dataset) -> str:
+    """Say in one sentence why a searcher cannot obey a data set's constraints; empty if it can."""
+    if Handles.CONSTRAINTS not in searcher.handles:
+        return f"{searcher.name} does not handle constraints"
+    if dataset.space.relations and Handles.RELATIONS not in searcher.handles:
+        return f"{searcher.name} does not handle relations between features, and {dataset.name} has them"
+    return ""
 
 
 def beyond_objective(searcher: SearcherEntry, objective: str, added: Added) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 
 from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.errors import DataError, UnknownNameError
+from cfbench.space import Relation, contradiction, read_relations
 
 MOST_SHOWN = 10
 """A file with more problems than this usually has one cause; the rest is counted."""
@@ -110,6 +112,7 @@ class AnnotationTable(_StrictTable):
     ignore: list[str] = []
     label: LabelTable
     features: list[FeatureTable]
+    relations: list[dict[str, Any]] = []
 
 
 def complaints(error: ValidationError, content: Mapping[str, Any]) -> list[str]:
@@ -250,6 +253,8 @@ def read_annotation(path: Path) -> Annotation:
         problems += own_problems
     if problems:
         raise refuse(str(path), problems)
+    features = tuple(spec for spec in specs if spec is not None)
+    relations = _relations(path, table, features)
     label = table.label
     return Annotation(
         title=table.title,
@@ -260,7 +265,7 @@ def read_annotation(path: Path) -> Annotation:
         meanings=tuple(label.meanings or label.classes),
         rule=label.rule,
         target=label.classes.index(label.target),
-        space=FeatureSpace(tuple(spec for spec in specs if spec is not None)),
+        space=FeatureSpace(features, relations),
         values=tuple(tuple(feature.categories or ()) for feature in table.features),
     )
 
@@ -285,6 +290,34 @@ def _parse(path: Path) -> AnnotationTable:
         return AnnotationTable.model_validate(content)
     except ValidationError as error:
         raise refuse(str(path), complaints(error, content)) from None
+
+
+_RELATION = re.compile(r"^\s*\[\[\s*relations\s*\]\]")
+
+
+def _relations(path: Path, table: AnnotationTable, features: tuple[FeatureSpec, ...]) -> tuple[Relation, ...]:
+    """Read the relations; DataError with the line of the file for what cannot be read, and for contradictions."""
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    places = [f"{FILE_NAME}, line {number}" for number, line in enumerate(lines, start=1) if _RELATION.match(line)]
+    spellings = [tuple(feature.categories or ()) for feature in table.features]
+    found: list[Relation] = []
+    problems = []
+    for number, content in enumerate(table.relations):
+        place = places[number] if len(places) == len(table.relations) else f"{FILE_NAME}, relation {number + 1}"
+        try:
+            found += read_relations([content], features, spellings=spellings, places=[place])
+        except DataError as error:
+            problems.append(str(error))
+    if not problems and found:
+        clash = contradiction(found, features)
+        if len(clash) == 1:
+            problems = [f"no row inside the intervals keeps the {clash[0].name}; correct it, or widen the intervals"]
+        elif clash:
+            names = " and the ".join(relation.name for relation in clash)
+            problems = [f"no row keeps the {names} together: they contradict each other; correct or remove one"]
+    if problems:
+        raise refuse(str(path), problems)
+    return tuple(found)
 
 
 def _label_problems(label: LabelTable) -> list[str]:

@@ -102,14 +102,14 @@ def can_walk_back(Z: FloatArray, perturbed: FloatArray, space: FeatureSpace) -> 
     Z : ndarray of float64, shape (..., d)
     perturbed : ndarray of float64, shape (..., d)
     space : FeatureSpace
-        ``=`` allows no step, ``>=`` only upwards, ``<=`` only downwards.
+        ``=`` allows no step, ``>=`` only upwards, ``<=`` only downwards; a forbidden transition is no step either.
     """
     step = Z - perturbed
     constraints = [feature.constraint for feature in space.features]
     no_lower = np.array([constraint in (Constraint.FIXED, Constraint.ONLY_UP) for constraint in constraints])
     no_higher = np.array([constraint in (Constraint.FIXED, Constraint.ONLY_DOWN) for constraint in constraints])
     forbidden = (no_lower & (step < 0)) | (no_higher & (step > 0))
-    allowed: BoolMatrix = np.all(~forbidden, axis=-1)
+    allowed: BoolMatrix = np.all(~forbidden, axis=-1) & ~space.forbids_step(perturbed, Z)
     return allowed
 
 
@@ -193,7 +193,8 @@ class ActualCost(AdditionalCost):
 class Fixability(AfterPerturbation):
     """The share of draws that keep the target class or can be walked back to the result within the constraints.
 
-    Setbacks of changed features always can: they point back along the way that was walked.
+    Setbacks of changed features always can: they point back along the way that was walked. The exception is a category
+    that may not become that of the result (a forbidden transition).
 
     References
     ----------
