@@ -6,13 +6,19 @@ An entry declares; the harness believes no declaration that it can check.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from cfbench.digests import digest_of
 from cfbench.errors import PluginError
 from cfbench.registry.contracts import (
     ComparisonMetric,
@@ -161,6 +167,38 @@ class Entry:
             names = " or ".join(f"cfbench.{kind.__name__}" for kind in allowed)
             received = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
             raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}")
+        self._require_defaults(value)
+
+    def _require_defaults(self, owner: Any) -> None:
+        """Refuse a class whose default settings cannot be written, or that cannot be made with them."""
+        defaults: dict[str, Any] = {}
+        for name, info in owner.model_fields.items():
+            if info.is_required():
+                continue
+            default = self._called(
+                f"the default of the setting {name!r}", partial(info.get_default, call_default_factory=True)
+            )
+            try:
+                defaults[name] = to_jsonable_python(default)
+                digest_of(defaults[name])
+            except (TypeError, ValueError) as error:
+                raise PluginError(
+                    f"entry {self.name!r}: the default of the setting {name!r} is {shortened(default)}; settings are "
+                    "made of finite numbers, strings, booleans, None, lists and tables"
+                ) from error
+        if len(defaults) == len(owner.model_fields):
+            what = f"the class {owner.__name__} with its default settings"
+            self._called(what, lambda: owner.model_validate_json(json.dumps(defaults), strict=True))
+
+    def _called(self, what: str, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise PluginError(f"entry {self.name!r}: {what} is refused: {where}: {first['msg']}") from error
+        except Exception as error:
+            raise PluginError(f"entry {self.name!r}: {what} raised {type(error).__name__}: {error}") from error
 
     def _require_method(self, field: str, base: type, *names: str) -> None:
         """Refuse a class that overrides none of the methods `names` of `base`."""
@@ -168,6 +206,15 @@ class Entry:
         if all(getattr(owner, name, None) is getattr(base, name, None) for name in names):
             wanted = " or ".join(f"{name}{_signature(getattr(base, name))}" for name in names if hasattr(base, name))
             raise PluginError(f"entry {self.name!r}: the class {owner.__name__} lacks the method {wanted}")
+
+
+def shortened(value: object) -> str:
+    """Return the repr of a value on one line, shortened if long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_REPR else f"{text[:LONGEST_REPR]}..."
+
+
+LONGEST_REPR = 60
 
 
 def _signature(method: Callable[..., object]) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 from cfbench.errors import PluginError, StudyError
 from cfbench.registry.discovery import guarded
 from cfbench.registry.entries import PresetEntry
-from cfbench.registry.registry import Registry
+from cfbench.registry.registry import Registered, Registry
 from cfbench.study.study import Study, make_study, read_keys
-from cfbench.study.variants import parse_variant
+from cfbench.study.variants import parse_variant, required_settings
 
 
 def preset(name: str, registry: Registry) -> Study:
@@ -40,6 +40,7 @@ def study_of(entry: PresetEntry, registry: Registry) -> Study:
             continue  # make_study says what is wrong with it
         keys[axis] = wanted
         absent = [text for text in wanted if parse_variant(text)[0] not in entries]
+        incomplete = [text for text in wanted if text not in absent and _lacks_settings(text, entries, keys)]
         if len(absent) == len(wanted) and axis != "metrics":
             raise StudyError(
                 f"preset {name}: none of its {axis} is registered ({', '.join(absent) or 'there are none'}); "
@@ -48,6 +49,9 @@ def study_of(entry: PresetEntry, registry: Registry) -> Study:
         if absent:
             keys = _without(keys, axis, absent)
             notes.append(f"preset {name} leaves out {axis} that are not registered: {', '.join(absent)}")
+        if incomplete:
+            keys = _without(keys, axis, incomplete)
+            notes.append(f"preset {name} leaves out {axis} with a setting that has no default: {', '.join(incomplete)}")
     every = {one for entries in known.values() for one in entries}
     for table, names in (("at_most", registry.searchers), ("settings", every)):
         if isinstance(keys.get(table), Mapping):
@@ -73,6 +77,14 @@ def _keys_of(entry: PresetEntry, registry: Registry) -> dict[str, Any]:
             "keys"
         )
     return dict(keys)
+
+
+def _lacks_settings(text: str, entries: Mapping[str, Registered[Any]], keys: Mapping[str, Any]) -> bool:
+    """Whether a name of a list is that of an entry with a setting that has no default and is not given."""
+    name, given = parse_variant(text)
+    tables = keys.get("settings", {})
+    table = tables.get(name, {}) if isinstance(tables, Mapping) else {}
+    return bool(required_settings(entries[name].entry) - given.keys() - dict(table).keys())
 
 
 def _is_list_of_names(value: object) -> bool:

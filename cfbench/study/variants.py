@@ -209,6 +209,12 @@ def settings_class(entry: Entry) -> type[Settings] | None:
     return owner if isinstance(owner, type) and issubclass(owner, Settings) else None
 
 
+def required_settings(entry: Entry) -> set[str]:
+    """Return the settings of an entry that have no default."""
+    owner = settings_class(entry)
+    return {name for name, info in owner.model_fields.items() if info.is_required()} if owner is not None else set()
+
+
 def make_variant(entry: Entry, given: Mapping[str, Any]) -> Variant:
     """Check the settings of an entry and fill in its defaults.
 
@@ -221,7 +227,14 @@ def make_variant(entry: Entry, given: Mapping[str, Any]) -> Variant:
             raise UnknownNameError(f"setting of {entry.name}", next(iter(given)), (), f"{entry.name} has no settings.")
         return Variant(entry.name, {}, entry.name)
     instance = build_settings(owner, given, entry.name)
-    settings = {name: _json_like(getattr(instance, name)) for name in owner.model_fields}
+    try:
+        settings = {name: _json_like(getattr(instance, name)) for name in owner.model_fields}
+        digest_of(settings)
+    except (TypeError, ValueError) as error:
+        raise StudyError(
+            f"settings of {entry.name}: its class turns them into something that cannot be written ({error}); they "
+            "must be made of finite numbers, strings, booleans, None, lists and tables"
+        ) from error
     different = {
         name: whole(settings[name])
         for name, info in owner.model_fields.items()
@@ -259,6 +272,8 @@ def build_settings(owner: type[S], settings: Mapping[str, Any], name: str = "") 
     except ValidationError as error:
         faults = faults_of(error, settings, lambda path: f"unknown key {path[-1]!r}")
         raise StudyError(listing(f"settings of {name}", faults)) from None
+    except Exception as error:  # what a plugin's own class raises
+        raise StudyError(f"settings of {name}: {owner.__name__} raised {type(error).__name__}: {error}") from error
 
 
 def is_json_like(value: Any, depth: int = 0) -> bool:

@@ -165,6 +165,72 @@ def test_a_class_without_its_method_is_refused_with_the_signature(make: Callable
         make()
 
 
+class Still(Searcher):
+    def search(self, problem: Problem, rng: np.random.Generator) -> None:
+        return None
+
+
+class Infinite(Still):
+    radius: float = float("inf")
+
+
+class Undefined(Still):
+    radius: float = float("nan")
+
+
+class OfBytes(Still):
+    seed: bytes = b"\xff"
+
+
+class OfAnArray(Still):
+    start: Any = np.zeros(2)
+
+
+class MakesNoDefault(Still):
+    rows: int = Field(default_factory=lambda: 1 // 0)
+
+
+class Mistyped(Still):
+    rows: int = "many"  # type: ignore[assignment] # its fault
+
+
+class CannotBeMade(Still):
+    rows: int = 5
+
+    def model_post_init(self, context: object) -> None:
+        raise RuntimeError("no licence")
+
+
+class HasAnInit(Still):
+    def __init__(self, **settings: Any) -> None:
+        raise OSError("no such library")
+
+
+@pytest.mark.parametrize(
+    ("searcher", "message"),
+    [
+        (Infinite, "the default of the setting 'radius' is inf; settings are made of finite numbers"),
+        (Undefined, "the default of the setting 'radius' is nan; settings are made of"),
+        (OfBytes, r"the default of the setting 'seed' is b'\\xff'; settings"),
+        (OfAnArray, r"the default of the setting 'start' is array\(\[0., 0.\]\); settings"),
+        (MakesNoDefault, "the default of the setting 'rows' raised ZeroDivisionError"),
+        (Mistyped, "the class Mistyped with its default settings is refused: rows: Input should be a valid integer"),
+        (CannotBeMade, "the class CannotBeMade with its default settings raised RuntimeError: no licence"),
+        (HasAnInit, "the class HasAnInit with its default settings raised OSError: no such library"),
+    ],
+)
+def test_settings_that_cannot_be_written_or_made_are_refused(searcher: type[Searcher], message: str) -> None:
+    with pytest.raises(PluginError, match=f"entry 'a': {message}"):
+        SearcherEntry(name="a", searcher=searcher)
+
+
+def test_a_setting_without_a_default_is_allowed() -> None:
+    class Needy(Still):
+        radius: float
+
+    assert SearcherEntry(name="a", searcher=Needy).searcher is Needy
+
+
 def test_the_contracts_methods_have_no_default() -> None:
     calls: list[Callable[[], object]] = [
         lambda: Searcher().search(None, None),  # type: ignore[arg-type]

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cfbench.errors import PluginError, StudyError, UnknownNameError
+from cfbench.problem.problem import Problem
+from cfbench.registry.contracts import Searcher
 from cfbench.registry.entries import PresetEntry, SearcherEntry
 from cfbench.registry.registry import Registry, registry_with
 from cfbench.study.presets import preset
@@ -46,6 +49,24 @@ def test_tables_about_what_is_not_registered_are_left_out() -> None:
     found = preset("mine", having(study=keys))
     assert set(found.at_most) == {"lore"}
     assert found.settings == {}
+
+
+class Needy(Searcher):
+    radius: float
+
+    def search(self, problem: Problem, rng: np.random.Generator) -> None:
+        return None
+
+
+def test_a_searcher_with_a_setting_that_is_not_given_is_left_out() -> None:
+    preset_entry = PresetEntry(name="mine", study=lambda searchers: {**KEYS, "searchers": ["cogs", "needy"]})
+    registry = registry_with([preset_entry, SearcherEntry(name="needy", searcher=Needy)])
+    found = preset("mine", registry)
+    assert found.searchers == ("cogs",)
+    assert found.notes[-1] == "preset mine leaves out searchers with a setting that has no default: needy"
+    given = PresetEntry(name="mine", study={**KEYS, "searchers": ["needy[radius=2]"]})
+    registry = registry_with([given, SearcherEntry(name="needy", searcher=Needy)])
+    assert preset("mine", registry).searchers == ("needy[radius=2]",)
 
 
 @pytest.mark.parametrize(

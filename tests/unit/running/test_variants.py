@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.problem.problem import Problem
@@ -196,3 +196,25 @@ def test_paths_may_be_settings() -> None:
     variant = make_variant(SearcherEntry(name="reader", searcher=Reader), {"table": "b c.csv"})
     assert variant.label == 'reader[table="b c.csv"]'
     assert build_settings(Reader, variant.settings).table == Path("b c.csv")
+
+
+def test_what_a_plugins_class_raises_for_given_settings_is_a_sentence() -> None:
+    class Limited(Still):
+        rows: int = 5
+        start: Any = None
+
+        def model_post_init(self, context: object) -> None:
+            if self.rows > 10:
+                raise RuntimeError("not so many")
+
+        @field_validator("start")
+        @classmethod
+        def _as_array(cls, value: Any) -> Any:
+            return None if value is None else np.array(value)
+
+    entry = SearcherEntry(name="limited", searcher=Limited)
+    assert make_variant(entry, {"rows": 10}).label == "limited[rows=10]"
+    with pytest.raises(StudyError, match="settings of limited: Limited raised RuntimeError: not so many"):
+        make_variant(entry, {"rows": 11})
+    with pytest.raises(StudyError, match="settings of limited: its class turns them into something that cannot be wr"):
+        make_variant(entry, {"start": [1]})
