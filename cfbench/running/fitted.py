@@ -24,7 +24,7 @@ from cfbench.files import write_atomically
 from cfbench.problem.answers import classes_fault, model_fault
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
-from cfbench.running.search import crash_reason
+from cfbench.running.crashes import crash_reason
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import IntArray
 

@@ -191,7 +191,8 @@ def judged_values(
             )
         task = SearchTask(cell, point, row_id, repetition)
         with plugin_call(measure.label, cell.info.key):
-            value = judge_of(task, fitted_fold, objective).verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
+            judge = judge_of(task, fitted_fold, objective, label)
+            value = judge.verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
         if value.objective_value is None:
             raise CfbenchError(
                 f"a result of {cell.searcher.label} on {cell.dataset}, fold {cell.fold}, point {point} is not valid "

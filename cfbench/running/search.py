@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
@@ -32,8 +31,10 @@ from cfbench.problem.trace import Trace
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext, Searcher
 from cfbench.registry.entries import Need, SearcherEntry
 from cfbench.robustness.neighbours import KNeighbours
+from cfbench.running.crashes import crash_reason
 from cfbench.running.interrupt import was_asked_for
 from cfbench.running.judge import Judge, Verdict
+from cfbench.running.terms import bound_term, declared_counts
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.plan import Cell
@@ -71,34 +72,6 @@ def _descriptor_beside() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-LONGEST_MESSAGE = 500
-"""Characters of a plugin's error that a row keeps."""
-
-_CORE = f"{Path(__file__).parents[1]}{os.sep}"
-
-_OUT_OF_MEMORY = MemoryError.__name__
-"""Begins the reason where a searcher was refused memory, by an error of numpy's own, too."""
-
-
-def crash_reason(error: BaseException) -> str:
-    """Name the error and the line of the plugin that raised it, or that called what raised it in cfbench's core."""
-    frames = traceback.extract_tb(error.__traceback__)
-    last = next((frame for frame in reversed(frames) if not frame.filename.startswith(_CORE)), None)
-    place = f" ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})" if last else ""
-    try:
-        said = str(error)
-    except Exception:
-        said = "its message cannot be shown"
-    shown = said if len(said) <= LONGEST_MESSAGE else f"{said[:LONGEST_MESSAGE]}..."
-    name = _OUT_OF_MEMORY if isinstance(error, MemoryError) else type(error).__name__
-    return f"{name}: {shown}{place}"
-
-
-def ran_out_of_memory(row: Mapping[str, Any]) -> bool:
-    """Whether a search crashed because the process that ran it could have no more memory."""
-    return row["status"] == Status.CRASHED and str(row["reason"]).startswith(_OUT_OF_MEMORY)
 
 
 class CountingOracle:
@@ -243,7 +216,9 @@ def run_search(
     answer: object = None
     with guarded_randomness(seed), chdir(Path.cwd()):
         context = _objective_context(task, fitted_fold, objective, task.seeds().objective_stream(), meter=meter)
-        term = objective.bind(context)
+        name = cell.objective.label
+        term = bound_term(objective, name, context)
+        term_rows, term_draws = declared_counts(objective, name)
         problem = Problem(
             context.x,
             context.target,
@@ -253,8 +228,8 @@ def run_search(
             respect_steps=cell.respect_steps,
             budget=SearchBudget(cell.query_budget, cell.time_limit),
             term=term,
-            term_rows=0 if term is None else objective.rows_per_candidate(),
-            term_draws=objective.draws_per_candidate(),
+            term_rows=0 if term is None else term_rows,
+            term_draws=term_draws,
             probabilities=Need.PROBABILITIES in declared,
             training=fitted_fold.training if Need.TRAINING_DATA in declared else None,
             training_declared=Need.TRAINING_DATA in declared,
@@ -276,6 +251,8 @@ def run_search(
                 raise
             crash = crash_reason(error)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        if term is not None and term.fault is not None:  # whatever the searcher made of it
+            raise term.fault
         trace = trace_of(problem)
         if crash:
             verdict = Verdict(Status.CRASHED, crash)
@@ -303,8 +280,11 @@ def run_search(
     )
 
 
-def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) -> Judge:
-    """Return the judge of one search, which queries an unmetered oracle and takes draws of its own."""
+def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective, name: str = "") -> Judge:
+    """Return the judge of one search, which queries an unmetered oracle and takes draws of its own.
+
+    `name` is the objective's label if it is not that of the cell.
+    """
     context = _objective_context(task, fitted_fold, objective, task.seeds().judge_stream(), judging=True)
     return Judge(
         x=context.x,
@@ -313,7 +293,7 @@ def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective) ->
         oracle=fitted_fold.oracle,
         constraints=task.cell.constraints,
         respect_steps=task.cell.respect_steps,
-        term=objective.bind(context),
+        term=bound_term(objective, name or task.cell.objective.label, context),
     )
 
 
@@ -356,7 +336,7 @@ def _after_budget(
         return Verdict(Status.BUDGET_EXHAUSTED, "no feasible row of the target class had been asked")
     if len(candidates) > 1:
         context = _objective_context(task, fitted_fold, objective, task.seeds().choice_stream())
-        term, times = objective.bind(context), problem.times_to_re_evaluate
+        term, times = bound_term(objective, task.cell.objective.label, context), problem.times_to_re_evaluate
         rows = np.repeat(candidates, times, axis=0)
         values = problem.distance(rows)
         if term is not None:

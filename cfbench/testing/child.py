@@ -28,9 +28,10 @@ from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_o
 from cfbench.registry.contracts import ObjectiveContext, Searcher
 from cfbench.registry.discovery import failure, import_file
 from cfbench.registry.entries import Need, SearcherEntry
+from cfbench.running.crashes import crash_reason
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.running.judge import Judge, Verdict
-from cfbench.running.search import CountingOracle, crash_reason, put_back, signal_state
+from cfbench.running.search import CountingOracle, put_back, signal_state
 from cfbench.space.space import FloatArray
 from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings

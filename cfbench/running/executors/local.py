@@ -21,9 +21,10 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import CfbenchError
+from cfbench.running.crashes import ran_out_of_memory
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.running.interrupt import noticed_threads, was_asked_for
-from cfbench.running.search import guarded_signals, ran_out_of_memory
+from cfbench.running.search import guarded_signals
 from cfbench.running.worker import Worker, WorkerSetup
 
 WORKER_NAME = "cfbench worker"

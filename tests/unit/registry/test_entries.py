@@ -149,15 +149,27 @@ def test_settings_refuse_unknown_names_impossible_values_and_changes() -> None:
         Population().size = 3
 
 
+class Idle(Searcher):
+    rows: int = 5
+
+
+class Untrained(ModelFamily):
+    depth: int = 3
+
+
+class Free(Objective):
+    price: float = 0.5
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: SearcherEntry(name="a", searcher=Idle), "the class Idle lacks the method search(self, problem, rng)"),
         (
-            lambda: SearcherEntry(name="a", searcher=Searcher),
-            "the class Searcher lacks the method search(self, problem",
+            lambda: ModelEntry(name="a", family=Untrained),
+            "the class Untrained lacks the method fit(self, X, y, space, ",
         ),
-        (lambda: ModelEntry(name="a", family=ModelFamily), "ModelFamily lacks the method fit(self, X, y, space, hyper"),
-        (lambda: ObjectiveEntry(name="a", objective=Objective), "Objective lacks the method bind(self, context)"),
+        (lambda: ObjectiveEntry(name="a", objective=Free), "the class Free lacks the method bind(self, context)"),
     ],
 )
 def test_a_class_without_its_method_is_refused_with_the_signature(make: Callable[[], object], words: str) -> None:
