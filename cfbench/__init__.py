@@ -25,16 +25,11 @@ if TYPE_CHECKING:
     from cfbench.problem.problem import Problem as Problem
     from cfbench.problem.problem import TrainingFold as TrainingFold
     from cfbench.record.store import load_record as load_record
-    from cfbench.registry.contracts import CellContext as CellContext
-    from cfbench.registry.contracts import ComparisonMetric as ComparisonMetric
-    from cfbench.registry.contracts import CounterfactualMetric as CounterfactualMetric
     from cfbench.registry.contracts import DataSource as DataSource
     from cfbench.registry.contracts import FittedModel as FittedModel
     from cfbench.registry.contracts import ModelFamily as ModelFamily
     from cfbench.registry.contracts import Objective as Objective
-    from cfbench.registry.contracts import ObjectiveComparison as ObjectiveComparison
     from cfbench.registry.contracts import ObjectiveContext as ObjectiveContext
-    from cfbench.registry.contracts import ReferenceComparison as ReferenceComparison
     from cfbench.registry.contracts import Searcher as Searcher
     from cfbench.registry.entries import Cost as Cost
     from cfbench.registry.entries import DatasetEntry as DatasetEntry
@@ -48,6 +43,11 @@ if TYPE_CHECKING:
     from cfbench.registry.entries import ReportEntry as ReportEntry
     from cfbench.registry.entries import SearcherEntry as SearcherEntry
     from cfbench.registry.hookspecs import hookimpl as hookimpl
+    from cfbench.registry.metrics import CellContext as CellContext
+    from cfbench.registry.metrics import ComparisonContext as ComparisonContext
+    from cfbench.registry.metrics import Found as Found
+    from cfbench.registry.metrics import Metric as Metric
+    from cfbench.registry.metrics import Reference as Reference
     from cfbench.space.dataset import Dataset as Dataset
     from cfbench.space.space import CategoricalPerturbation as CategoricalPerturbation
     from cfbench.space.space import Constraint as Constraint

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from cfbench.analysis.groups import bare_name as bare_name
     from cfbench.analysis.references import Comparisons as Comparisons
     from cfbench.analysis.references import PointResults as PointResults
-    from cfbench.analysis.references import compare_with_none as compare_with_none
-    from cfbench.analysis.references import compare_with_reference as compare_with_reference
+    from cfbench.analysis.references import compare_cells as compare_cells
     from cfbench.analysis.reports import RenderedReport as RenderedReport
     from cfbench.analysis.reports import ReportContext as ReportContext
     from cfbench.analysis.significance import MIN_SAMPLE as MIN_SAMPLE

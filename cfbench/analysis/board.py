@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from cfbench.analysis.aggregate import Median, Rate, Spending, median_of, rate, spending, statuses
-from cfbench.analysis.comparison import Relatives, resolve_reference
+from cfbench.analysis.comparison import Relatives, relative_metrics, resolve_reference
 from cfbench.analysis.groups import (
     Group,
     GroupBy,
@@ -27,12 +27,12 @@ from cfbench.analysis.measured import Measurements, measured_in_part
 from cfbench.analysis.notes import Note, NoteKind, cautions, compared_by_loss, in_order, notes_as
 from cfbench.analysis.overall import make_standings
 from cfbench.analysis.ranks import Tolerance
+from cfbench.analysis.references import PointResults
 from cfbench.analysis.result_matrix import ComparedSearcher, ResultMatrix, make_result_matrix
 from cfbench.analysis.standings import Basis, Standings
 from cfbench.digests import digest_of
 from cfbench.errors import UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.registry import Registry
 from cfbench.space.space import FloatArray
 
@@ -160,8 +160,9 @@ def make_board(
     group_by: GroupBy = GroupBy.NOTHING,
     yours: Collection[str] = (),
     tolerance: Tolerance | None = None,
+    results: PointResults | None = None,
 ) -> Board:
-    """Compute the board of a record.
+    """Compute the board of a record. `results` reads the record for metrics that compare more than its summaries.
 
     Raises UnknownNameError if something asked for is not in the record. Raises RecordError if the cells are of several
     versions of the protocol.
@@ -182,9 +183,9 @@ def make_board(
         label = ""
         if any(bare_name(group.searcher) == reference for group in groups):
             notes.append(f"nothing to compare with: {error}")
-    entries = [found.entry for found in registry.metrics.values()]
     white_boxes = frozenset(name for name, found in registry.searchers.items() if found.entry.is_white_box)
-    relatives = Relatives(label, [one for one in entries if issubclass(one.metric, ComparisonMetric)], groups)
+    compared = relative_metrics(registry, measurements.variants)
+    relatives = Relatives(label, compared, groups, results or PointResults(None, registry))
 
     def tables_of(members: Iterable[Group], title: str = "") -> tuple[ResultMatrix, list[Standings]]:
         matrix = make_result_matrix(members, white_boxes, yours=yours, own_points=basis is Basis.OWN_POINTS)

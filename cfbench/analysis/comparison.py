@@ -4,33 +4,57 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cfbench.analysis.aggregate import Median, median_of
-from cfbench.analysis.groups import Group, Point, Task, bare_name
+from cfbench.analysis.groups import Group, Task, bare_name
+from cfbench.analysis.references import PointResults, aligned
 from cfbench.errors import CfbenchError, UnknownNameError
-from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.entries import MetricEntry
+from cfbench.registry.metrics import Metric
+from cfbench.registry.registry import Registry
 from cfbench.running.measure import checked_values, plugin_call
+from cfbench.space.space import FloatArray
+from cfbench.study.variants import Variant, build_settings
 
-if TYPE_CHECKING:
-    import pandas as pd
+
+@dataclass(frozen=True, eq=False)
+class RelativeMetric:
+    """A metric that compares each searcher with the reference searcher, with its settings."""
+
+    label: str
+    entry: MetricEntry
+    metric: Metric
+
+
+def relative_metrics(registry: Registry, variants: Iterable[Variant] = ()) -> list[RelativeMetric]:
+    """Return the registered metrics that compare with the reference searcher: with default settings, and `variants`."""
+    entries = [found.entry for found in registry.metrics.values() if found.entry.compares_with_board]
+    found = {entry.name: RelativeMetric(entry.name, entry, entry.metric()) for entry in entries}
+    for variant in variants:
+        entry = registry.metric(variant.name).entry
+        metric = build_settings(entry.metric, variant.settings, variant.name)
+        found.setdefault(variant.label, RelativeMetric(variant.label, entry, metric))
+    return list(found.values())
 
 
 class Relatives:
     """Groups compared with those of the reference searcher, each when it is first needed: that takes milliseconds.
 
-    `reference` is the reference searcher's label; empty if there is none.
+    `reference` is the reference searcher's label; empty if there is none. `results` reads what cells found.
     """
 
-    def __init__(self, reference: str, metrics: Iterable[MetricEntry], groups: Iterable[Group]) -> None:
+    def __init__(
+        self, reference: str, metrics: Iterable[RelativeMetric], groups: Iterable[Group], results: PointResults
+    ) -> None:
         self.reference = reference
-        self.metrics = {entry.name: entry for entry in metrics}
+        self.metrics = {one.label: one for one in metrics}
         self.complaints: list[str] = []
         """What the metrics did wrong, each once; it costs only the metric's own column."""
+        self._results = results
         self._by_task: dict[Task, list[Group]] = defaultdict(list)
         for group in groups:
             self._by_task[group.task].append(group)
@@ -49,7 +73,7 @@ class Relatives:
         if other is None:
             return None
         try:
-            return compare(self.metrics[name], group, other)
+            return compare(self.metrics[name], group, other, self._results)
         except CfbenchError as error:
             if str(error) not in self.complaints:
                 self.complaints.append(str(error))
@@ -99,41 +123,28 @@ def reference_of(group: Group, label: str, groups: Sequence[Group]) -> Group | N
     return min(candidates, key=unlikeness, default=None)
 
 
-def compare(entry: MetricEntry, group: Group, reference: Group) -> Median:
+def compare(relative: RelativeMetric, group: Group, reference: Group, results: PointResults) -> Median:
     """Return the median of a comparison metric over the points that both searchers were asked.
 
-    Raises PluginError if the metric raises or returns what it must not.
+    Raises PluginError if the metric raises or returns what it must not. Raises CfbenchError if it needs values that
+    were not measured.
     """
-    assert issubclass(entry.metric, ComparisonMetric)
-    places = [place for place in group.points if place in reference.points]
-    if not places:
-        return Median(None, 0, 0)
-    points, beside = point_frame(group, places), point_frame(reference, places)
-    with plugin_call(entry.name, str(group.task), group.label):
-        returned: object = entry.metric().compare(points, beside)
-    values = checked_values(entry.name, returned, points.index)
-    return median_of(values.tolist(), len(places))
-
-
-def point_frame(group: Group, places: Sequence[Point]) -> pd.DataFrame:
-    """Return the best repetition a point in the columns that a comparison metric is promised."""
-    import pandas as pd
-
-    results = [group.points[place] for place in places]
-
-    def numbers(values: Iterable[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-    return pd.DataFrame(
-        {
-            "row_id": [row_id for _, row_id in places],
-            "found": [result.loss is not None for result in results],
-            "loss": numbers(result.loss for result in results),
-            "objective_value": numbers(result.objective_value for result in results),
-            "seconds": numbers(result.seconds for result in results),
-            "queries": numbers(result.queries for result in results),
-        }
-    )
+    others = {cell.info.fold: cell for cell in reference.ran}
+    found: list[FloatArray] = []
+    with plugin_call(relative.label, str(group.task), group.label):
+        for cell in group.ran:
+            if cell.info.fold not in others:
+                continue
+            mine, theirs = aligned(results.found(cell), results.found(others[cell.info.fold]))
+            if not len(mine):
+                continue
+            for text in relative.metric.needs():
+                if results.measured(cell, text) is None:
+                    raise CfbenchError(f"not measured: {text}; `cfbench measure --metric '{text}'` adds it")
+            returned: object = relative.metric.compare(mine, theirs, results.context(cell))
+            found.append(checked_values(relative.label, returned, len(mine)))
+    values = np.concatenate([np.empty(0), *found])
+    return median_of(values.tolist(), len(values))
 
 
 def _setting(group: Group, part: str) -> object:

@@ -6,23 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import with_judged
-from cfbench.analysis.references import Comparisons, PointResults, compare_with_none, compare_with_reference
-from cfbench.errors import CfbenchError, StudyError, UnknownNameError
+from cfbench.analysis.references import PointResults, compare_cells
+from cfbench.errors import CfbenchError, UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.record.measures import OBJECTIVE, PointValues
+from cfbench.record.measures import OBJECTIVE
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import MetricId
-from cfbench.registry.contracts import ComparisonMetric, ObjectiveComparison, ReferenceComparison
-from cfbench.registry.entries import Direction, MetricClass, MetricEntry
+from cfbench.registry.entries import Direction, MetricEntry, Stage
 from cfbench.registry.registry import Registry
 from cfbench.space.space import FeatureSpace, FloatArray
 from cfbench.study.obstacles import beyond_metric
 from cfbench.study.sources import data_source, load_dataset
-from cfbench.study.variants import parse_variant, resolve_variant
+from cfbench.study.variants import Variant, parse_variant, resolve_variant
 from cfbench.text import plural
 
 
@@ -49,6 +46,8 @@ class Measurements:
     # By cell key: one value per point of the cell's summary, of the point's result; NaN outside the denominator
     values: Mapping[MetricId, Mapping[str, FloatArray]] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()  # what is unavailable, one sentence for each
+    # Metrics that compare each searcher with the reference searcher, and are shown with other settings than their own
+    variants: tuple[Variant, ...] = ()
 
     def of(self, column: MetricColumn) -> Mapping[str, FloatArray]:
         """Return the values of a column by cell key; empty where nothing was measured."""
@@ -96,22 +95,31 @@ def measurements_for(
     registry: Registry,
     summaries: Mapping[str, CellSummary],
     shown: Iterable[CellSummary] = (),
-    values: PointValues | None = None,
+    results: PointResults | None = None,
 ) -> tuple[Measurements, list[str]]:
     """Find the values of the metrics among the names of columns.
 
-    Raises UnknownNameError if a name is neither a column nor a metric. Raises StudyError if a metric that compares
-    searchers is named with settings.
+    Raises UnknownNameError if a name is neither a column nor a metric.
     """
-    values = record.point_values() if values is None else values
+    values = record.point_values()
+    results = results or PointResults(record, registry, values=values)
     if not names:
         measured = {label for label, _, _ in values.metrics}
-        chosen = [name for name, one in registry.metrics.items() if one.entry.shown_by_default and name in measured]
+        shown_by_default = {name: one.entry for name, one in registry.metrics.items() if one.entry.shown_by_default}
+        chosen = [
+            name
+            for name, entry in shown_by_default.items()
+            if name in measured or (entry.stage is Stage.COMPARISON and not entry.compares_with_board)
+        ]
     else:
         chosen = [name for name in names if name not in others]
     metrics = {metric for metric in values.metrics if not metric[0].startswith(OBJECTIVE)}
     columns = {name: metric_column(name, registry, metrics, others) for name in chosen}
-    comparisons = [column for column in columns.values() if _compares_cells(column, registry)]
+    relative = {
+        name: column.label for name, column in columns.items() if column.entry and column.entry.compares_with_board
+    }
+    columns = {name: column for name, column in columns.items() if name not in relative}
+    comparisons = [column for column in columns.values() if column.entry and column.entry.stage is Stage.COMPARISON]
     complaints: list[str] = []
     found = {column.identity: values.of(column.identity) for column in columns.values() if column not in comparisons}
     obstacles = {column.label: _obstacles(column, registry, summaries.values()) for column in columns.values()}
@@ -126,14 +134,16 @@ def measurements_for(
         options = " ".join(f"--metric '{label}'" for label in absent)
         complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
     if comparisons:
-        compared, said = _compared(comparisons, record, registry, summaries)
+        compared, said = _compared(comparisons, record, registry, summaries, results)
         found |= compared
         complaints += said
     for column in columns.values():
-        if not _names_a_reference(column, registry):
+        if not (column.entry and column.entry.metric.reference.searcher):
             found[column.identity] = with_judged(found[column.identity], shown)
-    labels = [columns[name].label if name in columns else name for name in names]
-    return Measurements(tuple(dict.fromkeys(columns.values())), found, tuple(complaints)), list(dict.fromkeys(labels))
+    labels = [columns[name].label if name in columns else relative.get(name, name) for name in names]
+    variants = tuple(resolve_variant(registry, "metric", label) for label in dict.fromkeys(relative.values()))
+    found_of_all = Measurements(tuple(dict.fromkeys(columns.values())), found, tuple(complaints), variants)
+    return found_of_all, list(dict.fromkeys(labels))
 
 
 def measured_in_part(measurements: Measurements, cells: Iterable[CellSummary]) -> list[str]:
@@ -153,55 +163,19 @@ def _obstacles(column: MetricColumn, registry: Registry, cells: Iterable[CellSum
     return Counter(beyond_metric(name, bare_name(cell.info.model), registry) for cell in cells if cell.searches)
 
 
-def _compares_cells(column: MetricColumn, registry: Registry) -> bool:
-    """Whether a column is computed now, from several cells."""
-    metric = _metric_of(column, registry)
-    if metric is not None and issubclass(metric, ComparisonMetric):
-        raise StudyError(
-            f"column {column.label!r} compares searchers with the reference, with its default settings only: name it "
-            f"{bare_name(column.label)!r}"
-        )
-    return metric is not None and issubclass(metric, ObjectiveComparison | ReferenceComparison)
-
-
-def _metric_of(column: MetricColumn, registry: Registry) -> MetricClass | None:
-    name = bare_name(column.label)
-    return registry.metric(name).entry.metric if name in registry.metrics else None
-
-
 def _compared(
-    columns: Sequence[MetricColumn], record: RecordReading, registry: Registry, summaries: Mapping[str, CellSummary]
+    columns: Sequence[MetricColumn],
+    record: RecordReading,
+    registry: Registry,
+    summaries: Mapping[str, CellSummary],
+    results: PointResults,
 ) -> tuple[dict[MetricId, dict[str, FloatArray]], list[str]]:
-    """Compute metrics that compare a result with another: the same searcher's under ``none``, or a reference's."""
-    results = PointResults(record, registry)
-    compared: list[Comparisons] = []
-    complaints: list[str] = []
-    with_none = [column for column in columns if not _names_a_reference(column, registry)]
-    if with_none:
-        names = {cell.info.dataset for cell in summaries.values()}
-        spaces, complaints = spaces_at_hand(sorted(names), registry)
-        at_hand = [cell for cell in summaries.values() if cell.info.dataset in spaces]
-        variants = [resolve_variant(registry, "metric", column.label) for column in with_none]
-        compared.append(compare_with_none(record, registry, spaces, variants, cells=at_hand, results=results))
-    named = [column for column in columns if column not in with_none]
-    variants = [resolve_variant(registry, "metric", column.label) for column in named]
-    compared.append(compare_with_reference(record, registry, variants, cells=summaries.values(), results=results))
-    found: dict[MetricId, dict[str, FloatArray]] = {column.identity: {} for column in columns}
-    identities = {column.label: column.identity for column in columns}
-    for comparisons in compared:
-        complaints += [f"{reason} ({count:,} cells)" for reason, count in comparisons.complaints.most_common()]
-        complaints += [f"{remark} ({count:,} points)" for remark, count in comparisons.remarks.most_common()]
-        for place, part in comparisons.table.groupby(["cell_key", "metric"], sort=False):
-            key, label = map(str, place if isinstance(place, tuple) else (place, ""))
-            of_row = dict(zip(part["row_id"].tolist(), part["value"].tolist(), strict=True))
-            values = [of_row.get(row_id, np.nan) for row_id in summaries[key].row_ids]
-            found[identities[label]][key] = np.array(values, dtype=np.float64)
-    return found, complaints
-
-
-def _names_a_reference(column: MetricColumn, registry: Registry) -> bool:
-    metric = _metric_of(column, registry)
-    return metric is not None and issubclass(metric, ReferenceComparison)
+    """Compute metrics that compare a result with another: under another objective, or of another searcher."""
+    variants = [resolve_variant(registry, "metric", column.label) for column in columns]
+    compared = compare_cells(record, registry, variants, cells=summaries.values(), results=results)
+    complaints = [f"{reason} ({count:,} cells)" for reason, count in compared.complaints.most_common()]
+    complaints += [f"{remark} ({count:,} points)" for remark, count in compared.remarks.most_common()]
+    return {column.identity: compared.values(column.label, summaries) for column in columns}, complaints
 
 
 def spaces_at_hand(names: Sequence[str], registry: Registry) -> tuple[dict[str, FeatureSpace], list[str]]:

@@ -3,337 +3,268 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cfbench.analysis.groups import bare_name
+from cfbench.analysis.loss_alone import record_key, rows_of
 from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError, StudyError
+from cfbench.errors import CfbenchError, DataError, StudyError
 from cfbench.record.cells import CellSummary
+from cfbench.record.measures import PointValues, metric_of
 from cfbench.record.reading import RecordReading
-from cfbench.record.schema import MetricId, Row, SearchId
-from cfbench.registry.contracts import ObjectiveComparison, ReferenceComparison
+from cfbench.record.schema import MetricId, Row
 from cfbench.registry.events import CellInfo
+from cfbench.registry.metrics import ComparisonContext, Found, Metric, Reference, compares
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import checked_values, identity, plugin_call
-from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+from cfbench.space.dataset import Dataset
+from cfbench.space.space import FloatArray
+from cfbench.study.sources import data_source, load_dataset
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "row_id",
-    "point",
-    "repetition",
-    "found",
-    "loss",
-    "objective_value",
-    "seconds",
-    "queries",
-    "x",
-    "z",
-    "figures",
-    "model_fingerprint",
-)
-SPENT = ("wall_seconds", "cpu_seconds", "search_queries", "robustness_queries")
-"""Further columns of the record, which `seconds` and `queries` are made of."""
-
-
-CELLS_AT_ONCE = 100
-"""How many cells are read at once: enough for speed, and few enough for memory."""
-
 
 class PointResults:
-    """Reads each cell of a record once, even if its results are needed several times.
+    """The results of the points of a record's cells, each cell read once.
 
     Parameters
     ----------
-    record : RecordReading
-        What is written to it later is not seen.
+    record : RecordReading or None
+        What is written to it later is not seen. Without one, results have the numbers of the cells' summaries alone.
     registry : Registry
     repetitions : mapping of str to range, optional
         Which repetitions count, by cell key, where others are to be left out.
+    dataset : callable, optional
+        Returns a data set by its name; by default the registered one, if it is at hand. Nothing is downloaded.
+    values : PointValues, optional
+        Of the same record, if they have been read.
     """
 
     def __init__(
-        self, record: RecordReading, registry: Registry, repetitions: Mapping[str, range] | None = None
+        self,
+        record: RecordReading | None,
+        registry: Registry,
+        repetitions: Mapping[str, range] | None = None,
+        *,
+        dataset: Callable[[str], Dataset] | None = None,
+        values: PointValues | None = None,
     ) -> None:
-        self._record = record
+        self._open_record = record
         self._registry = registry
         self._repetitions = repetitions or {}
-        self._measured = record.measured()
-        self._best: dict[str, pd.DataFrame] = {}
-        self._searches: dict[str, pd.DataFrame] = {}
-        self._measures: dict[str, dict[MetricId, dict[SearchId, float]]] = {}
+        self._dataset = dataset or self._at_hand
+        self._point_values = values
+        self._datasets: dict[str, Dataset | CfbenchError] = {}
+        self._found: dict[str, Found] = {}
+        self._values: dict[MetricId, Mapping[str, FloatArray]] = {}
         self._identities: dict[str, MetricId] = {}
 
-    def best(self, key: str) -> pd.DataFrame:
-        """Return the best repetition of each point of a cell, as `best_results` describes it."""
-        self.read([key])
-        return self._best[key]
+    def found(self, cell: CellSummary) -> Found:
+        """Return the result of each point of a cell, in the order of its points, as a comparison gets them.
 
-    def read(self, keys: Iterable[str]) -> None:
-        """Read cells ahead: frames of many cells at once take a tenth of the time of single ones."""
-        from cfbench.record.frames import search_frame  # loads pandas
+        Numbers come from the cell's summary; the record's rows are read when the rest is first used.
+        """
+        key = cell.info.key
+        if key not in self._found:
+            self._found[key] = self._of_summary(self._counted(cell))
+        return self._found[key]
 
-        new = [key for key in dict.fromkeys(keys) if key not in self._best]
-        for start in range(0, len(new), CELLS_AT_ONCE):
-            chunk = new[start : start + CELLS_AT_ONCE]
-            cells = [self._rows(key) for key in chunk]
-            searches = search_frame([row for rows in cells for row in rows], columns=(*COLUMNS, *SPENT))
-            owners = np.repeat(np.arange(len(chunk)), [len(rows) for rows in cells])
-            best, best_owners = best_results(searches, owners)
-            spent = searches[["point", "repetition", "wall_seconds", "cpu_seconds"]]
-            for at, key in enumerate(chunk):
-                self._best[key] = best.iloc[slice(*np.searchsorted(best_owners, (at, at + 1)))]
-                self._searches[key] = spent.iloc[slice(*np.searchsorted(owners, (at, at + 1)))]
-
-    def _rows(self, key: str) -> list[Row]:
-        rows = self._record.rows(key)
-        counted = self._repetitions.get(key)
-        return rows if counted is None else [row for row in rows if row["repetition"] in counted]
-
-    def seconds(self, key: str) -> FloatArray:
+    def seconds(self, cell: CellSummary) -> FloatArray:
         """Return the wall-clock seconds of every search of a cell, successful or not, shape (n,)."""
-        self.best(key)
-        return self._searches[key]["wall_seconds"].to_numpy(dtype=np.float64)
+        return np.array([row["wall_seconds"] for row in self._rows(cell)], dtype=np.float64)
 
-    def cpu_seconds(self, key: str) -> FloatArray:
-        """Return the CPU seconds of the search that gave each result, in the order of `best`, shape (points,)."""
-        best = self.best(key)
-        spent = self._searches[key].set_index(["point", "repetition"])["cpu_seconds"]
-        places = list(zip(best["point"], best["repetition"], strict=True))
-        return spent.loc[places].to_numpy(dtype=np.float64)
-
-    def measured(self, key: str, metric: Variant | str) -> FloatArray | None:
-        """Return a metric's value of each result of a cell, in the order of `best`.
+    def measured(self, cell: CellSummary, metric: Variant | str) -> FloatArray | None:
+        """Return a metric's value of each result of a cell, in the order of `found`.
 
         Returns
         -------
         ndarray of float64, shape (points,), or None
             NaN outside the metric's denominator; None where the metric's present version was not measured.
         """
-        wanted = self._identity(metric)
-        if wanted not in self._measured.get(key, set()):
-            return None
-        if key not in self._measures:
-            self._measures[key] = _by_metric(self._record.measures(key))
-        values, best = self._measures[key].get(wanted, {}), self.best(key)
-        places = zip(best["point"].tolist(), best["repetition"].tolist(), strict=True)
-        return np.array([values.get(place, np.nan) for place in places], dtype=np.float64)
+        wanted, key = self._identity(metric), record_key(cell)
+        if key in self._repetitions:
+            return self._measured_of_some(cell, wanted)
+        if wanted not in self._values:
+            self._point_values = self._point_values or self._record.point_values()
+            self._values[wanted] = self._point_values.of(wanted)
+        return self._values[wanted].get(key)
+
+    def context(self, cell: CellSummary) -> ComparisonContext:
+        """Return what a comparison of a cell receives in addition to the results."""
+        return ComparisonContext(
+            load=lambda: self._dataset_of(cell),
+            constraints=cell.info.constraints,
+            seed=cell.content.get("seed", 0),
+            respect_steps=cell.content.get("respect_steps", False),
+        )
+
+    @property
+    def _record(self) -> RecordReading:
+        if self._open_record is None:
+            raise CfbenchError("this board was made without its record, so that rows and measured values are not here")
+        return self._open_record
 
     def _identity(self, metric: Variant | str) -> MetricId:
-        """Return what the record calls a metric; names are resolved once, as thousands of cells ask for them."""
+        """Return what the record calls a metric; names are resolved once, as thousands of cells have it."""
         if not isinstance(metric, str):
             return identity(metric, self._registry)
         if metric not in self._identities:
             self._identities[metric] = identity(resolve_variant(self._registry, "metric", metric), self._registry)
         return self._identities[metric]
 
+    def _rows(self, cell: CellSummary) -> list[Row]:
+        counted = self._repetitions.get(record_key(cell))
+        return [row for row in rows_of(self._record, cell) if counted is None or row["repetition"] in counted]
 
-def _by_metric(measures: pd.DataFrame) -> dict[tuple[str, str, str], dict[SearchId, float]]:
-    """Take a cell's table of measures apart once: a frame is slow to be asked for each of forty metrics."""
-    found: dict[tuple[str, str, str], dict[SearchId, float]] = {}
-    identities = zip(*(measures[name].tolist() for name in ("metric", "version", "settings")), strict=True)
-    places = zip(measures["point"].tolist(), measures["repetition"].tolist(), strict=True)
-    values = measures["value"].to_numpy(dtype=np.float64, na_value=np.nan).tolist()
-    for one, place, value in zip(identities, places, values, strict=True):
-        found.setdefault(one, {})[place] = value
-    return found
+    def _counted(self, cell: CellSummary) -> CellSummary:
+        """Return the cell with the repetitions that count alone."""
+        return cell.of_rows(self._rows(cell)) if record_key(cell) in self._repetitions else cell
+
+    def _of_summary(self, cell: CellSummary) -> Found:
+        known: dict[str, Sequence[Any]] = {
+            "point": cell.points,
+            "row_id": cell.row_ids,
+            "loss": cell.loss,
+            "objective_value": cell.objective_value,
+            "wall_seconds": cell.seconds,
+            "queries": cell.queries,
+        }
+        read: list[list[Row]] = []
+
+        def column(name: str) -> Sequence[Any]:
+            if name in known:
+                return known[name]
+            if not read:
+                read.append(_result_rows(cell, self._rows(cell)))
+            return [row[name] for row in read[0]]
+
+        def measured(name: str) -> FloatArray:
+            values = self.measured(cell, name)
+            return np.full(len(cell.points), np.nan) if values is None else values
+
+        return _Results(len(cell.points), column, measured=measured)
+
+    def _measured_of_some(self, cell: CellSummary, wanted: MetricId) -> FloatArray | None:
+        """Return a metric's values of the results among the repetitions that count."""
+        of_cell = {metric_of(row): row["values"] for row in self._record.measure_rows(cell)}
+        if wanted not in of_cell:
+            return None
+        values, counted = dict(zip(cell.done, of_cell[wanted], strict=True)), self._counted(cell)
+        results: Any = zip(counted.points, counted.results, strict=True)
+        return np.array([values.get(search, np.nan) for search in results], dtype=np.float64)
+
+    def _dataset_of(self, cell: CellSummary) -> Dataset:
+        name = cell.info.dataset
+        if name not in self._datasets:
+            try:
+                self._datasets[name] = self._dataset(name)
+            except CfbenchError as error:
+                self._datasets[name] = DataError(f"data set {name} is not at hand: {error}")
+        found = self._datasets[name]
+        if isinstance(found, CfbenchError):
+            raise found
+        recorded = cell.content["dataset"].get("digest", found.digest)
+        if recorded != found.digest:
+            raise DataError(f"data set {name} has changed since the searches: nothing is compared on it")
+        return found
+
+    def _at_hand(self, name: str) -> Dataset:
+        return load_dataset(self._registry.dataset(name).entry, data_source((), download=False))
 
 
-def best_results(searches: pd.DataFrame, owners: IntArray) -> tuple[pd.DataFrame, IntArray]:
-    """Return the best repetition of each point of some cells, in the columns that comparisons are promised.
+class _Results(Found):
+    """The results of a cell's points."""
 
-    A point's result is its successful repetition with the smallest objective value, the first of those that tie; a
-    point without one has its first repetition's row, without a result. `owners` holds the number of each search's
-    cell, ascending. The frame is indexed by `row_id`; with it comes the number of each row's cell.
-    """
-    import pandas as pd
+    @cached_property
+    def queries(self) -> FloatArray:
+        """All queries of each search, shape (n,); NaN for points without a result."""
+        return self._floats("queries")
 
-    # Frames are slow to sort and to filter: arrays are picked from instead.
-    point, repetition = (searches[name].to_numpy() for name in ("point", "repetition"))
-    found = searches["loss"].notna().to_numpy()
-    value = searches["objective_value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    order = np.lexsort((repetition, np.where(found & ~np.isnan(value), value, np.inf), point, owners))
-    places = np.stack([owners, point])[:, order]
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (places[:, 1:] != places[:, :-1]).any(axis=0)
-    best = order[first]
-    found = found[best]
 
-    def picked(name: str) -> Any:
-        return searches[name].array[best]
-
-    z = picked("z").to_numpy().copy()
-    z[~found] = None
-    queries = (picked("search_queries") + picked("robustness_queries")).astype(np.float64)
-    columns = {name: picked(name) for name in COLUMNS if name in searches}
-    columns |= {
-        "found": found,
-        "z": z,
-        "seconds": np.where(found, picked("wall_seconds"), np.nan),
-        "queries": np.where(found, queries, np.nan),
-    }
-    index = pd.Index(columns["row_id"], name="row_id")
-    return pd.DataFrame({name: columns[name] for name in COLUMNS}, index=index), owners[best]
+def _result_rows(cell: CellSummary, rows: Iterable[Row]) -> list[Row]:
+    """Return the row of each point's result; of a point without one its first row, without its vector."""
+    by_search: dict[tuple[int, int | None], Row] = {}
+    for row in rows:
+        by_search.setdefault((row["point"], None), {**row, "z": None})
+        by_search[row["point"], row["repetition"]] = row
+    return [by_search[search] for search in zip(cell.points, cell.results, strict=True)]
 
 
 COORDINATES = ("dataset", "model", "searcher", "objective", "constraints", "fold")
 """What names a cell in the table of comparisons."""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """Values of comparisons with objective ``none``.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A row for each cell, point and metric: `cell_key`, the cell's coordinates (labels), `row_id`, `metric` (label),
-        `value`, NaN outside the metric's denominator. Cells under ``none`` are compared with themselves.
-    complaints : Counter of str
-        What could not be compared and why, with the number of cells.
-    remarks : Counter of str
-        What a reader of the values should know, with the number of points.
-    """
-
-    table: pd.DataFrame
-    complaints: Counter[str]
-    remarks: Counter[str] = field(default_factory=Counter)
-
-
-def compare_with_none(
-    record: RecordReading,
-    registry: Registry,
-    spaces: Mapping[str, FeatureSpace],
-    metrics: Sequence[Variant],
-    *,
-    cells: Iterable[CellSummary] | None = None,
-    results: PointResults | None = None,
-) -> Comparisons:
-    """Compare cells of a record with the matching cells under objective ``none``.
-
-    Two cells match if everything that their keys are made of is equal, except the objective.
-
-    Parameters
-    ----------
-    record : RecordReading
-    registry : Registry
-    spaces : mapping of str to FeatureSpace
-        By the name of the data set; cells of others are complained about.
-    metrics : sequence of Variant
-        Metrics that compare objectives.
-    cells : iterable of CellSummary, optional
-        Those to compare, the cells under ``none`` among them; all of the record where it is left out.
-    results : PointResults, optional
-        Of the same record, where its cells are read for more than this.
-
-    Raises
-    ------
-    StudyError
-        If a metric compares something else.
-    """
-    results = results or PointResults(record, registry)
-    compared: list[tuple[Variant, ObjectiveComparison]] = []
-    for variant in metrics:
-        metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
-        if not isinstance(metric, ObjectiveComparison):
-            raise StudyError(f"metric {variant.label!r} does not compare objectives; `cfbench plugins` lists metrics")
-        compared.append((variant, metric))
-    wanted = dict.fromkeys(text for _, metric in compared for text in metric.measures())
-    complaints: Counter[str] = Counter()
-    # A cell that failed in a later run still has what it had found.
-    ran = [cell for cell in (record.summaries().values() if cells is None else cells) if cell.searches]
-    plain = {_likeness(cell): cell for cell in ran if bare_name(cell.info.objective) == "none"}
-    results.read(cell.info.key for cell in ran)
-    frames = {cell.info.key: _measured_frame(results, cell.info.key, wanted) for cell in ran}
-    parts: list[_Part] = []
-    for cell in ran:
-        other = plain.get(_likeness(cell))
-        space = spaces.get(cell.info.dataset)
-        if other is None:
-            complaints[f"no cell under objective none to hold {_named(cell)} against; run it with that objective"] += 1
-        elif space is None:
-            complaints[f"data set {cell.info.dataset} is not at hand"] += 1
-        else:
-            points, reference = _aligned(frames[cell.info.key], frames[other.info.key])
-            row_ids = points["row_id"].tolist()
-            found: dict[str, FloatArray] = {}
-            for variant, metric in compared:
-                for text in metric.measures():
-                    if results.measured(cell.info.key, text) is None:
-                        complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
-                try:
-                    with plugin_call(variant.label, cell.info.key):
-                        returned: object = metric.compare(points, reference, space)
-                    found[variant.label] = checked_values(variant.label, returned, points.index)
-                except CfbenchError as error:
-                    complaints[str(error)] += 1
-            parts.append(_Part(cell.info, row_ids, found))
-    return Comparisons(_table(parts), complaints)
-
-
-def _measured_frame(results: PointResults, key: str, wanted: Iterable[str]) -> pd.DataFrame:
-    """Return a cell's results with what the metrics ask for in columns; NaN where it was not measured."""
-    best = results.best(key)
-    values = {text: results.measured(key, text) for text in wanted}
-    columns = {text: np.full(len(best), np.nan) if found is None else found for text, found in values.items()}
-    return best.assign(**columns) if columns else best
-
-
-def _aligned(mine: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of the points that both frames have, in the order of the first."""
-    if other is not mine and not mine.index.equals(other.index):
-        shared = mine.index.intersection(other.index, sort=False)
-        mine, other = mine.loc[shared], other.loc[shared]
-    return mine.reset_index(drop=True), other.reset_index(drop=True)
-
-
 class _Part(NamedTuple):
-    """The values of one cell, a metric after the other; a frame for each of thousands of cells is slow."""
+    """The values of one cell by the metrics' labels, of the points that the reference has, too."""
 
     info: CellInfo
     row_ids: Sequence[int]
     by_metric: Mapping[str, FloatArray]
 
 
-def _table(parts: Sequence[_Part]) -> pd.DataFrame:
-    import pandas as pd
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Values of metrics that compare cells with others.
 
-    repeats = [len(part.row_ids) * len(part.by_metric) for part in parts]
-    names = ("key", *COORDINATES)
-    table = {name: np.repeat(np.array([getattr(part.info, name) for part in parts], object), repeats) for name in names}
-    columns: dict[str, Any] = {
-        "row_id": np.array(
-            [row_id for part in parts for _ in part.by_metric for row_id in part.row_ids], dtype=np.int64
-        ),
-        "metric": [label for part in parts for label in part.by_metric for _ in part.row_ids],
-    }
-    values = [own for part in parts for own in part.by_metric.values()]
-    table["cell_key"] = table.pop("key")
-    frame = pd.DataFrame({**table, **columns, "value": np.concatenate([*values, np.empty(0)])})
-    return frame[["cell_key", *COORDINATES, "row_id", "metric", "value"]].infer_objects()
+    Parameters
+    ----------
+    parts : sequence
+        The values of each cell.
+    complaints : Counter of str
+        What could not be compared and why, with the number of cells.
+    remarks : Counter of str
+        What a reader of the values should know, with the number of points.
+    """
 
+    parts: Sequence[_Part]
+    complaints: Counter[str]
+    remarks: Counter[str]
 
-def _likeness(cell: CellSummary) -> str:
-    return digest_of({key: value for key, value in cell.content.items() if key != "objective"})
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row for each cell, point and metric.
 
+        Columns: `cell_key`, the cell's coordinates (labels), `row_id`, `metric` (label), `value`, NaN outside the
+        metric's denominator. Cells that are their own reference are there.
+        """
+        import pandas as pd  # slow to load
 
-def _named(cell: CellSummary) -> str:
-    info = cell.info
-    return f"{info.searcher} on {info.dataset} with {info.model} (constraints {'on' if info.constraints else 'off'})"
+        repeats = [len(part.row_ids) * len(part.by_metric) for part in self.parts]
+        table: dict[str, Any] = {}
+        for name in ("key", *COORDINATES):
+            of_parts = np.array([getattr(part.info, name) for part in self.parts], dtype=object)
+            table["cell_key" if name == "key" else name] = np.repeat(of_parts, repeats)
+        row_ids = [row_id for part in self.parts for _ in part.by_metric for row_id in part.row_ids]
+        table["row_id"] = np.array(row_ids, dtype=np.int64)
+        table["metric"] = [label for part in self.parts for label in part.by_metric for _ in part.row_ids]
+        table["value"] = np.concatenate(
+            [np.empty(0), *(values for part in self.parts for values in part.by_metric.values())]
+        )
+        return pd.DataFrame(table).infer_objects()
+
+    def values(self, label: str, cells: Mapping[str, CellSummary]) -> dict[str, FloatArray]:
+        """Return a metric's values by cell key, one per point of the cell's summary; NaN where it is not compared."""
+        found = {}
+        for part in self.parts:
+            if label in part.by_metric:
+                of_row = dict(zip(part.row_ids, part.by_metric[label].tolist(), strict=True))
+                key = part.info.key
+                found[key] = np.array([of_row.get(one, np.nan) for one in cells[key].row_ids], dtype=np.float64)
+        return found
 
 
 LIKE = ("protocol", "dataset", "model", "objective", "constraints", "respect_steps", "fold")
-"""What has to be equal in two cells' keys: the seed and the limits of a search change no optimum."""
+"""What has to be equal in the keys of two searchers' cells: seed and limits of a search change no optimum."""
 
 
-def compare_with_reference(
+def compare_cells(
     record: RecordReading,
     registry: Registry,
     metrics: Sequence[Variant],
@@ -341,14 +272,16 @@ def compare_with_reference(
     cells: Iterable[CellSummary] | None = None,
     results: PointResults | None = None,
 ) -> Comparisons:
-    """Compare cells of a record with those of the searchers that the metrics name.
+    """Compare cells of a record with the references that metrics declare: another searcher, or another objective.
+
+    The cell of another objective has all else equal. The cell of another searcher has the same task, fold and fitted
+    models; seed and limits may differ.
 
     Parameters
     ----------
     record : RecordReading
     registry : Registry
     metrics : sequence of Variant
-        Metrics that compare with a reference of their own.
     cells : iterable of CellSummary, optional
         Those to compare, the references' cells among them; all of the record where it is left out.
     results : PointResults, optional
@@ -357,70 +290,116 @@ def compare_with_reference(
     Raises
     ------
     StudyError
-        If a metric compares something else.
+        If a metric declares no such reference.
     """
     results = results or PointResults(record, registry)
     # A cell that failed in a later run still has what it had found.
-    every = [(cell, _likeness_of_rows(cell)) for cell in (record.summaries().values() if cells is None else cells)]
-    complaints: Counter[str] = Counter()
-    remarks: Counter[str] = Counter()
-    parts: list[_Part] = []
+    every = list(record.summaries().values() if cells is None else cells)
+    by_reference: dict[Reference, list[tuple[Variant, Metric]]] = {}
     for variant in metrics:
         metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
-        if not isinstance(metric, ReferenceComparison):
-            raise StudyError(f"metric {variant.label!r} names no reference; `cfbench plugins` lists metrics")
-        own = [(cell, task) for cell, task in every if bare_name(cell.info.searcher) == metric.reference]
-        own.sort(key=lambda pair: pair[0].info.searcher == metric.reference)  # of several, that with default settings
-        references = {task: cell for cell, task in own if cell.searches}
-        skipped = {task: cell.skipped for cell, task in own if cell.skipped}
-        results.read(cell.info.key for cell, task in every if cell.searches and task in references)
-        remarked: set[str] = set()
-        for cell, task in every:
-            if not cell.searches:
-                continue
-            other = references.get(task)
-            if other is None:
-                why = skipped.get(task) or f"{metric.reference} has no results for the task; run it there"
-                complaints[f"{variant.label}: {why}"] += 1
-                continue
-            try:
-                values, row_ids = _compared(metric, variant, cell, other, results)
-                if other.info.key not in remarked:
-                    remarks.update(_remarks(metric, variant, other, results))
-                    remarked.add(other.info.key)
-            except CfbenchError as error:
-                complaints[str(error)] += 1
-                continue
-            parts.append(_Part(cell.info, row_ids, {variant.label: values}))
-    return Comparisons(_table(parts), complaints, remarks)
+        if not compares(type(metric)) or metric.reference.is_of_board:
+            raise StudyError(
+                f"metric {variant.label!r} declares no other searcher or objective to compare with; `cfbench plugins` "
+                "lists metrics"
+            )
+        by_reference.setdefault(metric.reference, []).append((variant, metric))
+    found = Comparisons([], Counter(), Counter())
+    parts: list[_Part] = []
+    for reference, group in by_reference.items():
+        parts += _compared(reference, group, every, results, found)
+    return replace(found, parts=parts)
 
 
 def _compared(
-    metric: ReferenceComparison, variant: Variant, cell: CellSummary, other: CellSummary, results: PointResults
-) -> tuple[FloatArray, list[int]]:
-    """Compare the points that two cells have. They must have queried the same fitted models, as each has its optimum.
+    reference: Reference,
+    metrics: Sequence[tuple[Variant, Metric]],
+    every: Sequence[CellSummary],
+    results: PointResults,
+    found: Comparisons,
+) -> Iterable[_Part]:
+    """Yield the values of cells compared with one reference; complaints and remarks are added to `found`."""
+    name = reference.objective or reference.searcher
+    axis = "objective" if reference.objective else "searcher"
+    own = [cell for cell in every if bare_name(getattr(cell.info, axis)) == name]
+    own.sort(key=lambda cell: bool(getattr(cell.info, axis) == name))  # of several, that with default settings
+    others = {_task(cell, axis): cell for cell in own if cell.searches}
+    skipped = {_task(cell, axis): cell.skipped for cell in own if cell.skipped}
+    remarked: set[tuple[str, str]] = set()
+    for cell in every:
+        if not cell.searches:
+            continue
+        other = others.get(_task(cell, axis))
+        if other is None:
+            why = skipped.get(_task(cell, axis)) or (
+                f"there is no cell under objective {name} to compare {_named(cell)} with; run it with that objective"
+                if reference.objective
+                else f"{name} has no results for the task; run it there"
+            )
+            found.complaints.update([why] if reference.objective else [f"{one.label}: {why}" for one, _ in metrics])
+            continue
+        values: dict[str, FloatArray] = {}
+        row_ids: Sequence[int] = ()
+        try:
+            mine, theirs = aligned(results.found(cell), results.found(other))
+            row_ids = mine.row_ids.tolist()
+            if reference.searcher:
+                _expect_one_model(cell, other, mine, theirs)
+        except CfbenchError as error:
+            found.complaints[str(error)] += len(metrics)
+            continue
+        for variant, metric in metrics:
+            for text in metric.needs():
+                if results.measured(cell, text) is None:
+                    found.complaints[f"not measured: {text}; `cfbench measure --metric '{text}'` adds it"] += 1
+            try:
+                with plugin_call(variant.label, cell.info.key):
+                    returned: object = metric.compare(mine, theirs, results.context(cell))
+                values[variant.label] = checked_values(variant.label, returned, len(mine))
+                if (variant.label, other.info.key) not in remarked:
+                    found.remarks.update(_remarks(metric, variant, other, results))
+                    remarked.add((variant.label, other.info.key))
+            except CfbenchError as error:
+                found.complaints[str(error)] += 1
+        yield _Part(cell.info, row_ids, values)
 
-    Raises CfbenchError if they did not.
-    """
-    points, reference = _aligned(results.best(cell.info.key), results.best(other.info.key))
-    if (points["model_fingerprint"] != reference["model_fingerprint"]).any():
+
+def aligned(mine: Found, other: Found) -> tuple[Found, Found]:
+    """Return the results of the points that both have, in the order of the first."""
+    if np.array_equal(mine.row_ids, other.row_ids):
+        return mine, other
+    places = {row_id: place for place, row_id in enumerate(other.row_ids.tolist())}
+    shared = [place for place, row_id in enumerate(mine.row_ids.tolist()) if row_id in places]
+    return mine.take(shared), other.take([places[row_id] for row_id in mine.row_ids[shared].tolist()])
+
+
+def _expect_one_model(cell: CellSummary, other: CellSummary, mine: Found, theirs: Found) -> None:
+    """Raise CfbenchError unless two searchers queried the same fitted models: each model has its own optimum."""
+    if len(cell.fingerprints) == 1 and cell.fingerprints == other.fingerprints:
+        return
+    if mine.model_fingerprints != theirs.model_fingerprints:
         raise CfbenchError(
-            f"{cell.info.searcher} and {other.info.searcher} asked different fitted models of {cell.info.dataset}, "
+            f"{cell.info.searcher} and {other.info.searcher} queried different fitted models of {cell.info.dataset}, "
             f"fold {cell.info.fold}: run both with the same models (`cfbench fit` makes them)"
         )
-    with plugin_call(variant.label, cell.info.key):
-        returned: object = metric.compare(points, reference)
-    return checked_values(variant.label, returned, points.index), points["row_id"].tolist()
 
 
-def _remarks(metric: ReferenceComparison, variant: Variant, cell: CellSummary, results: PointResults) -> dict[str, int]:
+def _remarks(metric: Metric, variant: Variant, cell: CellSummary, results: PointResults) -> dict[str, int]:
     """Return what a metric says of a cell of its reference, with the numbers of points."""
     with plugin_call(variant.label, cell.info.key):
-        said: object = metric.remarks(results.best(cell.info.key).reset_index(drop=True))
+        said: object = metric.remarks(results.found(cell))
     if not (isinstance(said, Mapping) and all(isinstance(n, int) for n in said.values())):
         raise CfbenchError(f"metric {variant.label!r}: remarks returned {said!r:.100}, not whole numbers by sentences")
     return {f"{variant.label}: {sentence}": count for sentence, count in said.items()}
 
 
-def _likeness_of_rows(cell: CellSummary) -> str:
+def _task(cell: CellSummary, axis: str) -> str:
+    """Return what a cell has in common with the cell of its reference, which differs in `axis`."""
+    if axis == "objective":
+        return digest_of({key: value for key, value in cell.content.items() if key != axis})
     return digest_of({key: cell.content.get(key) for key in LIKE})
+
+
+def _named(cell: CellSummary) -> str:
+    info = cell.info
+    return f"{info.searcher} on {info.dataset} with {info.model} (constraints {'on' if info.constraints else 'off'})"

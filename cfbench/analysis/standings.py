@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cfbench.analysis.aggregate import Median, Spending
+from cfbench.analysis.comparison import RelativeMetric
 from cfbench.analysis.groups import Task, bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.notes import Note
 from cfbench.analysis.ranks import DEFAULT_TOLERANCE, Position, SearcherPair, Tolerance
 from cfbench.analysis.result_matrix import ComparedSearcher
-from cfbench.registry.entries import MetricEntry
 
 
 class Basis(StrEnum):
@@ -167,7 +167,7 @@ class Standings:
     repetitions: tuple[int, ...]
     metrics: tuple[MetricColumn, ...] = ()  # what the rows' `metrics` are
     reference: str = ""  # the reference searcher's label; empty if there is none
-    comparisons: tuple[MetricEntry, ...] = ()  # the metrics that compare rows with the reference
+    comparisons: tuple[RelativeMetric, ...] = ()  # the metrics that compare rows with the reference
     cells: int = 0
     ran: int = 0  # cells with results
     failed: int = 0  # cells without results that failed

@@ -18,6 +18,7 @@ from cfbench.analysis.measured import measurements_for
 from cfbench.analysis.notes import Note, NoteKind, in_order, seconds_of_machines, why_unfound
 from cfbench.analysis.published import CombinedRecord, opened_record
 from cfbench.analysis.ranks import Tolerance
+from cfbench.analysis.references import PointResults
 from cfbench.analysis.standings import Basis
 from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
 from cfbench.board.gap_commands import GapCommand, gap_commands
@@ -311,12 +312,13 @@ def leaderboard_of(
         )
         raise RecordError("\n".join([reason, *record.problems]))
     values = record.point_values()
+    results = PointResults(record, registry, values=values)
     cells = board_cells(record, registry, values, summaries)
     selected = (selection or Selection()).of(cells.values())
     shown = {cell.info.key for cell in selected}
     names = expanded([*columns, *([by] if by and by not in columns and columns else [])], registry)
     measurements, labels = measurements_for(
-        names, names_without_metrics(registry), record, registry, summaries, cells.values(), values
+        names, names_without_metrics(registry), record, registry, summaries, cells.values(), results
     )
     board = make_board(
         cells.values(),
@@ -331,6 +333,7 @@ def leaderboard_of(
         tolerance=tolerance,
         group_by=group_by,
         yours=yours,
+        results=results,
     )
     if by:
         for part in board.parts:

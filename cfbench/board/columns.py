@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from cfbench.analysis.board import Row
+from cfbench.analysis.comparison import RelativeMetric
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.ranks import ALPHA, BOOTSTRAPS
@@ -27,8 +28,7 @@ from cfbench.board.text import (
 )
 from cfbench.errors import UnknownNameError
 from cfbench.problem.outcome import Status
-from cfbench.registry.contracts import ComparisonMetric
-from cfbench.registry.entries import Direction, MetricEntry
+from cfbench.registry.entries import Direction
 from cfbench.registry.registry import Registry
 from cfbench.study.variants import make_variant, parse_variant, resolve_variant
 from cfbench.text import plural, visible
@@ -488,36 +488,42 @@ def _settings(metric: MetricColumn, all_metrics: Sequence[MetricColumn]) -> str:
     )
 
 
-def column_of_comparison(entry: MetricEntry, reference: str) -> Column[StandingsRow, Standings]:
+def column_of_comparison(compared: RelativeMetric, reference: str) -> Column[StandingsRow, Standings]:
     """Return the column of a metric that compares each searcher with the reference searcher."""
-    shown = visible(reference)
-    name = entry.name.replace("-", "_")
+    shown, entry, label = visible(reference), compared.entry, compared.label
+    name = label.replace("-", "_")
 
     def value(row: StandingsRow) -> float | None:
-        found = row.relative(entry.name)
+        found = row.relative(label)
         return None if found is None else found.value
 
     return Column(
-        entry.name,
+        label,
         value,
         change if entry.percent else score,
         direction=entry.direction,
         title=f"vs {shown or 'reference'}",
-        unit=visible(entry.header or entry.name),
-        legend=f"{entry.name}: {visible(entry.summary)} against {shown or 'no reference'}, median over tasks of the "
+        unit=visible(unit_of_comparison(compared)),
+        legend=f"{label}: {visible(entry.summary)} against {shown or 'no reference'}, median over tasks of the "
         "median over points that both solved",
         numbers={
             f"{name}_median": value,
-            f"{name}_points": lambda row: getattr(row.relative(entry.name), "k", None),
-            f"{name}_asked": lambda row: getattr(row.relative(entry.name), "n", None),
+            f"{name}_points": lambda row: getattr(row.relative(label), "k", None),
+            f"{name}_asked": lambda row: getattr(row.relative(label), "n", None),
         },
         group=entry.group,
+        default=entry.shown_by_default,
     )
+
+
+def unit_of_comparison(compared: RelativeMetric) -> str:
+    """Return the second line of a comparison's header: what is compared."""
+    return compared.entry.header or compared.label if compared.label == compared.entry.name else compared.label
 
 
 def every_column(standings: Standings) -> list[Column[StandingsRow, Standings]]:
     """Return all columns that a table can show; default metrics stand where default tables have them."""
-    comparisons = [column_of_comparison(entry, standings.reference) for entry in standings.comparisons]
+    comparisons = [column_of_comparison(one, standings.reference) for one in standings.comparisons]
     metrics = [column_of_metric(metric, standings) for metric in standings.metrics]
     at = list(COLUMNS).index(METRICS_BEFORE)
     own = list(COLUMNS.values())
@@ -549,7 +555,7 @@ def column_named(columns: Sequence[StandingColumn], name: str) -> StandingColumn
 def names_without_metrics(registry: Registry) -> tuple[str, ...]:
     """Return the names of the columns that need no measured metric."""
     entries = [found.entry for found in registry.metrics.values()]
-    return (*COLUMNS, *(entry.name for entry in entries if issubclass(entry.metric, ComparisonMetric)))
+    return (*COLUMNS, *(entry.name for entry in entries if entry.compares_with_board))
 
 
 def groups_of(registry: Registry) -> dict[str, list[str]]:
@@ -557,10 +563,9 @@ def groups_of(registry: Registry) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for column in COLUMNS.values():
         groups.setdefault(column.group, []).append(column.name)
-    for name, found in registry.metrics.items():
+    for found in registry.metrics.values():
         entry = found.entry
-        compares = issubclass(entry.metric, ComparisonMetric)
-        labels = [name] if compares else [make_variant(entry, one).label for one in entry.group_settings]
+        labels = [make_variant(entry, one).label for one in entry.group_settings]
         groups.setdefault(entry.group, []).extend(labels)
     named = {name: members for name, members in groups.items() if name and name not in COLUMNS}
     every = [*names_without_metrics(registry), *(one for members in named.values() for one in members)]

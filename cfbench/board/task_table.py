@@ -9,12 +9,12 @@ from rich.cells import cell_len
 
 from cfbench.analysis.aggregate import Median, Rate
 from cfbench.analysis.board import Board, Row
+from cfbench.analysis.comparison import RelativeMetric
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.notes import spans
-from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label
+from cfbench.board.columns import LOSS_ALONE, Column, ShownColumn, marked_label, unit_of_comparison
 from cfbench.board.standings_table import about, coverage, note_lines
 from cfbench.board.text import ABSENT, GAP, StyledLine, both_ends, change, explained, score, seconds, whole, wrapped
-from cfbench.registry.entries import MetricEntry
 from cfbench.text import visible
 
 if TYPE_CHECKING:
@@ -155,13 +155,13 @@ COMPARISONS_BEFORE = "searches"
 def task_columns(board: Board) -> list[Column[Row, Board]]:
     """Return all columns of a board, comparisons with the reference included."""
     at = [column.name for column in TASK_COLUMNS].index(COMPARISONS_BEFORE)
-    compared = [column for entry in board.relatives.metrics.values() for column in _compared(entry, board.reference)]
+    compared = [column for one in board.relatives.metrics.values() for column in _compared(one, board.reference)]
     return [*TASK_COLUMNS[:at], *compared, *TASK_COLUMNS[at:]]
 
 
-def _compared(entry: MetricEntry, label: str) -> list[Column[Row, Board]]:
+def _compared(compared: RelativeMetric, reference: str) -> list[Column[Row, Board]]:
     """Return the columns of a comparison metric: its median, and the number of points."""
-    name, shown = entry.name, visible(label)
+    name, shown, entry = compared.label, visible(reference), compared.entry
     field = name.replace("-", "_")
 
     def value(row: Row) -> float | None:
@@ -181,7 +181,7 @@ def _compared(entry: MetricEntry, label: str) -> list[Column[Row, Board]]:
         text=text,
         direction=entry.direction,
         title=f"vs {shown}" if len(shown) <= LONGEST_REFERENCE else "vs reference",
-        unit=visible(entry.header or name),
+        unit=visible(unit_of_comparison(compared)),
         legend=f"{name}: {visible(entry.summary)} against {shown}, median over the points that both solved, k of the n "
         f"that both searched; {entry.direction.value} is better",
         numbers={

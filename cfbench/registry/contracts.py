@@ -1,25 +1,20 @@
-"""What plugin authors implement: searchers, model families, fitted models, objectives and metrics."""
+"""What plugin authors implement: searchers, model families, fitted models and objectives. Metrics: `metrics.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from cfbench.problem.oracle import Oracle, checked_oracle, predict_neighbours
+from cfbench.problem.oracle import Oracle
 from cfbench.problem.outcome import CounterfactualSet
 from cfbench.problem.problem import Problem
 from cfbench.robustness.neighbours import KNeighbours
-from cfbench.space.dataset import Dataset
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SearchResult = FloatArray | CounterfactualSet | None
 SearchFunction = Callable[[Problem, np.random.Generator], SearchResult]
@@ -340,206 +335,3 @@ class Objective(Settings):
         It is among the notes of a plan, once per data set.
         """
         return ""
-
-
-@dataclass(frozen=True, eq=False)
-class CellContext:
-    """What a metric of the stage ``counterfactual`` receives in addition to the rows of its cell.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    train, test : ndarray of int64
-        Row numbers of the fold.
-    constraints : bool
-    model : callable
-        Returns the cell's FittedModel; fitted or loaded when it is first called.
-    seed : int
-        The study's seed.
-    respect_steps : bool
-        Whether values off a feature's steps are infeasible.
-    make_oracle : callable or None
-        Returns the model's oracle, checked already; None: it is made from `model` and checked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cfbench import CellContext, Dataset, FeatureSpace, FeatureSpec, Kind
-    >>> space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
-    >>> X = np.array([[20.0], [60.0], [90.0]])
-    >>> loans = Dataset("loans", X, np.array([0, 1, 1]), space, target=1, class_labels=("refused", "granted"))
-    >>> context = CellContext(
-    ...     loans, train=np.array([1, 2]), test=np.array([0]), constraints=False, model=lambda: ..., seed=42
-    ... )
-    >>> context.dataset.X[context.train].mean(axis=0).tolist()  # for example, in a metric
-    [75.0]
-    """
-
-    dataset: Dataset
-    train: IntArray
-    test: IntArray
-    constraints: bool
-    model: Callable[[], FittedModel]
-    seed: int
-    respect_steps: bool = False
-    make_oracle: Callable[[], Oracle] | None = None
-
-    @cached_property
-    def oracle(self) -> Oracle:
-        """The fastest exact oracle; made at its first use."""
-        if self.make_oracle is not None:
-            return self.make_oracle()
-        return checked_oracle(self.model(), self.dataset.space, self.dataset.X[self.train])
-
-    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
-        """Return the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""
-        return predict_neighbours(self.oracle, Z, neighbours)
-
-
-class CounterfactualMetric(Settings):
-    """A number about each search of a cell.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from cfbench import CounterfactualMetric
-    >>> class SecondsPerQuery(CounterfactualMetric):
-    ...     def measure(self, searches, context):
-    ...         seconds = searches["wall_seconds"] / searches["search_queries"]
-    ...         return seconds.where(searches["status"] == "found")
-    >>> searches = pd.DataFrame(
-    ...     {"status": ["found", "not_found"], "wall_seconds": [2.0, 1.0], "search_queries": [100, 100]}
-    ... )
-    >>> SecondsPerQuery().measure(searches, context=None).tolist()
-    [0.02, nan]
-    """
-
-    looks_into_model: ClassVar[bool] = False
-    """Whether it needs the model's structure; it has no values for models that do not show theirs, and that is told."""
-
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return one value per row of `searches` (one per search, the record's schema), with its index.
-
-        NaN means: outside the metric's denominator (not found, not applicable). Infinity is never returned.
-        """
-        raise NotImplementedError
-
-
-class ComparisonMetric(Settings):
-    """A number about each point of a searcher, compared with another searcher's result for the same point.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from cfbench import ComparisonMetric
-    >>> class QueryRatio(ComparisonMetric):
-    ...     def compare(self, points, reference):
-    ...         return (points["queries"] / reference["queries"]).where(points["found"] & reference["found"])
-    >>> points = pd.DataFrame({"found": [True, True], "queries": [300, 300]})
-    >>> reference = pd.DataFrame({"found": [True, False], "queries": [100, 100]})
-    >>> QueryRatio().compare(points, reference).tolist()
-    [3.0, nan]
-    """
-
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return one value per row of `points`, with its index; NaN where either side has no result.
-
-        Parameters
-        ----------
-        points, reference : DataFrame
-            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
-            aligned row by row to the same points.
-        """
-        raise NotImplementedError
-
-
-class ObjectiveComparison(Settings):
-    """A number about each point, compared with the same searcher's result under objective ``none``.
-
-    Both results are of the same data set, model, fold, constraints, budget and seed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, ObjectiveComparison
-    >>> class AddedLoss(ObjectiveComparison):
-    ...     def compare(self, points, reference, space):
-    ...         return points["loss"] - reference["loss"]
-    >>> points, reference = pd.DataFrame({"loss": [0.75, 0.5]}), pd.DataFrame({"loss": [0.5, np.nan]})
-    >>> AddedLoss().compare(points, reference, FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))).tolist()
-    [0.25, nan]
-    """
-
-    def measures(self) -> tuple[str, ...]:
-        """Name the metrics of the stage ``counterfactual`` whose values it needs, as ``NAME[setting=value]``."""
-        return ()
-
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
-        """Return one value per row of `points`, with its index; NaN where either side has no result.
-
-        Parameters
-        ----------
-        points, reference : DataFrame
-            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`, `x`,
-            `z` (arrays of shape (d,), None without a result), and one for each of `measures`, by the name that it
-            has there; aligned row by row to the same points.
-        space : FeatureSpace
-        """
-        raise NotImplementedError
-
-
-class ReferenceComparison(Settings):
-    """A number about each point, compared with the result and the report of one given searcher.
-
-    Both results are of the same data set, fitted model, objective, fold and constraints.
-
-    Attributes
-    ----------
-    reference : str
-        The registered name of that searcher; each subclass names its own.
-
-    Examples
-    --------
-    >>> from typing import ClassVar
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from cfbench import ReferenceComparison
-    >>> class AboveBound(ReferenceComparison):
-    ...     reference: ClassVar[str] = "exact-forest"
-    ...
-    ...     def compare(self, points, reference):
-    ...         bounds = [figures.get("lower_bound", np.nan) for figures in reference["figures"]]
-    ...         return points["objective_value"] - pd.Series(bounds, index=points.index)
-    >>> points = pd.DataFrame({"objective_value": [0.75, 0.5]})
-    >>> AboveBound().compare(points, pd.DataFrame({"figures": [{"lower_bound": 0.5}, {}]})).tolist()
-    [0.25, nan]
-    """
-
-    reference: ClassVar[str]
-
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return one value per row of `points`, with its index; NaN where either side lacks what is needed.
-
-        Parameters
-        ----------
-        points, reference : DataFrame
-            Best repetition per point, columns `row_id`, `found`, `loss`, `objective_value`, `seconds`, `queries`,
-            `figures` (what the searcher reported, dicts of numbers by name), aligned row by row to the same points.
-        """
-        raise NotImplementedError
-
-    def remarks(self, reference: pd.DataFrame) -> Mapping[str, int]:  # noqa: ARG002 - for those that have something to say
-        """Say what a reader of the values should know of one of the reference's cells; nothing by default.
-
-        Parameters
-        ----------
-        reference : DataFrame
-            As in `compare`, all of its points.
-
-        Returns
-        -------
-        mapping of str to int
-            Sentences, each with the number of points that it is about; the board adds them up.
-        """
-        return {}

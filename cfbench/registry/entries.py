@@ -21,21 +21,14 @@ from pydantic_core import to_jsonable_python
 from cfbench.digests import digest_of
 from cfbench.errors import PluginError
 from cfbench.registry.contracts import (
-    ComparisonMetric,
-    CounterfactualMetric,
     DataSource,
     ModelFamily,
     Objective,
-    ObjectiveComparison,
-    ReferenceComparison,
     Searcher,
     SearchFunction,
 )
+from cfbench.registry.metrics import Metric, Reference, compares, measures
 from cfbench.space.dataset import Dataset
-
-MetricClass = (
-    type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison] | type[ReferenceComparison]
-)
 
 D = TypeVar("D", bound=StrEnum)
 
@@ -108,7 +101,7 @@ class Stage(StrEnum):
     COUNTERFACTUAL = "counterfactual"
     """The searches of one cell, and its model if the metric uses it."""
     COMPARISON = "comparison"
-    """The rows of several cells; no model."""
+    """The results of a cell and of its reference; no model."""
 
 
 class Direction(StrEnum):
@@ -116,10 +109,10 @@ class Direction(StrEnum):
 
     Examples
     --------
-    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry
-    >>> class Seconds(CounterfactualMetric):
-    ...     def measure(self, searches, context):
-    ...         return searches["wall_seconds"]
+    >>> from cfbench import Direction, Metric, MetricEntry
+    >>> class Seconds(Metric):
+    ...     def measure(self, found, context):
+    ...         return found.seconds
     >>> MetricEntry(name="seconds", metric=Seconds, direction=Direction.LOWER, unit="s").direction.value
     'lower'
     """
@@ -420,7 +413,8 @@ class MetricEntry(Entry):
 
     Parameters
     ----------
-    metric : type of CounterfactualMetric, of ComparisonMetric, of ObjectiveComparison or of ReferenceComparison
+    metric : type of Metric
+        It implements `measure` or `compare`.
     direction : Direction
     unit : str
         Of the values, for headers ("s", "queries"); empty for plain numbers.
@@ -449,16 +443,16 @@ class MetricEntry(Entry):
 
     Examples
     --------
-    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry
-    >>> class SearchQueries(CounterfactualMetric):
-    ...     def measure(self, searches, context):
-    ...         return searches["search_queries"].astype(float)
+    >>> from cfbench import Direction, Metric, MetricEntry
+    >>> class SearchQueries(Metric):
+    ...     def measure(self, found, context):
+    ...         return found.search_queries
     >>> entry = MetricEntry(name="search-queries", metric=SearchQueries, direction=Direction.LOWER, unit="queries")
     >>> entry.stage.value
     'counterfactual'
     """
 
-    metric: MetricClass
+    metric: type[Metric]
     direction: Direction = Direction.NEUTRAL
     unit: str = ""
     denominator: str = ""
@@ -474,7 +468,18 @@ class MetricEntry(Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_class("metric", CounterfactualMetric, ComparisonMetric, ObjectiveComparison, ReferenceComparison)
+        self._require_class("metric", Metric)
+        if compares(self.metric) == measures(self.metric):
+            both = "both" if compares(self.metric) else "neither"
+            raise PluginError(
+                f"metric {self.name!r}: {self.metric.__name__} implements {both} of `measure` and `compare`; a metric "
+                "implements `measure` (one cell) or `compare` (two cells)"
+            )
+        if not isinstance(self.metric.reference, Reference):
+            raise PluginError(
+                f"metric {self.name!r}: `reference` is {self.metric.reference!r}; it must be a cfbench.Reference, as "
+                'in Reference(searcher="cogs") or Reference(objective="none")'
+            )
         for name in ("group_settings", "page_settings"):
             settings = tuple(getattr(self, name))
             if not all(isinstance(one, Mapping) for one in settings):
@@ -493,7 +498,12 @@ class MetricEntry(Entry):
     @property
     def stage(self) -> Stage:
         """What the metric is computed from."""
-        return Stage.COUNTERFACTUAL if issubclass(self.metric, CounterfactualMetric) else Stage.COMPARISON
+        return Stage.COMPARISON if compares(self.metric) else Stage.COUNTERFACTUAL
+
+    @property
+    def compares_with_board(self) -> bool:
+        """Whether it compares each searcher with the leaderboard's reference searcher."""
+        return compares(self.metric) and self.metric.reference.is_of_board
 
 
 StudyKeys = Mapping[str, Any]

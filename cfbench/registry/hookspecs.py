@@ -112,10 +112,10 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:  # type: ignore[empty-b
 
     Examples
     --------
-    >>> from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
-    >>> class SearchQueries(CounterfactualMetric):
-    ...     def measure(self, searches, context):
-    ...         return searches["search_queries"].astype(float)
+    >>> from cfbench import Direction, Metric, MetricEntry, hookimpl
+    >>> class SearchQueries(Metric):
+    ...     def measure(self, found, context):
+    ...         return found.search_queries
     >>> @hookimpl
     ... def cfbench_register_metrics():
     ...     yield MetricEntry(

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError, PluginError
+from cfbench.errors import CfbenchError, PluginError, StudyError
 from cfbench.record.frames import MEASURE_SCHEMA
-from cfbench.record.measures import OBJECTIVE
-from cfbench.registry.contracts import CellContext, CounterfactualMetric, ObjectiveComparison
+from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
 from cfbench.registry.entries import Stage
+from cfbench.registry.metrics import CellContext, Found
 from cfbench.registry.registry import Registry
 from cfbench.running.search import FittedFold, SearchTask, judge_of
 from cfbench.space.space import FloatArray
@@ -29,36 +29,29 @@ from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import Variant, build_settings, resolve_variant
 
 
-def checked_values(metric: str, returned: object, index: pd.Index) -> FloatArray:
-    """Return a metric's values as float64 in the order of `index`, NaN where it has none.
+def checked_values(metric: str, returned: object, n: int) -> FloatArray:
+    """Return a metric's values as float64, NaN where it has none.
 
-    Raises PluginError, which names the metric by its label, if `returned` is not a Series of finite numbers or NaN with
-    this index.
+    Raises PluginError, which names the metric by its label, if `returned` is not an array of `n` finite numbers or NaN.
     """
-    if not isinstance(returned, pd.Series):
+    if not isinstance(returned, np.ndarray):
         raise PluginError(
-            f"metric {metric!r} returned a {type(returned).__name__}; it must return a pandas Series with the index "
-            "of the rows that it was given"
+            f"metric {metric!r} returned a {type(returned).__name__}; it must return a numpy array of shape ({n},), "
+            "one number per search or point"
         )
-    if len(returned) != len(index):
+    if returned.shape != (n,):
         raise PluginError(
-            f"metric {metric!r} returned {len(returned)} values for {len(index)} rows; it must return one per row, "
-            "NaN where there is none"
+            f"metric {metric!r} returned values of shape {returned.shape} for {n} rows; it must return shape ({n},), "
+            "NaN where there is no value"
         )
-    if not returned.index.equals(index):
-        raise PluginError(
-            f"metric {metric!r} returned a Series with another index than that of the rows that it was given; "
-            "build it with index=searches.index"
-        )
-    try:
-        values = returned.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise PluginError(f"metric {metric!r} returned values of type {returned.dtype}, not numbers: {error}") from None
+    if returned.dtype.kind not in "fiub":
+        raise PluginError(f"metric {metric!r} returned values of type {returned.dtype}, not numbers")
+    values = returned.astype(np.float64)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise PluginError(
-            f"metric {metric!r} returned {values[infinite[0]]} for row {index[infinite[0]]}; an infinity cannot be "
-            "averaged or stored: return NaN where there is no value"
+            f"metric {metric!r} returned {values[infinite[0]]} for row {infinite[0]}; an infinity cannot be averaged "
+            "or stored: return NaN where there is no value"
         )
     return values
 
@@ -103,39 +96,85 @@ def measure_cell(
 
     `searches` has the columns of ``SEARCH_SCHEMA``. `judged` returns the values of an objective measure.
     """
-    tables, complaints = [pd.DataFrame(columns=MEASURE_SCHEMA.names)], []
+    of_cell = _CellMetrics(searches, context, registry)
+    found: list[tuple[tuple[str, str, str], FloatArray]] = []
+    complaints = []
     for measure in measures:
         try:
             if judged is not None and measure.name.startswith(OBJECTIVE):
                 values = judged(measure)
             else:
-                values = _values(searches, context, registry, measure)
+                values = of_cell.values(measure)
         except CfbenchError as error:
             complaints.append(str(error))
             continue
-        label, version, settings = identity(measure, registry)
-        rows = searches[["cell_key", "point", "repetition"]]
-        rows = rows.assign(metric=label, version=version, settings=settings, value=values)
-        tables.append(rows[MEASURE_SCHEMA.names])
-    table = tables[0] if len(tables) == 1 else pd.concat(tables[1:], ignore_index=True)
-    return Measured(table, tuple(complaints))
+        found.append((identity(measure, registry), values))
+    n, times = len(searches), len(found)
+    table = {name: np.tile(searches[name].to_numpy(), times) for name in ("cell_key", "point", "repetition")}
+    for place, name in enumerate(ID_COLUMNS):
+        table[name] = np.repeat(np.array([one[place] for one, _ in found], dtype=object), n)
+    table["value"] = np.concatenate([np.empty(0), *(values for _, values in found)])
+    return Measured(pd.DataFrame({name: table[name] for name in MEASURE_SCHEMA.names}), tuple(complaints))
+
+
+class _CellMetrics:
+    """The metrics of one cell: all share its searches as arrays, and each is computed once."""
+
+    def __init__(self, searches: pd.DataFrame, context: CellContext, registry: Registry) -> None:
+        self._context, self._registry = context, registry
+        self._key = "" if searches.empty else str(searches["cell_key"].iloc[0])
+        self._known: dict[str, FloatArray] = {}
+        self._open: list[str] = []
+        self._found = Found(
+            len(searches),
+            lambda name: searches[name].tolist(),
+            d=context.space.d,
+            measured=lambda name: self.values(resolve_variant(registry, "metric", name)),
+            is_valid=context.is_valid,
+        )
+
+    def values(self, variant: Variant) -> FloatArray:
+        """Return the checked values of a metric, shape (n,)."""
+        label = variant.label
+        if label in self._open:
+            chain = " -> ".join([*self._open[self._open.index(label) :], label])
+            raise PluginError(f"metric {label!r} needs itself ({chain}): name in `needs` what does not depend on it")
+        if label not in self._known:
+            metric = build_settings(self._registry.metric(variant.name).entry.metric, variant.settings, variant.name)
+            self._open.append(label)
+            try:
+                with plugin_call(label, self._key):
+                    returned: object = metric.measure(self._found, self._context)
+                self._known[label] = checked_values(label, returned, len(self._found))
+            finally:
+                self._open.pop()
+        return self._known[label]
 
 
 def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Variant, ...]:
-    """Return the metrics that are about the searches of one cell, not about several cells side by side.
+    """Return the metrics that measure one cell, and those among them that the others need.
 
-    What a comparison of objectives needs to have been measured about each cell is among them.
+    Raises StudyError if a metric needs one that compares cells.
     """
     found: dict[str, Variant] = {}
-    for variant in metrics:
+
+    def add(variant: Variant) -> None:
         entry = registry.metric(variant.name).entry
+        if variant.label in found:
+            return
         if entry.stage is Stage.COUNTERFACTUAL:
-            found.setdefault(variant.label, variant)
-        elif issubclass(entry.metric, ObjectiveComparison):
-            comparison = build_settings(entry.metric, variant.settings, variant.name)
-            for text in comparison.measures():
-                needed = resolve_variant(registry, "metric", text)
-                found.setdefault(needed.label, needed)
+            found[variant.label] = variant
+        for text in build_settings(entry.metric, variant.settings, variant.name).needs():
+            needed = resolve_variant(registry, "metric", text)
+            if registry.metric(needed.name).entry.stage is Stage.COMPARISON:
+                raise StudyError(
+                    f"metric {variant.label!r} needs {text!r}, which compares cells; a metric can only need metrics "
+                    "that measure one cell"
+                )
+            add(needed)
+
+    for variant in metrics:
+        add(variant)
     return tuple(found.values())
 
 
@@ -145,15 +184,6 @@ def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:
     if variant.name.startswith(OBJECTIVE):
         return variant.label, registry.objective(variant.name.removeprefix(OBJECTIVE)).entry.version, settings
     return variant.label, registry.metric(variant.name).entry.version, settings
-
-
-def _values(searches: pd.DataFrame, context: CellContext, registry: Registry, variant: Variant) -> FloatArray:
-    metric = build_settings(registry.metric(variant.name).entry.metric, variant.settings, variant.name)
-    assert isinstance(metric, CounterfactualMetric)
-    key = "" if searches.empty else str(searches["cell_key"].iloc[0])
-    with plugin_call(variant.label, key):
-        returned: object = metric.measure(searches.copy(), context)
-    return checked_values(variant.label, returned, searches.index)
 
 
 def objective_measure(objective: Variant) -> Variant:
@@ -199,4 +229,4 @@ def judged_values(
                 f"when it is judged under objective {label}: {value.reason}"
             )
         values[i] = value.objective_value
-    return checked_values(measure.label, pd.Series(values, index=searches.index), searches.index)
+    return checked_values(measure.label, values, len(searches))

@@ -22,7 +22,8 @@ from cfbench.errors import DataError, ModelError
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import checked_oracle
 from cfbench.problem.problem import TrainingFold
-from cfbench.registry.contracts import CellContext, DataSource, FittedModel, Objective, Searcher
+from cfbench.registry.contracts import DataSource, FittedModel, Objective, Searcher
+from cfbench.registry.metrics import CellContext
 from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
 from cfbench.running.fitted import FittedModels, eligible_points, reject_pointless
 from cfbench.running.measure import Measured, judged_values, measure_cell

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfbench.space.relations import Relation as Relation
     from cfbench.space.relations import contradiction as contradiction
     from cfbench.space.relations import read_relations as read_relations
+    from cfbench.space.space import BoolArray as BoolArray
     from cfbench.space.space import FloatArray as FloatArray
     from cfbench.space.space import IntArray as IntArray
     from cfbench.space.space import are_multiples as are_multiples

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, ObjectiveComparison
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench import ComparisonContext, Found, Metric, Reference
+from cfbench.space import FloatArray
 
 
-class AccidentalRobustness(ObjectiveComparison):
+class AccidentalRobustness(Metric):
     """1 where the results with and without the robustness objective match, 0 where they do not.
 
     They match where all categories are equal and all numerical values lie within a tolerance.
@@ -32,20 +28,21 @@ class AccidentalRobustness(ObjectiveComparison):
     question 1.
     """
 
+    reference = Reference(objective="none")
+
     tolerance: float = Field(default=0.05, ge=0, le=1)
     same_changes: bool = True
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
-        """Return 1 or 0 a point, NaN where either side found nothing."""
-        import pandas as pd
-
-        values = np.full(len(points), np.nan)
-        rows = np.flatnonzero(points["found"] & reference["found"])
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        """Return 1 or 0 per point, NaN where either side found nothing."""
+        space = context.space
+        values = np.full(len(found), np.nan)
+        rows = np.flatnonzero(found.is_found & reference.is_found)
         if len(rows):
-            X, Z, other = (np.vstack(list(column.iloc[rows])) for column in (points["x"], points["z"], reference["z"]))
+            X, Z, other = found.x[rows], found.z[rows], reference.z[rows]
             apart = np.where(space.is_categorical, Z != other, np.abs(Z - other) / space.ranges)
             match = (apart <= np.where(space.is_categorical, 0.0, self.tolerance)).all(axis=1)
             if self.same_changes:
                 match &= ((Z != X) == (other != X)).all(axis=1)
             values[rows] = match
-        return pd.Series(values, index=points.index)
+        return values

@@ -7,19 +7,16 @@ open, so that fixability would be 1 by definition and the costs that rest on it 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cfbench import CellContext, Constraint, CounterfactualMetric, FeatureSpace
+from cfbench import CellContext, Constraint, FeatureSpace, Found, Metric
 from cfbench.robustness import Distribution, PerturbedPart, RandomPerturbations
 from cfbench.space import FloatArray
-from cfbench_metrics.found import FoundResults, stream_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench_metrics.found import stream_of
 
 BoolMatrix = NDArray[np.bool_]
 
@@ -49,7 +46,7 @@ class Aftermath:
     fixable: BoolMatrix
 
 
-class AfterPerturbation(CounterfactualMetric):
+class AfterPerturbation(Metric):
     """A number about what random perturbations do to each result.
 
     All metrics of this kind see the same draws: their stream is named by the study's seed, the data set and the
@@ -69,29 +66,27 @@ class AfterPerturbation(CounterfactualMetric):
     distribution: Literal["uniform", "normal"] = "uniform"
     draws: int = Field(default=100, ge=1, le=1_000_000)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a value a search; NaN where it found nothing, and everywhere with constraints off."""
-        space = context.dataset.space
-        found = FoundResults.among(searches, space.d)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a value per search; NaN where it found nothing, and everywhere with constraints off."""
         if not context.constraints or len(found.rows) == 0:
-            return found.spread(np.full(len(found.rows), np.nan), searches)
-        return found.spread(self.summarise(self._aftermath(found, context), space), searches)
+            return np.full(len(found), np.nan)
+        return found.spread(self.summarise(self._aftermath(found, context), context.space))
 
     def summarise(self, aftermath: Aftermath, space: FeatureSpace) -> FloatArray:
         """Turn the draws of each result into its value, shape (n,)."""
         raise NotImplementedError
 
-    def _aftermath(self, found: FoundResults, context: CellContext) -> Aftermath:
-        space = context.dataset.space
+    def _aftermath(self, found: Found, context: CellContext) -> Aftermath:
+        space, X, Z = context.space, found.x[found.rows], found.z[found.rows]
         part, distribution = PerturbedPart(self.part), Distribution(self.distribution)
-        perturbed = np.empty((len(found.rows), self.draws, space.d))
-        for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
+        perturbed = np.empty((len(Z), self.draws, space.d))
+        for i, (row_id, x, z) in enumerate(zip(found.row_ids[found.rows], X, Z, strict=True)):
             stream = stream_of("after-perturbation", context, int(row_id))
             perturbed[i] = RandomPerturbations(space, x, stream, distribution).draw(z, part, self.draws)
-        classes = context.oracle.predict(perturbed.reshape(-1, space.d)).reshape(len(found.rows), self.draws)
+        classes = context.oracle.predict(perturbed.reshape(-1, space.d)).reshape(len(Z), self.draws)
         valid = classes == context.dataset.target
-        way_back = can_walk_back(found.Z[:, np.newaxis], perturbed, space)
-        return Aftermath(found.Z, found.Z != found.X, perturbed, valid, valid | way_back)
+        way_back = can_walk_back(Z[:, np.newaxis], perturbed, space)
+        return Aftermath(Z, Z != X, perturbed, valid, valid | way_back)
 
 
 def can_walk_back(Z: FloatArray, perturbed: FloatArray, space: FeatureSpace) -> BoolMatrix:
@@ -185,9 +180,10 @@ class ActualCost(AdditionalCost):
     question 3.
     """
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
         """Return the cost per search; NaN where it found nothing or no draw counts, and with constraints off."""
-        return super().measure(searches, context) + searches["cost"].astype("float64")
+        cost: FloatArray = super().measure(found, context) + found.cost
+        return cost
 
 
 class Fixability(AfterPerturbation):

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from cfbench import CellContext, CounterfactualMetric, FeatureSpace
+from cfbench import CellContext, FeatureSpace, Found, Metric
 from cfbench.problem import Status
-from cfbench.space import FloatArray
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench.space import BoolArray, FloatArray
 
 
-class JudgedColumn(CounterfactualMetric):
+class JudgedColumn(Metric):
     """A column of the record that the judge filled in; absent where a search found no counterfactual."""
 
     column: ClassVar[str]
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return the column as float64."""
-        return searches[self.column].astype("float64")
+    def measure(self, found: Found, context: CellContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return the column."""
+        values: FloatArray = getattr(found, self.column)
+        return values
 
 
 class Loss(JudgedColumn):
@@ -42,37 +40,35 @@ class L0(JudgedColumn):
     column = "l0"
 
 
-class Success(CounterfactualMetric):
+class Success(Metric):
     """1 where the judge confirmed a counterfactual, 0 where there is none.
 
     A search whose query budget ran out is a success where its best row so far is a counterfactual, as on the
     leaderboard. A search that was skipped was never run and is outside the denominator.
     """
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return 1, 0 or NaN a search."""
-        succeeded = searches["loss"].notna().astype("float64")
-        return succeeded.where(searches["status"] != Status.SKIPPED)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return 1, 0 or NaN per search."""
+        return np.where(found.status == Status.SKIPPED, np.nan, found.is_found)
 
 
-class Seconds(CounterfactualMetric):
+class Seconds(Metric):
     """Wall-clock seconds from the searcher's call to its answer; judging is not in it."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
+    def measure(self, found: Found, context: CellContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the seconds per search."""
-        return searches["wall_seconds"].astype("float64")
+        return found.seconds
 
 
-class Queries(CounterfactualMetric):
+class Queries(Metric):
     """Queries of the model in a search: those of the searcher and those of the objective."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
+    def measure(self, found: Found, context: CellContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the number of queries per search."""
-        queries: pd.Series[int] = searches["search_queries"] + searches["robustness_queries"]
-        return queries.astype("float64")
+        return found.queries
 
 
-class Validity(CounterfactualMetric):
+class Validity(Metric):
     """1 where the returned vector passes, 0 where it fails; NaN where a search returned none that can be stored.
 
     Nothing that was recorded about the vector is believed: its class comes from the fitted model's own ``predict``.
@@ -87,26 +83,15 @@ class Validity(CounterfactualMetric):
 
     check: Literal["all", "class", "inside", "plausible"] = "all"
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return 1, 0 or NaN a search."""
-        import pandas as pd
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return 1, 0 or NaN per search."""
+        values = np.full(len(found), np.nan)
+        answered = np.flatnonzero(found.is_answered)
+        if len(answered):
+            values[answered] = self._passes(found.z[answered], found.x[answered], context)
+        return values
 
-        space = context.dataset.space
-        values = np.full(len(searches), np.nan)
-        answered: list[int] = []
-        for row, z in enumerate(searches["z"]):
-            if z is None or np.ndim(z) == 0:  # pandas may give NaN for an absent list
-                continue
-            values[row] = 0.0
-            if np.shape(z) == (space.d,):
-                answered.append(row)
-        if answered:
-            Z = np.array([searches["z"].iloc[row] for row in answered], dtype=np.float64)
-            X = np.array([searches["x"].iloc[row] for row in answered], dtype=np.float64)
-            values[answered] = self._passes(Z, X, context)
-        return pd.Series(values, index=searches.index)
-
-    def _passes(self, Z: FloatArray, X: FloatArray, context: CellContext) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _passes(self, Z: FloatArray, X: FloatArray, context: CellContext) -> BoolArray:
         passed = np.ones(len(Z), dtype=bool)
         if self.check != "class":
             bound = self.check != "inside"
@@ -127,11 +112,11 @@ class Validity(CounterfactualMetric):
         return passed
 
 
-def _can_be_asked(Z: FloatArray, space: FeatureSpace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _can_be_asked(Z: FloatArray, space: FeatureSpace) -> BoolArray:
     """Which rows are finite numbers with categories that exist, shape (n,)."""
     finite = np.isfinite(Z).all(axis=1)
     codes = Z[:, space.is_categorical]
     with np.errstate(invalid="ignore"):
         known = (codes == np.floor(codes)) & (codes >= 0) & (codes < space.n_categories[space.is_categorical])
-    passed: np.ndarray[tuple[int], np.dtype[np.bool_]] = finite & known.all(axis=1)
+    passed: BoolArray = finite & known.all(axis=1)
     return passed

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric
+from cfbench import CellContext, Found, Metric
 from cfbench.errors import ModelError, UnavailableError
 from cfbench.forests import ForestStructure, forest_of
 from cfbench.space import FloatArray
-from cfbench_metrics.found import FoundResults
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
-class KCertified(CounterfactualMetric):
+class KCertified(Metric):
     """1 where no point of the closed box of K-perturbations has another class than the target, 0 where one has.
 
     By branch and bound over the forest's trees, so it is a proof, not a sample; a refuting point is confirmed with the
@@ -39,21 +35,20 @@ class KCertified(CounterfactualMetric):
 
     seconds: float = Field(default=1.0, gt=0)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return 1 or 0 a search, NaN where it found nothing or the question stays open.
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return 1 or 0 per search, NaN where it found nothing or the question stays open.
 
         Raises
         ------
         ModelError
             If the model's own predict does not confirm a refuting point.
         """
-        found = FoundResults.among(searches, context.dataset.space.d)
         values = np.full(len(found.rows), np.nan)
         structure = forest_shown(context)
         if structure is not None:
-            for i, (x, z) in enumerate(zip(found.X, found.Z, strict=True)):
+            for i, (x, z) in enumerate(zip(found.x[found.rows], found.z[found.rows], strict=True)):
                 values[i] = self._settle(structure, x, z, context)
-        return found.spread(values, searches)
+        return found.spread(values)
 
     def _settle(self, structure: ForestStructure, x: FloatArray, z: FloatArray, context: CellContext) -> float:
         target = context.dataset.target
@@ -78,7 +73,7 @@ def forest_shown(context: CellContext) -> ForestStructure | None:
         return None
 
 
-class KProbability(CounterfactualMetric):
+class KProbability(Metric):
     """The probability that a uniform K-perturbation keeps the class of the result, in [0, 1].
 
     Where `k-robustness` is the share of some draws, this is what it estimates: the middle of an interval that encloses
@@ -103,19 +98,18 @@ class KProbability(CounterfactualMetric):
     width: float = Field(default=0.01, ge=0, lt=1)
     seconds: float = Field(default=10.0, gt=0)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
         """Return one probability per search, NaN if it found nothing or the limit was reached first."""
         from cfbench.forests import k_probability
 
         dataset = context.dataset
-        found = FoundResults.among(searches, dataset.space.d)
         values = np.full(len(found.rows), np.nan)
         structure = forest_shown(context)
         if structure is not None:
-            for i, (x, z) in enumerate(zip(found.X, found.Z, strict=True)):
+            for i, (x, z) in enumerate(zip(found.x[found.rows], found.z[found.rows], strict=True)):
                 interval = k_probability(
                     structure, dataset.space, x, z, dataset.target, width=self.width, seconds=self.seconds
                 )
                 if interval.width <= self.width:
                     values[i] = interval.middle
-        return found.spread(values, searches)
+        return found.spread(values)

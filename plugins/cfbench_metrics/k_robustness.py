@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric
+from cfbench import CellContext, Found, Metric
 from cfbench.robustness import KNeighbours
-from cfbench_metrics.found import FoundResults, stream_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench.space import FloatArray
+from cfbench_metrics.found import stream_of
 
 
-class KRobustness(CounterfactualMetric):
+class KRobustness(Metric):
     """The share of `m` random neighbours in K that keep the class of the result, in [0, 1].
 
     Constraints play no part in it. The draws are uniform and depend only on the study's seed, the data set and the
@@ -34,14 +30,13 @@ class KRobustness(CounterfactualMetric):
 
     m: int = Field(default=1000, ge=1, le=1_000_000)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a share a search, NaN where it found nothing."""
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a share per search, NaN where it found nothing."""
         dataset = context.dataset
-        found = FoundResults.among(searches, dataset.space.d)
         scores = np.empty(len(found.rows))
-        for i, (row_id, x, z) in enumerate(zip(found.row_ids, found.X, found.Z, strict=True)):
-            stream = stream_of("k-robustness", context, int(row_id))
-            neighbours = KNeighbours(dataset.space, x, stream, self.m)
-            classes = context.predict_neighbours(z[np.newaxis], neighbours)
+        for i, row in enumerate(found.rows):
+            stream = stream_of("k-robustness", context, int(found.row_ids[row]))
+            neighbours = KNeighbours(dataset.space, found.x[row], stream, self.m)
+            classes = context.predict_neighbours(found.z[row : row + 1], neighbours)
             scores[i] = (classes == dataset.target).mean()
-        return found.spread(scores, searches)
+        return found.spread(scores)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 import numpy as np
 
-from cfbench import ComparisonMetric, ReferenceComparison
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench import ComparisonContext, Found, Metric, Reference
+from cfbench.space import FloatArray
 
 UNPROVEN = "no optimum is proven, so that the gap is to a lower bound: at most what is shown"
 UNBOUNDED = "exact-forest reports no lower bound, so that there is no gap"
 NO_COUNTERFACTUAL = "exact-forest proved that there is no counterfactual, or that its value is 0"
 
 
-class OptimalityGap(ReferenceComparison):
-    """``(value - bound) / bound`` of the best repetition, a point: how far its objective value is above the optimum.
+class OptimalityGap(Metric):
+    """``(value - bound) / bound`` of the best repetition, per point: how far its objective value is above the optimum.
 
     The bound is what the exact searcher reports as its lower bound: the optimum where that is proven; where it is not,
     something below it, so that the gap is at most this. A gap of 0.001 or less counts as none.
@@ -27,37 +23,34 @@ class OptimalityGap(ReferenceComparison):
     The relative gap of mathematical programming.
     """
 
-    reference: ClassVar[str] = "exact-forest"
+    reference = Reference(searcher="exact-forest")
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return the gap a point: 0.01 is one percent above the optimum.
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return the gap per point: 0.01 is one percent above the optimum.
 
         NaN where nothing was found, and where the reference has no lower bound or one of 0, which leaves nothing to
         divide by.
         """
-        bound = _bounds(reference).set_axis(points.index)
-        gap: pd.Series[float] = (points["objective_value"].where(points["found"]) - bound) / bound
+        bound = _bounds(reference)
+        gap: FloatArray = (np.where(found.is_found, found.objective_value, np.nan) - bound) / bound
         return gap
 
-    def remarks(self, reference: pd.DataFrame) -> dict[str, int]:
+    def remarks(self, reference: Found) -> dict[str, int]:
         """Tell points without a proof from those that are proven to have no counterfactual."""
-        proven = np.array([figures.get("proven") == 1 for figures in reference["figures"]], dtype=np.bool_)
-        bounded = _bounds(reference).notna().to_numpy()
+        proven = reference.figure("proven") == 1
+        bounded = ~np.isnan(_bounds(reference))
         counts = {UNPROVEN: bounded & ~proven, UNBOUNDED: ~bounded & ~proven, NO_COUNTERFACTUAL: ~bounded & proven}
         return {sentence: int(points.sum()) for sentence, points in counts.items() if points.any()}
 
 
-def _bounds(reference: pd.DataFrame) -> pd.Series[float]:
+def _bounds(reference: Found) -> FloatArray:
     """Return the lower bounds that there is something to divide by."""
-    import pandas as pd
-
-    reported = [figures.get("lower_bound", np.nan) for figures in reference["figures"]]
-    bounds = pd.Series(reported, reference.index, dtype=np.float64)
-    return bounds.where(bounds > 0)
+    reported = reference.figure("lower_bound")
+    return np.where(reported > 0, reported, np.nan)
 
 
-class RelativeLoss(ComparisonMetric):
-    """``(loss - reference loss) / reference loss`` of the best repetition, a point.
+class RelativeLoss(Metric):
+    """``(loss - reference loss) / reference loss`` of the best repetition, per point.
 
     References
     ----------
@@ -65,11 +58,11 @@ class RelativeLoss(ComparisonMetric):
     section that benchmarks the searchers without robustness.
     """
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        """Return the change a point: 0.5 is half as much again as the reference.
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return the change per point: 0.5 is half as much again as the reference.
 
         NaN where either side found nothing, and where the reference's loss is 0, which leaves nothing to divide by.
         """
-        base = reference["loss"].where(reference["found"] & (reference["loss"] > 0))
-        change: pd.Series[float] = (points["loss"].where(points["found"]) - base) / base
+        base = np.where(reference.is_found & (reference.loss > 0), reference.loss, np.nan)
+        change: FloatArray = (found.loss - base) / base
         return change

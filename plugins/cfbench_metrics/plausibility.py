@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
-from cfbench import CellContext, CounterfactualMetric, FeatureSpace
+from cfbench import CellContext, FeatureSpace, Found, Metric
 from cfbench.space import FloatArray
-from cfbench_metrics.found import FoundResults, target_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench_metrics.found import target_rows
 
 
-class KnnDistance(CounterfactualMetric):
+class KnnDistance(Metric):
     """Mean Gower distance of the result to the nearest training rows that the data label with the target class.
 
     Parameters
@@ -26,19 +21,18 @@ class KnnDistance(CounterfactualMetric):
 
     neighbours: int = Field(default=5, ge=1)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a distance in [0, 1] a search; NaN where it found nothing or no training row has the target class."""
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a distance in [0, 1] per search; NaN without a result or without training rows of the target class."""
         space = context.dataset.space
-        found = FoundResults.among(searches, space.d)
         rows = target_rows(context)
         values = np.full(len(found.rows), np.nan)
         if len(rows):
-            for i, z in enumerate(found.Z):
+            for i, z in enumerate(found.z[found.rows]):
                 values[i] = np.sort(space.gower(rows, z))[: self.neighbours].mean()
-        return found.spread(values, searches)
+        return found.spread(values)
 
 
-class LofInlier(CounterfactualMetric):
+class LofInlier(Metric):
     """1 where the local outlier factor calls the result an inlier among the target class's training rows, 0 where not.
 
     Its mean is the share of inliers. Distances are Gower's. Equal training rows count once: more of them than
@@ -56,19 +50,18 @@ class LofInlier(CounterfactualMetric):
 
     neighbours: int = Field(default=20, ge=1)
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return 1 or 0 a search; NaN where it found nothing or the target class has too few training rows."""
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return 1 or 0 per search; NaN where it found nothing or the target class has too few training rows."""
         from sklearn.neighbors import LocalOutlierFactor
 
         space = context.dataset.space
-        found = FoundResults.among(searches, space.d)
         rows = np.unique(target_rows(context), axis=0)
         values = np.full(len(found.rows), np.nan)
         if len(found.rows) and len(rows) > self.neighbours:
             factor = LocalOutlierFactor(n_neighbors=self.neighbours, metric="manhattan", novelty=True)
             factor.fit(_flat(rows, space))
-            values = (factor.predict(_flat(found.Z, space)) == 1).astype(np.float64)
-        return found.spread(values, searches)
+            values = (factor.predict(_flat(found.z[found.rows], space)) == 1).astype(np.float64)
+        return found.spread(values)
 
 
 def _flat(Z: FloatArray, space: FeatureSpace) -> FloatArray:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
-from cfbench import FeatureSpace, ObjectiveComparison
+from cfbench import ComparisonContext, Found, Metric, Reference
+from cfbench.space import FloatArray
 from cfbench_metrics.aftermath import Over
 
-if TYPE_CHECKING:
-    import pandas as pd
+PLAIN = Reference(objective="none")
 
 
-def ideal_cost(reference: pd.DataFrame) -> pd.Series[float]:
+def ideal_cost(reference: Found) -> FloatArray:
     """Return the cost to divide by, per point; NaN where nothing was found (a found result costs more than 0)."""
-    return reference["loss"].where(reference["found"] & (reference["loss"] > 0))
+    return np.where(reference.is_found & (reference.loss > 0), reference.loss, np.nan)
 
 
-class RelativeCost(ObjectiveComparison):
+class RelativeCost(Metric):
     """The actual cost, perturbations included, over the ideal cost.
 
     Parameters
@@ -32,6 +33,8 @@ class RelativeCost(ObjectiveComparison):
     question 3.
     """
 
+    reference = PLAIN
+
     part: Literal["c", "k", "ck"] = "k"
     distribution: Literal["uniform", "normal"] = "uniform"
     draws: int = Field(default=100, ge=1, le=1_000_000)
@@ -39,7 +42,7 @@ class RelativeCost(ObjectiveComparison):
     l0: bool = False
     setbacks: ClassVar[str] = "normalised"
 
-    def measures(self) -> tuple[str, ...]:
+    def needs(self) -> tuple[str, ...]:
         """Name the actual cost with these settings, and the share of draws that cannot be walked back."""
         shared = f"part={self.part},distribution={self.distribution},draws={self.draws}"
         l0 = str(self.l0).lower()
@@ -48,9 +51,9 @@ class RelativeCost(ObjectiveComparison):
             f"unfixable[{shared}]",
         )
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the ratio per point; NaN where either side found nothing or the actual cost is absent."""
-        ratio: pd.Series[float] = points[self.measures()[0]] / ideal_cost(reference)
+        ratio: FloatArray = found.measured(self.needs()[0]) / ideal_cost(reference)
         return ratio
 
 
@@ -65,7 +68,7 @@ class RawRelativeCost(RelativeCost):
     setbacks: ClassVar[str] = "raw"
 
 
-class CostOfRobustness(ObjectiveComparison):
+class CostOfRobustness(Metric):
     """The cost of the result over the ideal cost, without any perturbation: what accounting for robustness costs.
 
     Below 1 where the search under objective ``none`` missed the best.
@@ -76,13 +79,15 @@ class CostOfRobustness(ObjectiveComparison):
     question 3 and the appendix on additional cost.
     """
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
+    reference = PLAIN
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the ratio per point; NaN where either side found nothing."""
-        ratio: pd.Series[float] = points["loss"].where(points["found"]) / ideal_cost(reference)
+        ratio: FloatArray = found.loss / ideal_cost(reference)
         return ratio
 
 
-class TimeOfRobustness(ObjectiveComparison):
+class TimeOfRobustness(Metric):
     """The seconds that a search took beyond those under objective ``none``; negative where it was faster.
 
     References
@@ -91,13 +96,14 @@ class TimeOfRobustness(ObjectiveComparison):
     appendix on additional runtime.
     """
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
-        """Return the difference a point; NaN where either side found nothing."""
-        added: pd.Series[float] = points["seconds"] - reference["seconds"]
-        return added.where(points["found"] & reference["found"])
+    reference = PLAIN
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
+        """Return the difference per point; NaN where either side found nothing."""
+        return np.where(found.is_found & reference.is_found, found.seconds - reference.seconds, np.nan)
 
 
-class PublishedRelativeCost(ObjectiveComparison):
+class PublishedRelativeCost(Metric):
     """1 plus the published additional cost over the result's own loss.
 
     Decision: the published reading is kept next to the paper's definition, so that the two can be compared on the same
@@ -119,11 +125,13 @@ class PublishedRelativeCost(ObjectiveComparison):
         As those of the metric ``additional-cost``, whose values it needs.
     """
 
+    reference = PLAIN
+
     part: Literal["c", "k", "ck"] = "k"
     distribution: Literal["uniform", "normal"] = "uniform"
     draws: int = Field(default=100, ge=1, le=1_000_000)
 
-    def measures(self) -> tuple[str, ...]:
+    def needs(self) -> tuple[str, ...]:
         """Name the mean costs whose sum it takes, and the share of draws that cannot be walked back."""
         shared = f"distribution={self.distribution},draws={self.draws}"
         of_c = (f"additional-cost[part=c,{shared},setbacks=raw]",)
@@ -131,17 +139,16 @@ class PublishedRelativeCost(ObjectiveComparison):
         means = {"c": of_c, "k": of_k, "ck": of_c + of_k}[self.part]
         return (*means, f"unfixable[part={self.part},{shared}]")
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:  # noqa: ARG002 - the contract's parameters
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the ratio per point; NaN where either side found nothing or a mean cost was not measured."""
-        import pandas as pd  # slow to load
-
-        solved = points["found"] & reference["found"] & (points["loss"] > 0)
-        ratio = pd.Series(1.0, index=points.index).where(solved)
-        means = list(self.measures()[:-1])
+        solved = found.is_found & reference.is_found & (found.loss > 0)
+        ratio, loss = np.where(solved, 1.0, np.nan), np.where(solved, found.loss, np.nan)
+        means = list(self.needs()[:-1])
         if self.part != "k":
-            ratio += points[means.pop(0)] / points["loss"]
+            ratio += found.measured(means.pop(0)) / loss
         if self.part != "c":
             over_invalidated, invalidity = means
             # A mean over invalidated draws is absent where there are none.
-            ratio += points[over_invalidated].where(points[invalidity] != 0, 0.0) / points["loss"]
+            mean = np.where(found.measured(invalidity) == 0, 0.0, found.measured(over_invalidated))
+            ratio += mean / loss
         return ratio

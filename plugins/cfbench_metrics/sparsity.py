@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from cfbench import CellContext, CounterfactualMetric
-from cfbench_metrics.found import FoundResults
-
-if TYPE_CHECKING:
-    import pandas as pd
+from cfbench import CellContext, Found, Metric
+from cfbench.space import FloatArray
 
 
-class Sparsity(CounterfactualMetric):
+class Sparsity(Metric):
     """The share of features that the result keeps as they are: ``1 - l0 / d``."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a share in [0, 1] a search, NaN where it found nothing."""
-        kept: pd.Series[float] = 1.0 - searches["l0"].astype("float64") / context.dataset.space.d
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a share in [0, 1] per search, NaN where it found nothing."""
+        kept: FloatArray = 1.0 - found.l0 / context.space.d
         return kept
 
 
-class Redundancy(CounterfactualMetric):
+class Redundancy(Metric):
     """How many changed features can each be put back to the factual value, alone, with the target class kept.
 
-    It asks one row of the model a changed feature. 0 for a result whose every change is needed.
+    It queries the model with one row per changed feature. 0 for a result whose every change is needed.
     """
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        """Return a number of features a search, NaN where it found nothing."""
-        found = FoundResults.among(searches, context.dataset.space.d)
-        results, features = np.nonzero(found.Z != found.X)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a number of features per search, NaN where it found nothing."""
+        X, Z = found.x[found.rows], found.z[found.rows]
+        results, features = np.nonzero(Z != X)
         redundant = np.zeros(len(found.rows))
         if len(results):
-            reverted = found.Z[results]
-            reverted[np.arange(len(results)), features] = found.X[results, features]
+            reverted = Z[results]
+            reverted[np.arange(len(results)), features] = X[results, features]
             kept = context.oracle.predict(reverted) == context.dataset.target
             np.add.at(redundant, results[kept], 1.0)
-        return found.spread(redundant, searches)
+        return found.spread(redundant)

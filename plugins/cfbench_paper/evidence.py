@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from cfbench import Dataset
-from cfbench.analysis import PointResults, ReportContext, compare_with_none, compare_with_reference
+from cfbench.analysis import PointResults, ReportContext, compare_cells
 from cfbench.digests import digest_of
+from cfbench.errors import UnavailableError
 from cfbench.record import CellSummary
 from cfbench.space import FloatArray
 from cfbench_paper.presets import OBJECTIVES, REFERENCE, SAMPLES
@@ -197,7 +198,14 @@ def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
     `datasets`: those at hand, by name: distances are measured in their spaces.
     """
     selection = select(context.record.summaries().values())
-    results = PointResults(context.record, context.registry, shared_repetitions(selection))
+    repetitions = shared_repetitions(selection)
+
+    def dataset(name: str) -> Dataset:
+        if name not in datasets:
+            raise UnavailableError("its table was not found")
+        return datasets[name]
+
+    results = PointResults(context.record, context.registry, repetitions, dataset=dataset)
     robust = selection.robust
     frames = [_robust_rows(cell, results) for cell in robust]
     table = (
@@ -209,7 +217,7 @@ def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
     seconds: dict[tuple[str, str, str], list[FloatArray]] = {}
     for cell in selection.searching:
         place = (cell.info.dataset, cell.info.model, cell.info.searcher)
-        seconds.setdefault(place, []).append(results.seconds(cell.info.key))
+        seconds.setdefault(place, []).append(results.seconds(cell))
     points = [_rows(cell, results).assign(searcher=cell.info.searcher) for cell in selection.searching]
     columns = ["dataset", "model", "searcher", "fold", "row_id", "found", "loss"]
     return Evidence(
@@ -252,7 +260,7 @@ def gap_rows(context: ReportContext, selection: PaperCells) -> pd.DataFrame:
         alone = [range(one, one + 1) for one in range(cell.repetitions)]
         for chosen in dict.fromkeys((*alone, range(cell.repetitions))) if exact else ():
             results = PointResults(record, registry, {cell.info.key: chosen})
-            found = compare_with_reference(record, registry, [metric], cells=[cell, *exact], results=results).table
+            found = compare_cells(record, registry, [metric], cells=[cell, *exact], results=results).table
             mine = found[found["cell_key"] == cell.info.key]
             frames.append(mine.assign(searches=len(chosen), of=cell.repetitions, gap=mine["value"]))
     columns = ["dataset", "constraints", "fold", "row_id", "searches", "of", "gap"]
@@ -262,15 +270,16 @@ def gap_rows(context: ReportContext, selection: PaperCells) -> pd.DataFrame:
 def _rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
     """Return the results of a cell with its coordinates."""
     info = cell.info
-    best = results.best(info.key).reset_index(drop=True)[["row_id", "found", "loss", "seconds", "queries"]]
-    best = best.assign(cpu_seconds=results.cpu_seconds(info.key))
-    return best.assign(cell_key=info.key, dataset=info.dataset, model=info.model, fold=info.fold)
+    found = results.found(cell)
+    best = {"row_id": found.row_ids, "found": found.is_found}
+    best |= {name: getattr(found, name) for name in ("loss", "seconds", "queries", "cpu_seconds")}
+    return pd.DataFrame(best).assign(cell_key=info.key, dataset=info.dataset, model=info.model, fold=info.fold)
 
 
 def _robust_rows(cell: CellSummary, results: PointResults) -> pd.DataFrame:
     rows = _rows(cell, results)
     objective = cell.content["objective"]
-    values = {column: results.measured(cell.info.key, metric) for column, metric in MEASURED.items()}
+    values = {column: results.measured(cell, metric) for column, metric in MEASURED.items()}
     return rows.assign(
         objective=cell.info.objective,
         robustness=objective["name"],
@@ -293,10 +302,7 @@ def _compared(
     """Return the values that compare with objective none, a column per metric."""
     variants = {column: context.metric(text) for column, text in COMPARED.items()}
     at_hand, complaints = _with_their_data(cells, datasets)
-    spaces = {name: dataset.space for name, dataset in datasets.items()}
-    found = compare_with_none(
-        context.record, context.registry, spaces, list(variants.values()), cells=at_hand, results=results
-    )
+    found = compare_cells(context.record, context.registry, list(variants.values()), cells=at_hand, results=results)
     wide = found.table.pivot_table(index=["cell_key", "row_id"], columns="metric", values="value", aggfunc="first")
     wide = wide.reindex(columns=[variant.label for variant in variants.values()]).astype("float64")
     wide.columns = pd.Index(list(variants))

@@ -6,97 +6,120 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from cfbench.registry.contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry.entries import MetricEntry
-from cfbench.space.space import FeatureSpace
+from cfbench.registry.metrics import CellContext, ComparisonContext, Found, Metric
+from cfbench.space.space import FloatArray
 from cfbench.testing.metrics import METRIC_CHECKS, check_metric
 
-Metric = type[CounterfactualMetric] | type[ComparisonMetric] | type[ObjectiveComparison]
-DRAWS = np.random.default_rng(1)
 
-
-class Cost(CounterfactualMetric):
+class Cost(Metric):
     """A sound metric."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        return self.tampered(searches["cost"].astype("float64"), searches)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return self.tampered(found.cost, found)
 
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
         return values
 
 
 class Short(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
-        return values.iloc[1:]
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        return values[1:]
 
 
 class NeedsResults(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
-        if values.isna().all() and len(values) != 1:
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        if np.isnan(values).all() and len(values) != 1:
             raise ZeroDivisionError("nothing to divide by")
         return values
 
 
 class Picky(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
-        return values.mask(searches["status"] == "timed_out", 1.0)
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        return np.where(found.status == "timed_out", 1.0, values)
 
 
 class Ranked(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
-        return values.rank()
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        return np.where(np.isnan(values), np.nan, np.argsort(np.argsort(values)))
 
 
 class Random(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
         return values + np.random.random()  # noqa: NPY002 - its fault
 
 
 class Scribbler(Cost):
-    def tampered(self, values: pd.Series[float], searches: pd.DataFrame) -> pd.Series[float]:
-        searches["status"] = "seen"
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        found.loss.setflags(write=True)
+        found.loss[:] = 0.0
         return values
 
 
-class Change(ComparisonMetric):
+class OpenWriter(Cost):
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        values[np.isnan(values)] = 0.0
+        return values
+
+
+class Secretive(Cost):
+    def tampered(self, values: FloatArray, found: Found) -> FloatArray:
+        return values + found.measured("k-robustness")
+
+
+class Open(Secretive):
+    def needs(self) -> tuple[str, ...]:
+        return ("k-robustness",)
+
+
+class SetSize(Metric):
+    """A sound metric of sets."""
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return np.where(found.is_found, [len(Z) for Z in found.sets], np.nan)
+
+
+class Change(Metric):
     """A sound comparison."""
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        change: pd.Series[float] = points["loss"] - reference["loss"]
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        change: FloatArray = found.loss - reference.loss
         return change
 
 
 class Optimist(Change):
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        return super().compare(points, reference).fillna(0.0)
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        return np.nan_to_num(super().compare(found, reference, context))
 
 
 class Centred(Change):
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        change = super().compare(points, reference)
-        return change - change.mean()
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        change = super().compare(found, reference, context)
+        solved = change[~np.isnan(change)]
+        return change - (solved.mean() if len(solved) else 0.0)
 
 
 class Writer(Change):
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        change = super().compare(points, reference)
-        points["loss"] = 0.0
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        change = super().compare(found, reference, context)
+        reference.loss.setflags(write=True)
+        reference.loss[:] = 0.0
         return change
 
 
-class Vague(ObjectiveComparison):
-    def measures(self) -> tuple[str, ...]:
+class Mute(Change):
+    def remarks(self, reference: Found) -> Any:
+        return ["one"]
+
+
+class Vague(Change):
+    def needs(self) -> tuple[str, ...]:
         return ("actual-cost[part",)
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
-        change: pd.Series[float] = points["loss"] - reference["loss"]
-        return change
 
-
-def entry_of(metric: Metric, **fields: Any) -> MetricEntry:
+def entry_of(metric: type[Metric], **fields: Any) -> MetricEntry:
     return MetricEntry(name="wrong", metric=metric, **{"denominator": "points", "summary": "a number", **fields})
 
 
@@ -111,14 +134,15 @@ def entry_of(metric: Metric, **fields: Any) -> MetricEntry:
         ),
         (Ranked, {"every-search-by-itself"}, "among the others"),
         (Random, {"seeded-by-the-study"}, "global random generator"),
-        (Scribbler, {"searches-not-mutated"}, "changed the table"),
+        (Scribbler, {"searches-not-mutated"}, "it changed the searches"),
         (Optimist, {"comparisons-have-the-form"}, "a point that one side did not solve"),
         (Centred, {"every-point-by-itself"}, "another value when other points are next to it"),
-        (Writer, {"points-not-mutated"}, "changed the table"),
-        (Vague, {"names-what-it-needs"}, "measures names 'actual-cost"),
+        (Writer, {"points-not-mutated"}, "it changed the searches"),
+        (Vague, {"names-what-it-needs"}, "needs names 'actual-cost"),
+        (Mute, {"remarks-have-the-form"}, "not whole numbers by sentences"),
     ],
 )
-def test_one_fault_fails_one_check(metric: Metric, checks: set[str], why: str) -> None:
+def test_one_fault_fails_one_check(metric: type[Metric], checks: set[str], why: str) -> None:
     report = check_metric(entry_of(metric))
     failed = {finding.check: finding.why for finding in report.failures}
     assert set(failed) == checks
@@ -128,11 +152,20 @@ def test_one_fault_fails_one_check(metric: Metric, checks: set[str], why: str) -
 def test_a_wrong_form_fails_wherever_values_are_looked_at() -> None:
     report = check_metric(entry_of(Short))
     assert "values-have-the-form" in {finding.check for finding in report.failures}
-    assert any("returned 8 values for 9 rows" in finding.why for finding in report.failures)
+    assert any("returned values of shape (8,) for 9 rows" in finding.why for finding in report.failures)
 
 
-@pytest.mark.parametrize("metric", [Cost, Change])
-def test_sound_metrics_pass(metric: Metric) -> None:
+@pytest.mark.parametrize(
+    ("metric", "why"), [(OpenWriter, "read-only"), (Secretive, "'k-robustness', which `needs` does not name")]
+)
+def test_what_no_metric_may_do_fails_at_once(metric: type[Metric], why: str) -> None:
+    report = check_metric(entry_of(metric))
+    assert "values-have-the-form" in {finding.check for finding in report.failures}
+    assert all(why in finding.why for finding in report.failures)
+
+
+@pytest.mark.parametrize("metric", [Cost, Open, SetSize, Change])
+def test_sound_metrics_pass(metric: type[Metric]) -> None:
     report = check_metric(entry_of(metric))
     assert report.passed
     assert len(report.findings) == len(METRIC_CHECKS)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from cfbench import (
     CategoricalPerturbation,
     CellContext,
     Constraint,
-    CounterfactualMetric,
     Dataset,
     FeatureSpace,
     FeatureSpec,
+    Found,
     Kind,
+    Metric,
     NumericalPerturbation,
 )
 from cfbench.problem import Oracle
@@ -62,26 +62,23 @@ def context(
     return CellContext(dataset, np.arange(len(X)), np.array([], dtype=np.int64), constraints, Granted, seed)
 
 
-def searches(*pairs: tuple[Sequence[float], Sequence[float] | None], row_ids: Sequence[int] = ()) -> pd.DataFrame:
-    """Make rows of a record from pairs (x, z); None for z where nothing was found."""
-    rows: list[dict[str, Any]] = []
-    for i, (x, z) in enumerate(pairs):
-        cost = None if z is None else float(SPACE.cost(np.array([z], dtype=np.float64), np.array(x))[0])
-        rows.append(
-            {
-                "row_id": row_ids[i] if row_ids else 7,
-                "x": np.array(x, dtype=np.float64),
-                "z": None if z is None else np.array(z, dtype=np.float64),
-                "loss": cost,
-                "cost": cost,
-            }
-        )
-    return pd.DataFrame(rows, index=range(20, 20 + len(rows)))
+def searches(*pairs: tuple[Sequence[float], Sequence[float] | None], row_ids: Sequence[int] = ()) -> Found:
+    """Make the searches of a cell from pairs (x, z); None for z where nothing was found."""
+    cost = [None if z is None else float(SPACE.cost(np.array([z], dtype=float), np.array(x))[0]) for x, z in pairs]
+    columns: dict[str, Sequence[Any]] = {
+        "row_id": row_ids or [7] * len(pairs),
+        "x": [x for x, _ in pairs],
+        "z": [z for _, z in pairs],
+        "loss": cost,
+        "cost": cost,
+    }
+    return Found.of_columns(columns)
 
 
-def values(metric: CounterfactualMetric, table: pd.DataFrame, where: CellContext) -> list[float]:
+def values(metric: Metric, found: Found, where: CellContext) -> list[float]:
     """Measure, and check the form of the answer."""
-    measured = metric.measure(table, where)
-    assert list(measured.index) == list(table.index)
+    measured = metric.measure(found, where)
+    assert measured.shape == (len(found),)
     assert measured.dtype == np.float64
-    return measured.tolist()
+    numbers: list[float] = measured.tolist()
+    return numbers

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from cfbench import (
     Dataset,
     FeatureSpace,
     FeatureSpec,
+    Found,
     Kind,
     NumericalPerturbation,
 )
@@ -169,7 +169,7 @@ def test_absent_with_constraints_off_and_where_nothing_was_found(part: str, dist
         assert math.isnan(nothing)
         assert all(math.isnan(value) for value in values(instance, table, context(constraints=False)))
         assert all(math.isnan(value) for value in values(instance, searches((X, None)), context()))
-        assert values(instance, table.iloc[:0], context()) == []
+        assert values(instance, table.take([]), context()) == []
 
 
 def test_k_perturbations_against_their_probabilities() -> None:
@@ -199,7 +199,7 @@ def test_what_cannot_be_repaired_costs_as_if_it_could() -> None:
     assert values(made(AdditionalCost), table, where) == pytest.approx([lost / 3])
     assert values(made(AdditionalCost, over="fixable"), table, where) == [0.0]
     assert values(made(AdditionalCost, over="invalidated"), table, where) == pytest.approx([1 / 3])
-    (cost,) = table["cost"]
+    (cost,) = table.cost
     assert values(made(ActualCost), table, where) == pytest.approx([cost + lost / 3])
 
 
@@ -244,7 +244,7 @@ def test_on_an_optimal_result_every_setback_invalidates() -> None:
 
     data = Dataset("line", np.array([[1.0]]), np.array([0]), FeatureSpace((wage,)), 1, ("no", "yes"))
     where = dataclasses.replace(context(), dataset=data, model=Threshold)
-    table = pd.DataFrame({"row_id": [0], "x": [np.array([1.0])], "z": [np.array([best])], "loss": [0.5], "cost": [0.5]})
+    table = Found.of_columns({"row_id": [0], "x": [[1.0]], "z": [[best]], "loss": [0.5], "cost": [0.5]})
     for distribution in DISTRIBUTIONS:
         assert values(made(Invalidity, part="c", distribution=distribution), table, where) == [1.0]
         assert values(made(Fixability, part="c", distribution=distribution), table, where) == [1.0]
@@ -254,7 +254,7 @@ def test_actual_cost_is_the_cost_and_what_comes_on_top() -> None:
     table = searches((X, (5.25, 1, 1)), (X, (6, 0.5, 2)))
     for part in PARTS:
         (first, second) = values(made(AdditionalCost, part=part), table, context())
-        costs = table["cost"].tolist()
+        costs = table.cost.tolist()
         assert values(made(ActualCost, part=part), table, context()) == pytest.approx(
             [costs[0] + first, costs[1] + second]
         )

@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from cfbench import CellContext, CounterfactualMetric, Dataset
+from cfbench import CellContext, ComparisonContext, Dataset, Found, Metric
 from cfbench.errors import ModelError
 from cfbench_metrics.k_certified import KCertified, KProbability
 from cfbench_metrics.optimality import OptimalityGap
@@ -17,7 +16,7 @@ from tests.plugins.drawn_forests import Drawn, draw_forest
 from tests.plugins.metrics.cells import context, searches, values
 
 
-def cell_of(drawn: Drawn, model: Any = None) -> tuple[CellContext, pd.DataFrame]:
+def cell_of(drawn: Drawn, model: Any = None) -> tuple[CellContext, Found]:
     """Return a cell whose results are points of the target class, and one search without a result."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.uniform(0, 10, 60), rng.uniform(-4, 4, 60), rng.integers(0, 4, (60, 2)) % [4, 2]])
@@ -27,8 +26,9 @@ def cell_of(drawn: Drawn, model: Any = None) -> tuple[CellContext, pd.DataFrame]
     labels = tuple("abc"[: max(2, drawn.target + 1)])
     dataset = Dataset("drawn", rows, drawn.model.predict(rows), drawn.space, drawn.target, labels)
     context = CellContext(dataset, np.arange(len(rows)), np.arange(0), False, lambda: model or drawn.model, 42)
-    searches = [{"row_id": i, "x": drawn.x, "z": z, "loss": 0.5} for i, z in enumerate(rows)]
-    return context, pd.DataFrame([*searches, {"row_id": 99, "x": drawn.x, "z": None, "loss": math.nan}])
+    n = len(rows)
+    columns = {"row_id": [*range(n), 99], "x": [drawn.x] * (n + 1), "z": [*rows, None], "loss": [*[0.5] * n, None]}
+    return context, Found.of_columns(columns)
 
 
 def test_certainty_and_probability_agree() -> None:
@@ -46,7 +46,7 @@ def test_certainty_and_probability_agree() -> None:
 
 
 @pytest.mark.parametrize("metric", [KCertified(), KProbability()])
-def test_absent_on_models_that_show_no_forest(metric: CounterfactualMetric) -> None:
+def test_absent_on_models_that_show_no_forest(metric: Metric) -> None:
     table = searches(((2, 1, 0), (5.25, 1, 1)))
     assert np.isnan(values(metric, table, context())).all()
 
@@ -63,27 +63,39 @@ def test_a_refutation_that_predict_does_not_confirm_is_an_error() -> None:
         KCertified().measure(searches, context)
 
 
+def reports(*figures: dict[str, float]) -> Found:
+    return Found.of_columns({"row_id": range(len(figures)), "figures": figures})
+
+
+def nothing() -> Dataset:
+    raise AssertionError("no metric of these tests asks for the data")
+
+
+WITHOUT_DATA = ComparisonContext(nothing, constraints=False, seed=42)
+
+
 def test_the_gap_is_to_the_bound_that_the_reference_reports() -> None:
-    found = [True, True, False, True, True]
-    points = pd.DataFrame({"found": found, "objective_value": [0.3, 0.2, math.nan, 0.2, 0.2]}, index=[4, 5, 6, 7, 8])
-    figures = [{"lower_bound": 0.2, "proven": 1.0}, {"lower_bound": 0.2}, {"lower_bound": 0.2}, {}, {"lower_bound": 0}]
-    gap = OptimalityGap().compare(points, pd.DataFrame({"figures": figures}, index=[0, 1, 2, 3, 4]))
-    assert gap.index.tolist() == [4, 5, 6, 7, 8]
+    values = [0.3, 0.2, None, 0.2, 0.2]
+    points = Found.of_columns({"row_id": range(5), "loss": values, "objective_value": values})
+    figures = reports(
+        {"lower_bound": 0.2, "proven": 1.0}, {"lower_bound": 0.2}, {"lower_bound": 0.2}, {}, {"lower_bound": 0}
+    )
+    gap = OptimalityGap().compare(points, figures, WITHOUT_DATA)
     assert gap.tolist() == pytest.approx([0.5, 0.0, math.nan, math.nan, math.nan], nan_ok=True)
 
 
 def test_points_without_a_proof_are_told_from_those_that_have_no_counterfactual() -> None:
-    figures = [
-        *(
-            {"lower_bound": 0.2, "proven": 1.0},
-            {"lower_bound": 0.2, "proven": 0.0},
-            {"lower_bound": 0.1, "proven": 0.0},
-        ),
-        *({"proven": 1.0}, {"lower_bound": 0.0, "proven": 0.0}, {}),
+    figures: list[dict[str, float]] = [
+        {"lower_bound": 0.2, "proven": 1.0},
+        {"lower_bound": 0.2, "proven": 0.0},
+        {"lower_bound": 0.1, "proven": 0.0},
+        {"proven": 1.0},
+        {"lower_bound": 0.0, "proven": 0.0},
+        {},
     ]
-    assert list(OptimalityGap().remarks(pd.DataFrame({"figures": figures})).items()) == [
+    assert list(OptimalityGap().remarks(reports(*figures)).items()) == [
         ("no optimum is proven, so that the gap is to a lower bound: at most what is shown", 2),
         ("exact-forest reports no lower bound, so that there is no gap", 2),
         ("exact-forest proved that there is no counterfactual, or that its value is 0", 1),
     ]
-    assert OptimalityGap().remarks(pd.DataFrame({"figures": figures[:1]})) == {}
+    assert OptimalityGap().remarks(reports(*figures[:1])) == {}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.analysis.references import COORDINATES, PointResults, compare_with_reference
+from cfbench.analysis.references import COORDINATES, PointResults, compare_cells
 from cfbench.record.cells import CellSummary
 from cfbench.record.schema import SearchId
 from cfbench.record.store import Record
@@ -55,7 +55,7 @@ def guard(record: Record, registry: Registry) -> Guarded:
     """
     guarded = Guarded()
     results = PointResults(record, registry)
-    comparisons = compare_with_reference(record, registry, [resolve_variant(registry, "metric", GAP)], results=results)
+    comparisons = compare_cells(record, registry, [resolve_variant(registry, "metric", GAP)], results=results)
     table = comparisons.table[comparisons.table["value"].notna()]
     guarded.gaps = len(table)
     below = table[table["value"] < -ROUNDING]

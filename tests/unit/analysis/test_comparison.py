@@ -1,20 +1,27 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cfbench.analysis.aggregate import Median
-from cfbench.analysis.comparison import Relatives, compare, point_frame, reference_of, resolve_reference
+from cfbench.analysis.comparison import RelativeMetric, Relatives, compare, reference_of, resolve_reference
 from cfbench.analysis.groups import Group, group_cells
-from cfbench.errors import UnknownNameError
+from cfbench.analysis.references import PointResults
+from cfbench.errors import CfbenchError, UnknownNameError
 from cfbench.record.cells import CellSummary
-from cfbench.registry.contracts import ComparisonMetric
 from cfbench.registry.entries import MetricEntry
+from cfbench.registry.metrics import ComparisonContext, Found, Metric
+from cfbench.registry.registry import build_registry
+from cfbench.space.space import FloatArray
 from cfbench_metrics.optimality import RelativeLoss
 from tests.toys.cells import cell
 
 ENTRY = MetricEntry(name="relative-loss", metric=RelativeLoss)
+LOSS = RelativeMetric("relative-loss", ENTRY, RelativeLoss())
+
+
+def results() -> PointResults:
+    return PointResults(None, build_registry())
 
 
 def two(cells: list[CellSummary]) -> tuple[Group, Group]:
@@ -34,7 +41,7 @@ def test_points_are_matched_by_fold_and_row_whatever_their_order() -> None:
         ]
     )
     # (0.5 - 0.4) / 0.4 = 0.25, 0, (1 - 0.5) / 0.5 = 1
-    found = compare(ENTRY, lore, cogs)
+    found = compare(LOSS, lore, cogs, results())
     assert found.value == pytest.approx(0.25)
     assert (found.k, found.n) == (3, 3)
 
@@ -43,29 +50,29 @@ def test_only_points_that_both_solved_count_but_all_that_both_were_asked_are_the
     cogs, lore = two(
         [cell([0.2, None, 0.2, 0.0], rows=range(4)), cell([0.3, 0.2, None, 0.1], rows=range(4), searcher="lore")]
     )
-    found = compare(ENTRY, lore, cogs)
+    found = compare(LOSS, lore, cogs, results())
     assert found.value == pytest.approx(0.5)
     assert (found.k, found.n) == (1, 4)
 
 
 def test_nothing_in_common_is_no_value() -> None:
     cogs, lore = two([cell([0.2], rows=[1]), cell([0.2], rows=[2], searcher="lore")])
-    assert compare(ENTRY, lore, cogs) == Median(None, 0, 0)
+    assert compare(LOSS, lore, cogs, results()) == Median(None, 0, 0)
 
 
-def test_the_frame_has_the_promised_columns() -> None:
-    (group,) = group_cells(
-        [cell([0.5, None], rows=[3, 4], objective_value=(0.75, None), seconds=(2.0, None), queries=(70, None))]
-    )
-    frame = point_frame(group, list(group.points))
-    assert frame.to_dict("list") == {
-        "row_id": [3, 4],
-        "found": [True, False],
-        "loss": [0.5, pytest.approx(np.nan, nan_ok=True)],
-        "objective_value": [0.75, pytest.approx(np.nan, nan_ok=True)],
-        "seconds": [2.0, pytest.approx(np.nan, nan_ok=True)],
-        "queries": [70.0, pytest.approx(np.nan, nan_ok=True)],
-    }
+class Rows(Metric):
+    """Looks at what the summaries of cells do not have."""
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        difference: FloatArray = (found.z - reference.z).sum(axis=1)
+        return difference
+
+
+def test_without_the_record_a_metric_has_the_numbers_of_summaries_alone() -> None:
+    cogs, lore = two([cell([0.2], rows=[1]), cell([0.3], rows=[1], searcher="lore")])
+    metric = RelativeMetric("rows", MetricEntry(name="rows", metric=Rows), Rows())
+    with pytest.raises(CfbenchError, match="made without its record"):
+        compare(metric, lore, cogs, results())
 
 
 def test_a_reference_is_a_label_or_a_name_with_one_variant() -> None:
@@ -98,26 +105,27 @@ def test_of_several_setups_the_most_alike_is_the_reference() -> None:
     assert found.setup == "seed=42"
 
 
-class Bad(ComparisonMetric):
-    """Misbehaves in the way that its setting names."""
+class Bad(Metric):
+    """Raises."""
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
         raise ZeroDivisionError("loss of nothing")
 
 
-class Infinite(ComparisonMetric):
+class Infinite(Metric):
     """Returns an infinity."""
 
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame) -> pd.Series[float]:
-        return points["loss"] * np.inf
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        return found.loss * np.inf
 
 
 @pytest.mark.parametrize(
     ("metric", "message"), [(Bad, "raised ZeroDivisionError: loss of nothing"), (Infinite, "an infinity cannot be")]
 )
-def test_a_bad_metric_costs_its_column_and_says_so_once(metric: type[ComparisonMetric], message: str) -> None:
+def test_a_bad_metric_costs_its_column_and_says_so_once(metric: type[Metric], message: str) -> None:
     groups = group_cells([cell([0.2]), cell([0.3], searcher="lore"), cell([0.3], searcher="grow")])
-    relatives = Relatives("cogs", [MetricEntry(name="bad", metric=metric)], groups)
+    bad = RelativeMetric("bad", MetricEntry(name="bad", metric=metric), metric())
+    relatives = Relatives("cogs", [bad], groups, results())
     assert [relatives.of("bad", group) for group in groups] == [None, None, None]
     (complaint,) = relatives.complaints
     assert "metric 'bad'" in complaint

@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench.analysis.references import COORDINATES, Comparisons, PointResults, best_results, compare_with_none
+from cfbench.analysis.references import COORDINATES, Comparisons, PointResults, compare_cells
 from cfbench.digests import digest_of
-from cfbench.errors import StudyError
+from cfbench.errors import StudyError, UnavailableError
 from cfbench.record.store import Record
-from cfbench.registry.contracts import ObjectiveComparison
 from cfbench.registry.entries import MetricEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.metrics import ComparisonContext, Found, Metric, Reference
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
-from cfbench.space.space import FeatureSpace, FeatureSpec, Kind
+from cfbench.space.dataset import Dataset
+from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.study.variants import resolve_variant
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10), FeatureSpec("age", Kind.NUMERICAL, 0, 10)))
@@ -29,15 +30,23 @@ Result = tuple[int, int, float | None, float | None]
 """Row id, repetition, loss, objective value."""
 
 
-class Infinite(ObjectiveComparison):
-    def compare(self, points: pd.DataFrame, reference: pd.DataFrame, space: FeatureSpace) -> pd.Series[float]:
-        return points["loss"] / 0.0
+class Infinite(Metric):
+    reference = Reference(objective="none")
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        return found.loss * np.inf
+
+
+class Ranges(Infinite):
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        values: FloatArray = found.loss * context.space.ranges[0]
+        return values
 
 
 class Extra:
     @hookimpl
     def cfbench_register_metrics(self) -> list[MetricEntry]:
-        return [MetricEntry(name="infinite", metric=Infinite)]
+        return [MetricEntry(name="infinite", metric=Infinite), MetricEntry(name="ranges", metric=Ranges)]
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +67,13 @@ def put(
     objective: str = "none",
     actual: Mapping[tuple[int, int], float] | None = None,
     seed: int = 42,
+    digest: str = "",
     **coordinates: Any,
 ) -> str:
     """Finish a cell; `actual`: the metric actual-cost by (point, repetition)."""
     place = {"dataset": "tiny", "model": "m", "searcher": "s", "constraints": True, "fold": 0, **coordinates}
     entries = {kind: {"name": place[kind]} for kind in ("dataset", "model", "searcher")}
+    entries["dataset"] |= {"digest": digest} if digest else {}
     target = {"name": objective.partition("[")[0], "settings": {"label": objective}}
     content = {**place, **entries, "objective": target, "seed": seed}
     key = digest_of(content)
@@ -113,9 +124,15 @@ def put(
     return key
 
 
+def dataset(name: str) -> Dataset:
+    if name != "tiny":
+        raise UnavailableError("no such file")
+    return Dataset("tiny", np.array([X]), np.array([0]), SPACE, target=1, class_labels=("no", "yes"))
+
+
 def compared(record: Record, registry: Registry, *metrics: str) -> Comparisons:
     variants = [resolve_variant(registry, "metric", text) for text in metrics]
-    return compare_with_none(record, registry, {"tiny": SPACE}, variants)
+    return compare_cells(record, registry, variants, results=PointResults(record, registry, dataset=dataset))
 
 
 def values(found: Comparisons, metric: str, objective: str) -> dict[int, float]:
@@ -143,7 +160,9 @@ def test_only_cells_that_differ_in_the_objective_alone_are_alike(record: Record,
     found = compared(record, registry, "cost-of-robustness")
     assert set(found.table["objective"]) == {"none"}
     assert sum(found.complaints.values()) == 5
-    assert "no cell under objective none to hold t on tiny with m (constraints on) against" in str(found.complaints)
+    assert "there is no cell under objective none to compare t on tiny with m (constraints on) with" in str(
+        found.complaints
+    )
 
 
 def test_relative_cost_needs_the_actual_cost(record: Record, registry: Registry) -> None:
@@ -171,15 +190,24 @@ def test_accidental_robustness_sees_the_vectors(record: Record, registry: Regist
 def test_what_cannot_be_compared_costs_only_itself(record: Record, registry: Registry) -> None:
     put(record, [(7, 0, 0.2, 0.2)])
     put(record, [(7, 0, 0.2, 0.2)], dataset="elsewhere")
-    found = compared(record, registry, "infinite", "cost-of-robustness")
-    assert found.table["metric"].tolist() == ["cost-of-robustness"]
-    assert found.complaints["data set elsewhere is not at hand"] == 1
+    found = compared(record, registry, "infinite", "cost-of-robustness", "ranges")
+    table = found.table[["dataset", "metric", "value"]].to_numpy().tolist()
+    of_both = ["cost-of-robustness", 1.0]
+    assert sorted(table) == [["elsewhere", *of_both], ["tiny", *of_both], ["tiny", "ranges", 2.0]]
+    assert found.complaints["data set elsewhere is not at hand: no such file"] == 1
     assert any("returned inf" in complaint for complaint in found.complaints)
     assert compared(record, registry, "infinite").table.empty
 
 
-def test_a_metric_that_compares_something_else_is_refused(record: Record, registry: Registry) -> None:
-    with pytest.raises(StudyError, match="'relative-loss' does not compare objectives"):
+def test_a_data_set_that_has_changed_is_not_used(record: Record, registry: Registry) -> None:
+    put(record, [(7, 0, 0.2, 0.2)], digest="another")
+    found = compared(record, registry, "ranges")
+    assert found.table.empty
+    assert found.complaints == {"data set tiny has changed since the searches: nothing is compared on it": 1}
+
+
+def test_a_metric_that_declares_another_reference_is_refused(record: Record, registry: Registry) -> None:
+    with pytest.raises(StudyError, match="'relative-loss' declares no other searcher or objective"):
         compared(record, registry, "relative-loss")
 
 
@@ -197,30 +225,40 @@ def test_only_the_cells_asked_for_are_compared(record: Record, registry: Registr
     put(record, [(7, 0, 0.4, 0.4)], objective="k")
     metrics = [resolve_variant(registry, "metric", "cost-of-robustness")]
     chosen = [cell for cell in record.summaries().values() if cell.info.objective != "k"]
-    found = compare_with_none(record, registry, {"tiny": SPACE}, metrics, cells=chosen)
+    found = compare_cells(record, registry, metrics, cells=chosen)
     assert set(found.table["objective"]) == {"none", "c"}
 
 
-def test_values_stand_beside_the_best_repetitions(record: Record, registry: Registry) -> None:
+def test_values_stand_next_to_the_best_repetitions(record: Record, registry: Registry) -> None:
     results = [(7, 0, 0.4, 0.4), (7, 1, 0.3, 0.3), (8, 0, None, None)]
     key = put(record, results, actual={(0, 0): 0.9, (0, 1): 0.5, (1, 0): np.nan})
+    cell = record.summaries()[key]
     read = PointResults(record, registry)
-    found = read.measured(key, "actual-cost")
+    found = read.measured(cell, "actual-cost")
     assert found is not None
     assert found.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    assert read.measured(key, "k-robustness") is None
-    assert read.seconds(key).tolist() == [1.0, 2.0, 1.0]  # every search's, the failed one's included
+    assert read.measured(cell, "k-robustness") is None
+    assert read.seconds(cell).tolist() == [1.0, 2.0, 1.0]  # every search's, the failed one's included
+    first = PointResults(record, registry, {key: range(1)})
+    found = first.measured(cell, "actual-cost")
+    assert found is not None
+    assert found.tolist() == pytest.approx([0.9, np.nan], nan_ok=True)
+    assert first.found(cell).loss.tolist() == pytest.approx([0.4, np.nan], nan_ok=True)
+    assert first.seconds(cell).tolist() == [1.0, 1.0]
 
 
-def test_the_frame_has_the_promised_columns(record: Record, registry: Registry) -> None:
+def test_a_comparison_gets_the_results_of_points(record: Record, registry: Registry) -> None:
     key = put(record, [(7, 1, 0.4, 0.4), (7, 0, 0.4, 0.4), (8, 0, None, None)])
-    searches = record.searches(key)
-    frame, _ = best_results(searches, np.zeros(len(searches), dtype=np.int64))
-    promised = ["row_id", "found", "loss", "objective_value", "seconds", "queries", "x", "z"]
-    assert set(promised) <= set(frame.columns)
-    solved, unsolved = frame.loc[7], frame.loc[8]
-    assert (solved["repetition"], solved["found"], solved["seconds"], solved["queries"]) == (0, True, 1.0, 15.0)
-    assert solved["z"].tolist() == [6.0, 5.0]
-    assert not unsolved["found"]
-    assert unsolved["z"] is None
-    assert np.isnan([unsolved["loss"], unsolved["seconds"], unsolved["queries"]]).all()
+    found = PointResults(record, registry).found(record.summaries()[key])
+    assert found.row_ids.tolist() == [7, 8]
+    assert found.is_found.tolist() == [True, False]
+    assert found.repetitions.tolist() == [0, 0]  # of equal values the first
+    for numbers, expected in (
+        (found.loss, [0.4, np.nan]),
+        (found.objective_value, [0.4, np.nan]),
+        (found.seconds, [1.0, np.nan]),
+        (found.queries, [15.0, np.nan]),
+    ):
+        assert numbers.tolist() == pytest.approx(expected, nan_ok=True)
+    assert found.z.tolist() == [[6.0, 5.0], pytest.approx([np.nan, np.nan], nan_ok=True)]
+    assert found.x.tolist() == [X, X]

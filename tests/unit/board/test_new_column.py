@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cfbench import CounterfactualMetric, Direction, MetricEntry, hookimpl
+from cfbench import Direction, Found, Metric, MetricEntry, hookimpl
 from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.board import leaderboard_of
 from cfbench.board.columns import COLUMNS, Column, groups_of, names_without_metrics, page_columns
@@ -25,6 +25,7 @@ from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished
 from cfbench.registry.registry import Registry, build_registry
+from cfbench.space import FloatArray
 from cfbench_reporters.summary import summarise, summary_charts, summary_table
 
 LETTERS = Column[StandingsRow, Standings](
@@ -40,11 +41,11 @@ LETTERS = Column[StandingsRow, Standings](
 )
 
 
-class Depth(CounterfactualMetric):
+class Depth(Metric):
     """A third party's metric."""
 
-    def measure(self, searches: pd.DataFrame, context: object) -> pd.Series[float]:
-        return searches["loss"]
+    def measure(self, found: Found, context: object) -> FloatArray:
+        return found.loss
 
 
 DEPTH = MetricEntry(

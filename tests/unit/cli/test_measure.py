@@ -120,10 +120,10 @@ def test_bad_requests(measure: Measure, tmp_path: Path) -> None:
 def test_a_metric_that_fails_is_told_with_the_others_kept(measure: Measure, tmp_path: Path) -> None:
     plugin = tmp_path / "broken_metric.py"
     plugin.write_text(
-        "from cfbench import CounterfactualMetric, MetricEntry, hookimpl\n"
-        "class Broken(CounterfactualMetric):\n"
-        "    def measure(self, searches, context):\n"
-        "        return searches['wall_seconds'] * float('inf')\n"
+        "from cfbench import Metric, MetricEntry, hookimpl\n"
+        "class Broken(Metric):\n"
+        "    def measure(self, found, context):\n"
+        "        return found.seconds * float('inf')\n"
         "@hookimpl\n"
         "def cfbench_register_metrics():\n"
         "    yield MetricEntry(name='broken', metric=Broken)\n"

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from pydantic import Field, ValidationError
 
-from cfbench.errors import PluginError
+from cfbench.errors import PluginError, StudyError
 from cfbench.problem.problem import Problem
 from cfbench.registry.contracts import (
-    ComparisonMetric,
-    CounterfactualMetric,
     FittedModel,
     ModelFamily,
     Objective,
@@ -35,6 +33,8 @@ from cfbench.registry.entries import (
     SearcherEntry,
     Stage,
 )
+from cfbench.registry.metrics import CellContext, ComparisonContext, Found, Metric, Reference
+from cfbench.space.space import FloatArray
 
 
 def stay(problem: Problem, rng: np.random.Generator) -> None:
@@ -101,6 +101,40 @@ def test_an_entry_survives_a_process_border() -> None:
     assert pickle.loads(pickle.dumps(entry)) == entry
 
 
+class Neither(Metric):
+    """Implements nothing."""
+
+
+class Per(Metric):
+    """Looks at one cell."""
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        raise NotImplementedError
+
+
+class Across(Metric):
+    """Looks at two."""
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        raise NotImplementedError
+
+
+class BesideNone(Across):
+    """Looks at two objectives."""
+
+    reference = Reference(objective="none")
+
+
+class Both(Per, Across):
+    """Looks at one and at two."""
+
+
+class Pointing(Across):
+    """Names its reference by a string."""
+
+    reference = "cogs"  # type: ignore[assignment] # its fault
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -117,7 +151,10 @@ def test_an_entry_survives_a_process_border() -> None:
         (lambda: PresetEntry(name="a", study={}, reference=stay), "`reference` is .*; it must be the name of a"),  # type: ignore[arg-type]
         (lambda: ReportEntry(name="a", render="page"), "report 'a': `render` must be a function of a ReportContext"),  # type: ignore[arg-type]
         (lambda: ReportEntry(name="a", render=stay, first_steps="run"), "`first_steps` must be a function"),  # type: ignore[arg-type]
-        (lambda: MetricEntry(name="a", metric=Objective), "CounterfactualMetric or cfbench.ComparisonMetric"),  # type: ignore[arg-type]
+        (lambda: MetricEntry(name="a", metric=Objective), "`metric` must be a subclass of cfbench.Metric"),  # type: ignore[arg-type]
+        (lambda: MetricEntry(name="a", metric=Neither), "Neither implements neither of `measure` and `compare`"),
+        (lambda: MetricEntry(name="a", metric=Both), "Both implements both of `measure` and `compare`"),
+        (lambda: MetricEntry(name="a", metric=Pointing), "`reference` is 'cogs'; it must be a cfbench.Reference"),
     ],
 )
 def test_entries_refuse_what_they_cannot_run(make: Any, message: str) -> None:
@@ -126,14 +163,16 @@ def test_entries_refuse_what_they_cannot_run(make: Any, message: str) -> None:
 
 
 def test_a_metrics_stage_follows_from_its_class() -> None:
-    class Per(CounterfactualMetric):
-        """Looks at one cell."""
-
-    class Across(ComparisonMetric):
-        """Looks at several."""
-
     assert MetricEntry(name="a", metric=Per).stage is Stage.COUNTERFACTUAL
-    assert MetricEntry(name="a", metric=Across, direction=Direction.LOWER).stage is Stage.COMPARISON
+    across = MetricEntry(name="a", metric=Across, direction=Direction.LOWER)
+    assert across.stage is Stage.COMPARISON
+    assert across.compares_with_board
+    assert not MetricEntry(name="a", metric=BesideNone).compares_with_board
+
+
+def test_a_reference_is_one_thing() -> None:
+    with pytest.raises(StudyError, match="not both: 'cogs', 'none'"):
+        Reference(searcher="cogs", objective="none")
 
 
 def test_settings_refuse_unknown_names_impossible_values_and_changes() -> None:
@@ -249,8 +288,8 @@ def test_the_contracts_methods_have_no_default() -> None:
         lambda: ModelFamily().tune(None, None, None),  # type: ignore[arg-type]
         lambda: ModelFamily().fit(None, None, None, {}),  # type: ignore[arg-type]
         lambda: Objective().bind(None),  # type: ignore[arg-type]
-        lambda: CounterfactualMetric().measure(None, None),  # type: ignore[arg-type]
-        lambda: ComparisonMetric().compare(None, None),  # type: ignore[arg-type]
+        lambda: Metric().measure(None, None),  # type: ignore[arg-type]
+        lambda: Metric().compare(None, None, None),  # type: ignore[arg-type]
     ]
     for call in calls:
         with pytest.raises(NotImplementedError):

@@ -6,77 +6,102 @@ import random
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from cfbench.registry.contracts import CellContext, ComparisonMetric, CounterfactualMetric, ObjectiveComparison
 from cfbench.registry.entries import MetricEntry
 from cfbench.registry.hookspecs import hookimpl
+from cfbench.registry.metrics import CellContext, ComparisonContext, Found, Metric, Reference
 from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.space.space import FloatArray
 from cfbench.study.variants import Variant, resolve_variant
 from tests.toys.studies import TOY
 
 
-class Rows(CounterfactualMetric):
+class Rows(Metric):
     """Rows asked, times a setting."""
 
     times: float = 1.0
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        found: pd.Series[float] = searches["search_queries"] * self.times
-        return found.where(searches["repetition"] == 0)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return np.where(found.repetitions == 0, found.search_queries * self.times, np.nan)
 
 
-class AsksModel(CounterfactualMetric):
+class AsksModel(Metric):
     """The class of x, by the cell's own model."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        return pd.Series(context.model().predict(np.vstack(list(searches["x"]))).astype(float), index=searches.index)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return context.model().predict(found.x).astype(float)
 
 
-class Noisy(CounterfactualMetric):
-    """Draws from the global generators, and writes into what it was given."""
+class Noisy(Metric):
+    """Draws from the global generators."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        searches["status"] = "mine"
-        return pd.Series(random.random() + np.random.rand(len(searches)), index=searches.index)  # noqa: NPY002 - as plugins do
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return random.random() + np.random.rand(len(found))  # noqa: NPY002 - as plugins do
 
 
-class Raises(CounterfactualMetric):
+class Raises(Metric):
     """Fails."""
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
         raise KeyError("no such column")
 
 
-class Wrong(CounterfactualMetric):
+class Wrong(Metric):
     """Returns what it must not."""
 
     how: str = "infinite"
 
-    def measure(self, searches: pd.DataFrame, context: CellContext) -> pd.Series[float]:
-        ones = pd.Series(1.0, index=searches.index)
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        ones = np.ones(len(found))
         answers: dict[str, object] = {
-            "infinite": ones / 0.0,
-            "short": ones.iloc[1:],
-            "shuffled": ones.iloc[::-1],
-            "reindexed": ones.reset_index(drop=True),
-            "words": ones.map(lambda _: "much"),
-            "list": [1.0] * len(ones),
+            "infinite": ones * np.inf,
+            "short": ones[1:],
+            "square": np.ones((len(found), 1)),
+            "words": np.array(["much"] * len(found)),
+            "objects": np.array([None] * len(found)),
+            "list": [1.0] * len(found),
             "nothing": None,
         }
         return answers[self.how]  # type: ignore[return-value] # that is the mistake
 
 
-class Beside(ComparisonMetric):
+class Twice(Metric):
+    """Twice the value of another metric."""
+
+    of: str = "rows"
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return 2 * found.measured(self.of)
+
+
+class Circular(Metric):
+    """Needs itself."""
+
+    def needs(self) -> tuple[str, ...]:
+        return ("circular",)
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return found.measured("circular")
+
+
+class Beside(Metric):
     """Compares."""
 
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        raise NotImplementedError
 
-class BesideNone(ObjectiveComparison):
+
+class BesideNone(Beside):
     """Compares objectives, by a number about each cell."""
+
+    reference = Reference(objective="none")
 
     times: float = 1.0
 
-    def measures(self) -> tuple[str, ...]:
+    def needs(self) -> tuple[str, ...]:
         return (f"rows[times={self.times}]", "rows")
 
 
@@ -87,16 +112,18 @@ class Metrics:
 
     @hookimpl
     def cfbench_register_metrics(self) -> list[MetricEntry]:
-        found = {
+        found: dict[str, type[Metric]] = {
             "rows": Rows,
             "asks-model": AsksModel,
             "noisy": Noisy,
             "raises": Raises,
             "wrong": Wrong,
+            "twice": Twice,
+            "circular": Circular,
             "beside": Beside,
             "beside-none": BesideNone,
         }
-        return [MetricEntry(name=name, metric=metric, version=self.version) for name, metric in found.items()]  # type: ignore[arg-type, unused-ignore] # one dict of both stages
+        return [MetricEntry(name=name, metric=metric, version=self.version) for name, metric in found.items()]
 
 
 class NextMetrics(Metrics):

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from cfbench.errors import UnavailableError
 from cfbench.problem.problem import Problem, Term
 from cfbench.registry.contracts import (
-    CounterfactualMetric,
     DataSource,
     FittedModel,
     ModelFamily,
@@ -31,6 +29,7 @@ from cfbench.registry.entries import (
     ObjectiveEntry,
     SearcherEntry,
 )
+from cfbench.registry.metrics import Found, Metric
 from cfbench.registry.registry import Registered, Registry, RegistryOptions
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
@@ -109,11 +108,11 @@ class Broken(Objective):
         raise RuntimeError("cannot bind")
 
 
-class Share(CounterfactualMetric):
+class Share(Metric):
     draws: int = 10
 
-    def measure(self, searches: pd.DataFrame, context: object) -> pd.Series[float]:
-        return searches["loss"]
+    def measure(self, found: Found, context: object) -> FloatArray:
+        return found.loss
 
 
 ENTRIES: tuple[Entry, ...] = (

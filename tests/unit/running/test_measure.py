@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cfbench.errors import StudyError
 from cfbench.record.frames import MEASURE_SCHEMA
-from cfbench.registry.contracts import CellContext, DataSource
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.metrics import CellContext
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import cell_metrics, measure_cell
 from tests.unit.running.measuring import Metrics, registry_with, variants
@@ -31,8 +33,7 @@ def searches() -> pd.DataFrame:
             "repetition": [0, 1, 0, 1],
             "status": "found",
             "search_queries": [10, 20, 30, 40],
-        },
-        index=[7, 5, 3, 1],
+        }
     )
 
 
@@ -67,12 +68,12 @@ def test_a_metric_that_raises_fails_alone(registry: Registry, searches: pd.DataF
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("infinite", "returned inf for row 7; an infinity cannot be averaged or stored"),
-        ("short", "returned 3 values for 4 rows"),
-        ("shuffled", "another index"),
-        ("reindexed", "another index"),
+        ("infinite", "returned inf for row 0; an infinity cannot be averaged or stored"),
+        ("short", "returned values of shape (3,) for 4 rows"),
+        ("square", "returned values of shape (4, 1) for 4 rows"),
         ("words", "not numbers"),
-        ("list", "returned a list; it must return a pandas Series"),
+        ("objects", "not numbers"),
+        ("list", "returned a list; it must return a numpy array of shape (4,)"),
         ("nothing", "returned a NoneType"),
     ],
 )
@@ -112,10 +113,31 @@ def test_metrics_that_compare_cells_are_passed_over(
     assert measured.complaints == ()
 
 
-def test_what_a_comparison_of_objectives_needs_is_measured(
-    registry: Registry, searches: pd.DataFrame, context: CellContext
-) -> None:
+def test_what_a_comparison_needs_is_measured(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
     asked = variants(registry, "beside-none[times=0.5]", "rows", "beside-none")
     measured = measure_cell(searches, context, registry, cell_metrics(asked, registry))
     assert measured.table["metric"].unique().tolist() == ["rows[times=0.5]", "rows"]
     assert len(measured.table) == 8  # each once, whoever asks
+
+
+def test_a_metric_gets_the_values_that_it_needs(
+    registry: Registry, searches: pd.DataFrame, context: CellContext
+) -> None:
+    asked = cell_metrics(variants(registry, 'twice[of="rows[times=0.5]"]'), registry)
+    assert [one.label for one in asked] == ['twice[of="rows[times=0.5]"]', "rows[times=0.5]"]
+    measured = measure_cell(searches, context, registry, asked)
+    assert measured.table["value"].tolist() == pytest.approx(
+        [10, np.nan, 30, np.nan, 5, np.nan, 15, np.nan], nan_ok=True
+    )
+
+
+def test_a_metric_cannot_need_itself_or_one_that_compares(
+    registry: Registry, searches: pd.DataFrame, context: CellContext
+) -> None:
+    measured = measure_cell(searches, context, registry, cell_metrics(variants(registry, "circular"), registry))
+    assert measured.table.empty
+    assert measured.complaints == (
+        "metric 'circular' needs itself (circular -> circular): name in `needs` what does not depend on it",
+    )
+    with pytest.raises(StudyError, match="'beside', which compares cells"):
+        cell_metrics(variants(registry, "twice[of=beside]"), registry)
