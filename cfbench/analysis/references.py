@@ -147,9 +147,9 @@ class PointResults:
 
         def measured(name: str) -> FloatArray:
             values = self.measured(cell, name)
-            return np.full(len(cell.points), np.nan) if values is None else values
+            return np.full(len(cell.row_ids), np.nan) if values is None else values
 
-        return _Results(len(cell.points), column, measured=measured)
+        return _Results(len(cell.row_ids), column, measured=measured)
 
     def _measured_of_some(self, cell: CellSummary, wanted: MetricId) -> FloatArray | None:
         """Return a metric's values of the results among the repetitions that count."""

@@ -469,11 +469,11 @@ class MetricEntry(Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_class("metric", Metric)
-        if compares(self.metric) == measures(self.metric):
-            both = "both" if compares(self.metric) else "neither"
+        self._require_method("metric", Metric, "measure", "compare")
+        if compares(self.metric) and measures(self.metric):
             raise PluginError(
-                f"metric {self.name!r}: {self.metric.__name__} implements {both} of `measure` and `compare`; a metric "
-                "implements `measure` (one cell) or `compare` (two cells)"
+                f"metric {self.name!r}: {self.metric.__name__} implements both `measure` (one cell) and `compare` (two "
+                "cells); make two metrics of it"
             )
         if not isinstance(self.metric.reference, Reference):
             raise PluginError(

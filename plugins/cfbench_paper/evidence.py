@@ -213,7 +213,7 @@ def gather(context: ReportContext, datasets: Mapping[str, Dataset]) -> Evidence:
         if frames
         else pd.DataFrame(columns=_robust_columns()).astype({"row_id": "int64"})
     )
-    compared, complaints = _compared(context, datasets, robust, results)
+    compared, complaints = _compared(context, robust, results)
     seconds: dict[tuple[str, str, str], list[FloatArray]] = {}
     for cell in selection.searching:
         place = (cell.info.dataset, cell.info.model, cell.info.searcher)
@@ -294,30 +294,12 @@ def _robust_columns() -> list[str]:
 
 
 def _compared(
-    context: ReportContext,
-    datasets: Mapping[str, Dataset],
-    cells: Iterable[CellSummary],
-    results: PointResults,
+    context: ReportContext, cells: Iterable[CellSummary], results: PointResults
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """Return the values that compare with objective none, a column per metric."""
     variants = {column: context.metric(text) for column, text in COMPARED.items()}
-    at_hand, complaints = _with_their_data(cells, datasets)
-    found = compare_cells(context.record, context.registry, list(variants.values()), cells=at_hand, results=results)
+    found = compare_cells(context.record, context.registry, list(variants.values()), cells=cells, results=results)
     wide = found.table.pivot_table(index=["cell_key", "row_id"], columns="metric", values="value", aggfunc="first")
     wide = wide.reindex(columns=[variant.label for variant in variants.values()]).astype("float64")
     wide.columns = pd.Index(list(variants))
-    return wide.reset_index(), complaints + found.complaints
-
-
-def _with_their_data(
-    cells: Iterable[CellSummary], datasets: Mapping[str, Dataset]
-) -> tuple[list[CellSummary], Counter[str]]:
-    """Return the cells whose data set is at hand as it was searched."""
-    kept, complaints = [], Counter[str]()
-    for cell in cells:
-        name = cell.info.dataset
-        if name in datasets and cell.content["dataset"]["digest"] != datasets[name].digest:
-            complaints[f"data set {name} has changed since the searches: nothing is compared on it"] += 1
-        else:
-            kept.append(cell)
-    return kept, complaints
+    return wide.reset_index(), found.complaints

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cfbench.analysis.measured import measurements_for
-from cfbench.errors import CfbenchError, StudyError, UnknownNameError
+from cfbench.errors import CfbenchError, UnknownNameError
 from cfbench.record.frames import MEASURE_SCHEMA
 from cfbench.record.store import Record
 from cfbench.registry.entries import Direction
@@ -105,11 +105,6 @@ def test_unknown_names_list_columns_and_metrics(record: Record, registry: Regist
         labels(record, registry, "invalidty")
     with pytest.raises(UnknownNameError, match="unknown setting of invalidity 'prt'"):
         labels(record, registry, "invalidity[prt=c]")
-
-
-def test_a_metric_that_compares_searchers_has_no_settings_on_a_board(record: Record, registry: Registry) -> None:
-    with pytest.raises(StudyError, match="column 'relative-loss' compares searchers with the reference"):
-        labels(record, registry, "relative-loss")  # here it is not among the columns that need no measured metric
 
 
 def test_a_former_name_of_a_metric_is_refused_with_the_present_one(record: Record, registry: Registry) -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cfbench import Direction, Found, Metric, MetricEntry, hookimpl
+from cfbench import ComparisonContext, Direction, Found, Metric, MetricEntry, hookimpl
 from cfbench.analysis.standings import Standings, StandingsRow
 from cfbench.board.board import leaderboard_of
 from cfbench.board.columns import COLUMNS, Column, groups_of, names_without_metrics, page_columns
@@ -61,12 +61,23 @@ DEPTH = MetricEntry(
 )
 
 
+class Ratio(Metric):
+    """A third party's comparison with the leaderboard's reference searcher."""
+
+    power: float = 1.0
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        ratio: FloatArray = (found.loss / reference.loss) ** self.power
+        return ratio
+
+
 class Theirs:
     """A third party's plugin."""
 
     @hookimpl
     def cfbench_register_metrics(self) -> Iterable[MetricEntry]:
         yield DEPTH
+        yield MetricEntry(name="ratio", metric=Ratio, header="times", direction=Direction.LOWER, summary="loss / loss")
 
 
 @pytest.fixture
@@ -133,6 +144,22 @@ def test_a_third_partys_metric_is_in_every_rendering(results: Path, registry: Re
         *("geology", Direction.HIGHER),
         *(True, True),
     )
+
+
+def test_a_third_partys_comparison_is_a_column_with_any_settings(results: Path, registry: Registry) -> None:
+    names = ["ratio", "ratio[power=2]"]
+    with Record.open(results) as record:
+        shown = leaderboard_of(record, registry, reference="cogs", columns=names, shown_as="here")
+        assert shown.columns[0] == "ratio"
+        by_searcher = shown.overall().set_index("searcher")
+        frame = shown.to_frame().set_index("searcher")
+    # lore: .4 / .2 = 2 and .3 / .3 = 1, of which the median is 1.5; squared 4 and 1, of which it is 2.5.
+    assert by_searcher["ratio_median"]["lore"] == frame["ratio_median"]["lore"] == pytest.approx(1.5)
+    assert by_searcher[f"{shown.columns[1]}_median"]["lore"] == pytest.approx(2.5)
+    assert frame[f"{shown.columns[1]}_median"]["lore"] == pytest.approx(2.5)
+    assert "vs cogs" in str(shown)
+    assert "times" in str(shown)
+    assert shown.columns[1] in str(shown)
 
 
 def test_no_module_of_the_board_the_analysis_or_the_reporters_names_a_metric() -> None:

@@ -152,8 +152,8 @@ class Pointing(Across):
         (lambda: ReportEntry(name="a", render="page"), "report 'a': `render` must be a function of a ReportContext"),  # type: ignore[arg-type]
         (lambda: ReportEntry(name="a", render=stay, first_steps="run"), "`first_steps` must be a function"),  # type: ignore[arg-type]
         (lambda: MetricEntry(name="a", metric=Objective), "`metric` must be a subclass of cfbench.Metric"),  # type: ignore[arg-type]
-        (lambda: MetricEntry(name="a", metric=Neither), "Neither implements neither of `measure` and `compare`"),
-        (lambda: MetricEntry(name="a", metric=Both), "Both implements both of `measure` and `compare`"),
+        (lambda: MetricEntry(name="a", metric=Neither), "the class Neither lacks the method measure.*or compare"),
+        (lambda: MetricEntry(name="a", metric=Both), "Both implements both `measure`.*make two metrics of it"),
         (lambda: MetricEntry(name="a", metric=Pointing), "`reference` is 'cogs'; it must be a cfbench.Reference"),
     ],
 )
