@@ -434,4 +434,28 @@ def open_agenda(plan: Plan, record: Record, metrics: Metrics, retry: Collection[
             durations.forget_cell(cell.info)
         else:
             agenda.progress[key] = CellProgress(cell, planned.recorded)
+    record.remove(_replaced(plan, record))
     return agenda
+
+
+def _replaced(plan: Plan, record: Record) -> list[str]:
+    """Return cells without any search that failed or were skipped, and that the plan has with other settings.
+
+    Settings and versions are in a cell's key: after a default was changed, no run would come back to such a cell.
+    """
+    planned = {_place(cell.content) for cell in plan.cells}
+    keys = {cell.info.key for cell in plan.cells}
+    return [
+        cell.info.key
+        for cell in record.cells()
+        if not cell.has_results
+        and cell.info.key not in keys
+        and _place(cell.content) in planned
+        and not record.done(cell.info.key)
+    ]
+
+
+def _place(content: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the place of a cell in a study, whatever the settings and versions of its entries."""
+    names = (content[kind]["name"] for kind in ("dataset", "model", "searcher", "objective"))
+    return (*names, *(content[key] for key in ("constraints", "respect_steps", "fold", "seed")))

@@ -155,6 +155,31 @@ def test_a_model_that_always_says_the_target_stops_before_any_search(toys: Toys,
     assert (report.cells_done, report.cells_failed, report.searches_run) == (0, 1, 0)
 
 
+def test_failed_cells_of_earlier_settings_are_dropped_when_their_place_is_run_with_others(
+    toys: Toys, tmp_path: Path
+) -> None:
+    def models_in_record() -> dict[str, bool]:
+        with Record.open(tmp_path / "r") as record:
+            return {cell.info.model: bool(cell.failure) for cell in record.cells() if cell.info.fold == 0}
+
+    hopeless, lying = "threshold[shift=-100]", "threshold[lies=true]"
+    toys.run(tmp_path / "r", models=(hopeless,))
+    assert models_in_record() == {hopeless: True}
+    toys.run(tmp_path / "r", models=("threshold[shift=-200]",), seed=7)  # another seed: another study
+    assert models_in_record() == {hopeless: True, "threshold[shift=-200]": True}
+    toys.run(
+        tmp_path / "r", models=(lying,), folds=(0,), searchers=("toy-dice[rows=4000]",)
+    )  # fails after its searches
+    assert models_in_record() == {"threshold[shift=-200]": True, lying: True}
+    toys.run(tmp_path / "r", models=("threshold",))
+    assert models_in_record() == {"threshold[shift=-200]": True, lying: True, "threshold": False}
+    with Record.open(tmp_path / "r") as record:
+        assert {cell.info.model for cell in record.cells() if cell.info.fold == 1} == {
+            "threshold[shift=-200]",
+            "threshold",
+        }
+
+
 def test_a_record_of_another_model_is_not_added_to(toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toys.run(tmp_path / "r", folds=(0,), points=1)
     executor = toys.serial()
