@@ -245,6 +245,11 @@ class Problem:
         return self._respect_steps
 
     @property
+    def has_relations(self) -> bool:
+        """Whether relations between features apply, so that rows between `bounds()` may be infeasible."""
+        return self._constraints and bool(self._space.relations)
+
+    @property
     def budget(self) -> SearchBudget:
         """What the search may spend."""
         return self._budget

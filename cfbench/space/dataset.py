@@ -119,7 +119,6 @@ class Dataset:
             self._require_numbers(table)
         X = np.ascontiguousarray(table, dtype=np.float64)
         self._require_allowed(X)
-        self._require_relations(X)
         return X
 
     def _require_numbers(self, table: np.ndarray[Any, Any]) -> None:
@@ -153,20 +152,6 @@ class Dataset:
         if problems:
             listing = "".join(f"\n- {problem}" for problem in problems)
             raise self._error(f"{len(problems)} columns have values that are not allowed:{listing}")
-
-    def _require_relations(self, X: FloatArray) -> None:
-        """Raise DataError if no row keeps the relations. Some rows of real tables may break them."""
-        broken = broken_relations(self.space, X)
-        kept = np.ones(len(X), dtype=bool)
-        for rows in broken.values():
-            kept[rows] = False
-        if kept.any():
-            return
-        listing = "; ".join(
-            f"{len(rows)} of {len(X)} rows break the {relation.name}, the first is row {rows[0] + 1}"
-            for relation, rows in broken.items()
-        )
-        raise self._error(f"no row keeps the relations: {listing}. Correct the relations, or the table")
 
     def _classes(self) -> IntArray:
         """Return y as int64; raise DataError if a value is no class code."""
@@ -216,6 +201,22 @@ def broken_relations(space: FeatureSpace, X: FloatArray) -> dict[Relation, IntAr
         for relation, rows in broken.items()
         if len(rows) and not isinstance(relation, ForbiddenTransition)
     }
+
+
+def require_kept_relations(dataset: Dataset) -> None:
+    """Raise DataError if no row keeps the relations. Some rows of real tables may break them."""
+    broken = broken_relations(dataset.space, dataset.X)
+    kept = np.ones(dataset.n, dtype=bool)
+    for rows in broken.values():
+        kept[rows] = False
+    if not kept.any():
+        listing = "; ".join(
+            f"{len(rows)} of {dataset.n} rows break the {relation.name}, the first is row {rows[0] + 1}"
+            for relation, rows in broken.items()
+        )
+        raise DataError(
+            f"data set {dataset.name!r}: no row keeps the relations: {listing}. Correct the relations, or the table"
+        )
 
 
 N_FOLDS = 5

@@ -51,7 +51,7 @@ def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
 
     from cfbench.errors import CfbenchError, DataError, PluginError
     from cfbench.registry.discovery import failure
-    from cfbench.space.dataset import Dataset
+    from cfbench.space.dataset import Dataset, require_kept_relations
 
     try:
         loaded: object = entry.load(source)
@@ -71,6 +71,7 @@ def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
             f"data set {entry.name!r}: column {feature.name!r}, row {row + 1}: {float(loaded.X[row, column])!r} is no "
             f"multiple of the step {feature.step!r}; correct the value, or the step ({plural(len(off), 'such value')})"
         )
+    require_kept_relations(loaded)
     return loaded
 
 

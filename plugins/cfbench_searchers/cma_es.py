@@ -20,7 +20,7 @@ class CmaEs(Searcher):
     Every feature that may change becomes a coordinate in [0, 1]: a numerical one as a share of its feasible interval,
     a categorical one is cut into equal cells, one per category. Decision: a coordinate that has come within `snap` of
     that of `x` is decoded as `x` itself; a continuous search would never meet a value exactly, and every change
-    costs.
+    costs. Candidates that break a relation between features are repaired before they are evaluated.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Coordinates:
         is_categorical = problem.space.is_categorical
         self._problem = problem
         self._snap = snap
-        self._x = problem.project(problem.x)
+        self._x = problem.home
         self._free = np.flatnonzero(box.upper > box.lower)
         # Half a category to either side, so that the outermost ones have cells as wide as the others.
         margin = np.where(is_categorical, 0.5, 0.0)
@@ -115,4 +115,4 @@ class Coordinates:
         points = points[:, : len(self._free)]
         at_home = self._snaps & (np.abs(points - self._home) <= self._snap)
         Z[:, self._free] = np.where(at_home, self._x[self._free], self._start + points * self._width)
-        return self._problem.project(Z)
+        return self._problem.repair(Z)

@@ -134,7 +134,8 @@ class Cogs(Searcher):
     search evaluates 1,000 + 100 x 1,000 = 101,000 candidates.
 
     Decisions where the text leaves room: a pair gives two complementary children; every child is mutated; mutation is
-    clipped to what is feasible, so that no candidate ever leaves it; tournaments run over random permutations.
+    clipped to what is feasible, so that no candidate ever leaves it; children that break a relation between features
+    are repaired; tournaments run over random permutations.
 
     Decision, the result: under an objective without draws it is the best candidate that was ever evaluated. Under an
     objective with draws (`k`, `ck`) the smallest value of a whole search is small by luck, so only the last generation
@@ -202,14 +203,18 @@ class Cogs(Searcher):
         box = problem.box
         # Where steps hold, a mutation reaches at least the next one: few-valued features would never move otherwise.
         largest_step = np.maximum(self.mutation_extent / 2 * problem.space.ranges, box.spacing)
-        population = initial_population(box, problem.x, self.population_size, rng)
+        population = self._repaired(problem, initial_population(box, problem.x, self.population_size, rng))
         best.evaluate(population)
         parents = np.arange(len(population))
         for _ in range(self.n_generations):
             population = cross(population, parents[rng.permutation(len(parents))], rng)
             mutate(population, box, largest_step, rng)
+            population = self._repaired(problem, population)
             values, _ = best.evaluate(population, replace=problem.has_draws)
             parents = winners(values, self.tournament_size, rng)
+
+    def _repaired(self, problem: Problem, population: FloatArray) -> FloatArray:
+        return problem.repair(population) if problem.has_relations else population
 
 
 def initial_population(box: FeasibleBox, x: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

@@ -18,7 +18,8 @@ from cfbench_searchers.nelder_mead import NelderMead
 from cfbench_searchers.random_search import RandomSearch
 from cfbench_searchers.sparse_sweep.searcher import SparseSweep
 
-_EVERYTHING = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
+_ALL_BUT_RELATIONS = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
+_EVERYTHING = (*_ALL_BUT_RELATIONS, Handles.RELATIONS)
 _LOSS_ALONE = (Handles.CATEGORICAL, Handles.CONSTRAINTS)
 
 # Growing Spheres has no end of its own in wide spaces: this is 1,250 of its layers.
@@ -99,7 +100,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         searcher=NelderMead,
         summary="SciPy's simplex search from x, 100 iterations",
         url="https://doi.org/10.1093/comjnl/7.4.308",
-        handles=_EVERYTHING,
+        handles=_ALL_BUT_RELATIONS,
     )
     yield SearcherEntry(
         name="cma-es",

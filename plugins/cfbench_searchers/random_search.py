@@ -17,6 +17,7 @@ class RandomSearch(Searcher):
 
     Each candidate is `x` with new values for some features, drawn from the feasible box. Their number is drawn first,
     uniformly from 1 to d: counterfactuals are sparse, and a candidate with all features redrawn costs more than any.
+    Candidates that break a relation between features are repaired.
 
     Parameters
     ----------
@@ -33,11 +34,12 @@ class RandomSearch(Searcher):
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return the best row of the target class, as `cfbench.Best` chooses it; None if there was none."""
         best = Best(problem)
-        home = problem.project(problem.x)
+        box, home = problem.box, problem.home
         with suppress(BudgetExhausted):
             for start in range(0, self.n_rows, self.batch_size):
                 n = min(self.batch_size, self.n_rows - start)
-                best.evaluate(np.where(some_features(n, len(home), rng), problem.sample(n, rng), home))
+                Z = np.where(some_features(n, len(home), rng), box.sample(n, rng), home)
+                best.evaluate(problem.repair(Z) if problem.has_relations else Z)
         return best.choose()
 
 

@@ -55,7 +55,7 @@ class CandidateGrid:
         self._problem = problem
         self._box = problem.box
         self.lower, self.upper = self._box.lower, self._box.upper
-        self.home = problem.project(problem.x)
+        self.home = problem.home
         self._term = problem.separable_term
         self.base = float(self.cost(self.home[np.newaxis])[0])
         self.ranges = problem.space.ranges
@@ -123,11 +123,11 @@ class CandidateGrid:
 
     def inside(self, Z: FloatArray) -> FloatArray:
         """The feasible rows that are nearest to these."""
-        return self._problem.project(Z)
+        return self._problem.repair(Z)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw `n` feasible rows, every feature uniformly on its own."""
-        return self._problem.sample(n, rng)
+        """Draw `n` rows of the box, every feature uniformly on its own."""
+        return self._box.sample(n, rng)
 
     def _levels_of(self, i: int, training: TrainingFold | None, n_levels: int) -> FloatArray:
         lower, upper, home = self.lower[i], self.upper[i], self.home[i]
@@ -249,7 +249,8 @@ class QueriedCandidates:
     def ask(self, Z: FloatArray) -> FloatArray:
         """Return the values of the rows of `Z`, shape (n, d); infinite where a row is not of the target class.
 
-        Infeasible rows are not queried.
+        Infeasible rows are not queried. If they break a relation between features, the repaired rows are queried and
+        remembered in their place, and their own values are infinite.
 
         Raises
         ------
@@ -264,6 +265,8 @@ class QueriedCandidates:
             self.asked += len(within)
             values[within] = self._answers(Z[within])
             self._remember(Z, values)
+        if self._problem.has_relations:
+            self._ask_repaired(np.delete(Z, feasible, axis=0))
         if len(within) < len(feasible):
             raise BudgetExhausted(f"{len(feasible)} rows were to be queried, and {len(within)} were left")
         return values
@@ -287,6 +290,15 @@ class QueriedCandidates:
         hits = problem.predict(Z) == problem.target
         values[hits] = self.grid.cost(Z[hits])
         return values
+
+    def _ask_repaired(self, Z: FloatArray) -> None:
+        repaired = np.unique(self._problem.repair(Z), axis=0)
+        repaired = repaired[(repaired != self.grid.home).any(axis=1) & (self.cost(repaired) < self.limit)]
+        repaired = repaired[np.argsort(self.cost(repaired), kind="stable")]
+        repaired = repaired[: int(min(self.left, len(repaired)))]
+        if len(repaired):
+            self.asked += len(repaired)
+            self._remember(repaired, self._answers(repaired))
 
     def _remember(self, Z: FloatArray, values: FloatArray) -> None:
         hits = np.flatnonzero(np.isfinite(values))

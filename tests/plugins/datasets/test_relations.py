@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cfbench.errors import DataError
+from cfbench.space.dataset import require_kept_relations
 from cfbench_datasets.encoding import load_folder
 from tests.plugins.datasets.folders import ANNOTATION, write_folder
 
@@ -75,7 +76,7 @@ def test_relations_are_read(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_named_with_its_line(tmp_path: Path, relations: list[str], complaint: str) -> None:
     with pytest.raises(DataError) as refusal:
-        load_folder(folder(tmp_path, *relations), "loans")
+        require_kept_relations(load_folder(folder(tmp_path, *relations), "loans"))
     assert complaint in str(refusal.value)
 
 

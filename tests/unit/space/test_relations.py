@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from cfbench import Constraint, Dataset, FeatureSpace, FeatureSpec, Kind
 from cfbench.errors import DataError, NoFeasibleRowError, ProjectionError
+from cfbench.space.dataset import require_kept_relations
 from cfbench.space.region import FeasibleRegion
 from cfbench.space.relations import contradiction
 
@@ -350,9 +351,10 @@ def test_a_table_without_a_row_that_keeps_the_relations_is_refused() -> None:
     X[2:, 1] = 30
     y = np.arange(6) % 2
     labels = ("no", "yes")
-    Dataset("loans", X, y, space(AFFORDABLE), target=1, class_labels=labels)
+    require_kept_relations(Dataset("loans", X, y, space(AFFORDABLE), target=1, class_labels=labels))
+    never = Dataset("loans", X, y, space(AFFORDABLE, "debt >= 25", ONCE_MARRIED), target=1, class_labels=labels)
     with pytest.raises(DataError) as refusal:
-        Dataset("loans", X, y, space(AFFORDABLE, "debt >= 25", ONCE_MARRIED), target=1, class_labels=labels)
+        require_kept_relations(never)
     assert str(refusal.value) == (
         "data set 'loans': no row keeps the relations: 4 of 6 rows break the relation 'debt <= 5 * income', the first "
         "is row 3; 2 of 6 rows break the relation 'debt >= 25', the first is row 1. Correct the relations, or the table"
