@@ -16,14 +16,14 @@ from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
 from cfbench.problem.oracle import Oracle
 from cfbench.problem.problem import TrainingFold
-from cfbench.registry.contracts import ModelFamily, Objective, Searcher
+from cfbench.registry.contracts import Objective, Searcher
 from cfbench.registry.entries import ModelEntry, Need, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, registry_with
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
-from cfbench.study.obstacles import added_by, obstacle
+from cfbench.study.obstacles import FittedElsewhere, added_by, obstacle
 from cfbench.study.plan import Cell
 from cfbench.study.variants import Variant, build_settings, make_variant, resolve_variant
 
@@ -331,7 +331,7 @@ def _fitting(
     training: bool,
 ) -> SearcherEntry:
     """Return the entry without optional needs that are unavailable; raise StudyError if a required one is."""
-    user_entry = ModelEntry(name=_MODEL.name, family=ModelFamily)
+    user_entry = ModelEntry(name=_MODEL.name, family=FittedElsewhere)
     refusal = obstacle(entry, user_entry, dataset, goal.label, added_by(objective, dataset), constraints=constraints)
     absent = {Need.MODEL_STRUCTURE}
     if not training and Need.TRAINING_DATA in entry.needs:

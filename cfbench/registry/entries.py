@@ -360,6 +360,11 @@ class SearcherEntry(Entry):
         object.__setattr__(self, "handles", self._declared("handles", Handles))
         object.__setattr__(self, "needs", self._declared("needs", Need))
         object.__setattr__(self, "can_use", self._declared("can_use", Need))
+        if Handles.RELATIONS in self.handles and Handles.CONSTRAINTS not in self.handles:
+            raise PluginError(
+                f"searcher {self.name!r}: `handles` lists Handles.RELATIONS without Handles.CONSTRAINTS; relations are "
+                "constraints, so list both"
+            )
         if isinstance(self.searcher, type):
             self._require_class("searcher", Searcher)
             self._require_method("searcher", Searcher, "search", "prepare")

@@ -57,13 +57,13 @@ class FeasibleBox:
     Attributes
     ----------
     lower, upper : ndarray of float64, shape (d,)
-        The outermost feasible values.
+        The outermost feasible values; read-only, as are the following.
     spacing : ndarray of float64, shape (d,)
         Distance between neighbouring feasible values: 1 for categories, the step where steps are respected, 0 for a
         continuum.
     is_categorical : ndarray of bool, shape (d,)
     arrays : BoxArrays
-        The same for compiled code.
+        Copies for compiled code, which is made for arrays that may be written.
 
     Examples
     --------
@@ -92,7 +92,11 @@ class FeasibleBox:
         # Never less than one: a factual value off the grid may leave no value.
         counts = np.maximum(last - first + 1, 1)
         home = np.where(is_gridded & are_multiples(x, divisor), x, np.nan)
-        self.arrays = BoxArrays(self.lower, self.upper, self.spacing, divisor, counts, self.is_categorical, home)
+        self.arrays = BoxArrays(
+            self.lower.copy(), self.upper.copy(), self.spacing.copy(), divisor, counts, self.is_categorical.copy(), home
+        )
+        for array in (self.lower, self.upper, self.spacing, self.is_categorical):
+            array.setflags(write=False)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw `n` rows, shape (n, d), every feature uniformly on its own."""

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cfbench.errors import ModelError
 from cfbench.problem.problem import SeparableTerm
-from cfbench.registry.contracts import Objective, ObjectiveContext
+from cfbench.registry.contracts import FittedModel, ModelFamily, Objective, ObjectiveContext
 from cfbench.registry.entries import Handles, ModelEntry, Need, SearcherEntry
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import Dataset
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 PLAIN = "none"
 """Name of the objective that adds nothing to the loss."""
+
+
+class FittedElsewhere(ModelFamily):
+    """The family of a model that cfbench does not fit, as in `cfbench.explain`."""
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:  # noqa: ARG002 - the contract's parameters
+        """Raise ModelError."""
+        raise ModelError("this model was fitted elsewhere; cfbench cannot fit it again")
 
 
 class Added(NamedTuple):

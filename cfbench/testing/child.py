@@ -256,6 +256,9 @@ def _observe(
         faults["signals-left-alone"] = f"after the search, not as they were: {', '.join(changed_signals)}"
     if printed:
         faults["prints-nothing"] = f"it wrote to stdout: {printed!r}"
+    infeasible = _infeasible_projections(problem, case)
+    if infeasible:
+        faults["projection-feasible"] = infeasible
     verdict = _verdict(case, answer, returns_sets=entry.returns_sets)
     if verdict.status is Status.INVALID:
         is_undeclared_set = isinstance(answer, CounterfactualSet) and not entry.returns_sets
@@ -274,6 +277,18 @@ def _observe(
         queries=queries,
         generators=generators,
     )
+
+
+def _infeasible_projections(problem: Problem, case: Case) -> str:
+    """Say which of the rows that a problem projects, repairs and draws are infeasible; empty if none are."""
+    space, x, rng = case.space, np.array(case.x), np.random.default_rng(2)
+    Z = rng.normal(space.lower, space.upper - space.lower, size=(50, space.d))
+    for name, rows in (("repair", Problem.repair(problem, Z)), ("sample", Problem.sample(problem, 50, rng))):
+        feasible = space.is_feasible(rows, x, constraints=case.constraints, respect_steps=case.respect_steps)
+        if not feasible.all():
+            row = rows[np.argmin(feasible)]
+            return f"after the search, problem.{name} returned the infeasible row {row.tolist()}"
+    return ""
 
 
 def _context(case: Case, meter: Meter | None = None) -> ObjectiveContext:
@@ -386,5 +401,7 @@ def _check_of_row(z: FloatArray, case: Case) -> str:
     features = np.flatnonzero(np.any(list(not_allowed.values()), axis=0))
     if len(features):
         return next(check for check, where in not_allowed.items() if where[features[0]])
+    if case.constraints and not space.keeps_relations(z[np.newaxis], x)[0]:
+        return "relations-kept"
     feasible = space.is_feasible(z[np.newaxis], x, constraints=False, respect_steps=case.respect_steps)[0]
     return "answer-of-the-target-class" if feasible else "integer-features"

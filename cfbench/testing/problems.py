@@ -264,6 +264,35 @@ CONSTRAINED_NUMERICAL = Case(
     (8, -3, 180, 0.5),
     constraints=True,
 )
+# A relation excludes nine tenths of the box: the size that leads to the target needs a smaller balance. The colour that
+# leads there, too, is forbidden.
+RELATED_MIXED = Case(
+    "related-mixed",
+    ScoreClassifier(
+        replace(
+            _MIXED,
+            relations=(
+                "size / 20 + balance / 100 <= -0.053",
+                {"feature": "colour", "from": "green", "to": ["blue"]},
+                {"if": {"region": ["west"]}, "then": {"age": ">= 60"}},
+            ),
+        ),
+        (1.0, 0.0, 0.0, (0.0, 0.0, 0.5), (0.0, 0.0, 0.0, 0.0)),
+        (0.3,),
+    ),
+    (2, -20, 40, 1, 1),
+    constraints=True,
+    rows=((7, -42, 40, 1, 1),),
+)
+RELATED_NUMERICAL = Case(
+    "related-numerical",
+    ScoreClassifier(
+        replace(_NUMERICAL, relations=("width / 20 + height / 10 <= -0.053",)), (1.0, 0.0, 0.0, 0.0), (0.3,)
+    ),
+    (2, -2, 180, 0.5),
+    constraints=True,
+    rows=((7, -4.5, 180, 0.5),),
+)
 
 
 def without_target(case: Case) -> Case:

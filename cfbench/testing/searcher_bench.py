@@ -17,7 +17,16 @@ from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.variants import make_variant
 from cfbench.testing.check import Failed, NotApplicable
 from cfbench.testing.child import Child, Observation, UnfitEntry
-from cfbench.testing.problems import CATEGORICAL, CONSTRAINED_MIXED, CONSTRAINED_NUMERICAL, MIXED, NUMERICAL, Case
+from cfbench.testing.problems import (
+    CATEGORICAL,
+    CONSTRAINED_MIXED,
+    CONSTRAINED_NUMERICAL,
+    MIXED,
+    NUMERICAL,
+    RELATED_MIXED,
+    RELATED_NUMERICAL,
+    Case,
+)
 
 N_ROWS = 400
 """Training rows of a fitted model: enough for it to follow the rule, and quickly fitted."""
@@ -37,6 +46,7 @@ ANSWER_CHECKS = frozenset(
         "categories-are-codes",
         "integer-features",
         "constraints-obeyed",
+        "relations-kept",
         "judged-alike",
         "answer-of-the-target-class",
     }
@@ -105,6 +115,8 @@ class Bench:
         """The plain problem, which all checks use that need no special one."""
         self.constrained = CONSTRAINED_MIXED if is_categorical else CONSTRAINED_NUMERICAL
         """A problem like the plain one, with constraints that forbid the cheapest results."""
+        self.related = RELATED_MIXED if is_categorical else RELATED_NUMERICAL
+        """A problem like the plain one, with relations that exclude nine tenths of the rows."""
 
     def observe(self, case: Case, *, interrupt: bool = False, where: str = "here") -> Observation:
         """Run the searcher on a case, or return what was seen when it ran.

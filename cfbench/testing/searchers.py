@@ -7,11 +7,10 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from cfbench.errors import UnknownNameError
-from cfbench.registry.contracts import ModelFamily
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FloatArray
-from cfbench.study.obstacles import Added, obstacle
+from cfbench.study.obstacles import Added, FittedElsewhere, obstacle
 from cfbench.testing import problems
 from cfbench.testing.check import Check, Failed, NotApplicable, Report, Result, report_of
 from cfbench.testing.child import Child, Ending, UnfitEntry
@@ -19,6 +18,7 @@ from cfbench.testing.problems import (
     INTEGERS,
     MIXED,
     NUMERICAL,
+    RELATED_NUMERICAL,
     SOLVABLE,
     STEPS,
     Case,
@@ -112,6 +112,28 @@ def constraints_obeyed(bench: Bench) -> None:
     bench.expect_no_further(bench.constrained)
 
 
+def relations_kept(bench: Bench) -> None:
+    """If relations between features apply, the result keeps them, and the search finds one where few rows keep them.
+
+    To fix: pass candidates through `problem.repair` before they are evaluated. To drop infeasible rows at the end is
+    not enough: most of them are infeasible. A searcher that cannot do this omits Handles.RELATIONS from its entry.
+    """
+    bench.expect_answer()
+    bench.expect_no_further(bench.related)
+    if bench.observe(bench.related).z is None:
+        raise Failed(
+            f"problem {bench.related.name!r}: it found nothing where relations exclude nine tenths of the rows"
+        )
+
+
+def projection_feasible(bench: Bench) -> None:
+    """After a search, the rows that `problem.project`, `problem.repair` and `problem.sample` return are feasible.
+
+    To fix: do not write into the arrays of `problem.box`; copy them first.
+    """
+    bench.expect_no("projection-feasible")
+
+
 def integer_features(bench: Bench) -> None:
     """Integer-valued features cause no fault. If a study sets respect_steps, the result keeps to the steps.
 
@@ -187,12 +209,13 @@ def skipped_where_not_declared(bench: Bench) -> None:
 
     To fix: this depends on cfbench only; if it fails, please report it.
     """
-    model = ModelEntry(name="rule", family=ModelFamily, shows_structure=True)
+    model = ModelEntry(name="rule", family=FittedElsewhere, shows_structure=True)
     cells: list[tuple[Case, bool, bool, Handles | None]] = [
         (NUMERICAL, False, False, None),
         (MIXED, False, False, Handles.CATEGORICAL),
         (NUMERICAL, True, False, Handles.CONSTRAINTS),
         (NUMERICAL, False, True, Handles.OBJECTIVES),
+        (RELATED_NUMERICAL, True, False, Handles.RELATIONS),
     ]
     for case, constraints, has_term, asked in cells:
         training = case.training()
@@ -471,12 +494,14 @@ SEARCHER_CHECKS: tuple[Check[SearcherEntry, Bench], ...] = (
     Check(gives_up),
     Check(survives_small_budgets),
     Check(constraints_obeyed, _unless_declared(Handles.CONSTRAINTS)),
+    Check(relations_kept, _unless_declared(Handles.RELATIONS)),
     Check(objective_used, _unless_declared(Handles.OBJECTIVES)),
     Check(luck_not_returned, _unless_declared(Handles.OBJECTIVES)),
     Check(same_rng_same_answer),
     Check(runs_in_a_spawned_process),
     Check(global_generators_untouched),
     Check(problem_not_mutated),
+    Check(projection_feasible),
     Check(meter_not_bypassed),
     Check(prints_nothing),
     Check(signals_left_alone),

@@ -46,10 +46,11 @@ def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_searcher
         "categories-are-codes": "its entry does not declare Handles.CATEGORICAL",
         "all-categorical-features": "its entry does not declare Handles.CATEGORICAL",
         "constraints-obeyed": "its entry does not declare Handles.CONSTRAINTS",
+        "relations-kept": "its entry does not declare Handles.RELATIONS",
         "objective-used": "its entry does not declare Handles.OBJECTIVES",
         "luck-not-returned": "its entry does not declare Handles.OBJECTIVES",
     }
-    assert set(Handles) == {Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES, Handles.SEPARABLE}
+    assert set(Handles) == {*wrong_searchers.EVERYTHING, Handles.SEPARABLE}
 
 
 def test_an_entry_that_cannot_be_pickled_fails_that_and_decides_nothing_else() -> None:

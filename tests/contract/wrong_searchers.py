@@ -17,7 +17,8 @@ import numpy as np
 from cfbench import Best, BudgetExhausted, CounterfactualSet, Handles, Need, Problem, SearcherEntry, hookimpl
 from cfbench.space import FloatArray
 
-EVERYTHING = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
+BUT_RELATIONS = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
+EVERYTHING = (*BUT_RELATIONS, Handles.RELATIONS)
 N_ROWS = 400
 
 
@@ -30,7 +31,8 @@ def candidates(problem: Problem, rng: np.random.Generator, n: int = N_ROWS) -> F
             Z[:, i] = np.clip(np.round(Z[:, i]), lower[i], upper[i])
         elif problem.respect_steps and feature.step is not None:
             Z[:, i] = np.clip(np.round(Z[:, i] / feature.step) * feature.step, lower[i], upper[i])
-    return np.where(rng.random(Z.shape) < 0.5, problem.x, Z)
+    Z = np.where(rng.random(Z.shape) < 0.5, problem.x, Z)
+    return problem.repair(Z) if problem.has_relations else Z
 
 
 def honest(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
@@ -54,7 +56,7 @@ class Wrong:
 
 def wrong(function: Callable[..., Any], check: str, status: str = "found", **declared: Any) -> Wrong:
     name = function.__name__.strip("_").replace("_", "-")
-    return Wrong(SearcherEntry(name=name, searcher=function, **{"handles": EVERYTHING, **declared}), check, status)
+    return Wrong(SearcherEntry(name=name, searcher=function, **{"handles": BUT_RELATIONS, **declared}), check, status)
 
 
 # ------------------------------------------------------------------ wrong ends
@@ -196,6 +198,25 @@ def changes_what_is_fixed(problem: Problem, rng: np.random.Generator) -> FloatAr
     for i, feature in enumerate(problem.space.features):
         if problem.constraints and z is not None and feature.constraint == "=":
             z[i] = feature.lower if z[i] != feature.lower else feature.upper
+    return z
+
+
+def ignores_relations(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    problem.repair = lambda Z: Z  # type: ignore[method-assign]
+    z = honest(problem, rng)
+    del problem.repair
+    return z
+
+
+def drops_what_breaks_relations(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    z = ignores_relations(problem, rng)
+    return z if z is not None and problem.is_feasible(z[np.newaxis])[0] else None
+
+
+def shifts_the_box(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    z = honest(problem, rng)
+    problem.box.lower.setflags(write=True)
+    problem.box.lower[0] -= 1
     return z
 
 
@@ -398,6 +419,9 @@ WRONG = (
     wrong(rounds, "judged-alike", "invalid"),
     wrong(ignores_constraints, "constraints-obeyed"),
     wrong(changes_what_is_fixed, "constraints-obeyed"),
+    wrong(ignores_relations, "relations-kept", handles=EVERYTHING),
+    wrong(drops_what_breaks_relations, "relations-kept", handles=EVERYTHING),
+    wrong(shifts_the_box, "projection-feasible"),
     wrong(ignores_objectives, "objective-used"),
     wrong(trusts_its_luck, "luck-not-returned"),
     wrong(tries_its_luck_again, "luck-not-returned"),

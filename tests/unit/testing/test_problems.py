@@ -88,3 +88,26 @@ def test_a_constrained_problem_forbids_its_cheapest_counterfactuals() -> None:
     assert case.rule.predict(cheap)[0] == case.target
     assert case.space.is_feasible(cheap, np.array(case.x), constraints=False)[0]
     assert not case.space.is_feasible(cheap, np.array(case.x), constraints=True)[0]
+
+
+@pytest.mark.parametrize("case", [problems.RELATED_MIXED, problems.RELATED_NUMERICAL], ids=lambda case: case.name)
+def test_relations_exclude_nine_tenths_of_the_rows_and_leave_an_answer(case: Case) -> None:
+    x = np.array([case.x], dtype=np.float64)
+    assert case.rule.predict(x)[0] != case.target
+    lower, upper = box(case)
+    Z = np.random.default_rng(1).uniform(lower, upper, (20_000, case.space.d))
+    Z[:, case.space.is_categorical] = np.round(Z[:, case.space.is_categorical])
+    kept = case.space.is_feasible(Z, x[0], constraints=True)
+    assert 0.05 < kept.mean() < 0.11
+    answers = kept & (case.rule.predict(Z) == case.target)
+    assert answers.any()
+    known = case.space.is_feasible(np.array(case.rows), x[0], constraints=True)
+    assert known.all()
+    assert (case.rule.predict(np.array(case.rows)) == case.target).all()
+    # No single change is enough.
+    assert (Z[answers] != x).sum(axis=1).min() > 1
+    for i in range(case.space.d):
+        single = np.tile(x, (len(Z), 1))
+        single[:, i] = Z[:, i]
+        found = case.space.is_feasible(single, x[0], constraints=True) & (case.rule.predict(single) == case.target)
+        assert not found.any()
