@@ -16,7 +16,10 @@ class Status(StrEnum):
     NOT_FOUND = "not_found"
     """The searcher gave up."""
     BUDGET_EXHAUSTED = "budget_exhausted"
-    """A query exceeded the budget; the result is the best feasible target row queried until then, if any."""
+    """A query exceeded the budget.
+
+    The result is the best feasible target row queried until then, if any, or the best of a set that was reported.
+    """
     TIMED_OUT = "timed_out"
     """The search passed its wall-clock limit and was killed."""
     INVALID = "invalid"
@@ -31,7 +34,8 @@ class Status(StrEnum):
 class CounterfactualSet:
     """Several candidates for one factual point, where a searcher's entry says that it returns sets.
 
-    The harness judges every row; the valid row with the smallest objective value is the result.
+    The harness judges every row; the valid row with the smallest objective value is the result. The record keeps all
+    rows, and metrics of sets see the valid ones.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cfbench.errors import NotDeclaredError
+from cfbench.errors import CfbenchError, NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.trace import Shortlist, Trace
 from cfbench.space.box import FeasibleBox
@@ -504,6 +504,20 @@ class Problem:
     def report(self, name: str, number: float) -> None:
         """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
         self._trace.figures[str(name)] = float(number)
+
+    def report_candidates(self, Z: FloatArray) -> None:
+        """Report the set of counterfactuals found so far: the answer if the query budget ends the search.
+
+        For searchers whose entry says ``returns_sets``. The last report counts. Makes no query.
+
+        Parameters
+        ----------
+        Z : ndarray of float64, shape (k, d)
+        """
+        Z = np.array(Z, dtype=np.float64)
+        if Z.ndim != 2 or Z.shape[1] != self._space.d:
+            raise CfbenchError(f"a set of candidates has shape (k, {self._space.d}), not {Z.shape}")
+        self._trace.reported = Z
 
     def give_reason(self, reason: str) -> None:
         """Say in one sentence why the search returns nothing; the last one counts, and none where it returns something.

@@ -42,13 +42,15 @@ class Trace:
     """What a problem sees of its search. The harness reads it when the search has ended.
 
     `by_value` has the feasible rows of the target class with the smallest objective values, `anytime` a pair (queries,
-    best base loss until then) per improvement, and `figures` and `reason` what the searcher says.
+    best base loss until then) per improvement, and `figures` and `reason` what the searcher says. `reported` is the set
+    that it reported last, shape (k, d).
     """
 
     by_value: Shortlist = field(default_factory=lambda: Shortlist(1))
     anytime: list[tuple[int, float]] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
     reason: str = ""
+    reported: FloatArray | None = None
     _lowest_loss: float = np.inf
     _by_cost: Shortlist = field(default_factory=lambda: Shortlist(1))
 

@@ -337,7 +337,8 @@ class Found:
     def sets(self) -> tuple[FloatArray, ...]:
         """For each search the valid rows of what it returned, shape (k, d): feasible and of the target class.
 
-        Each row is checked again, on the cell's oracle. Without a result, a set has no rows.
+        Each row is checked again, on the cell's oracle. A search that returned one vector has a set of one row. Without
+        a result, a set has no rows.
 
         Raises
         ------
@@ -350,8 +351,11 @@ class Found:
                 "in `needs`, and use its values"
             )
         empty = _read_only(np.empty((0, self.d)))
-        found = zip(self.candidates, self.x, self.is_found, strict=True)
-        return tuple(_read_only(Z[self._is_valid(Z, x)]) if solved else empty for Z, x, solved in found)
+        sets = []
+        for returned, z, x, solved in zip(self.candidates, self.z, self.x, self.is_found, strict=True):
+            Z = returned if len(returned) else z[np.newaxis]  # a record need not have candidates
+            sets.append(_read_only(Z[self._is_valid(Z, x)]) if solved else empty)
+        return tuple(sets)
 
     @cached_property
     def figures(self) -> tuple[Mapping[str, float], ...]:

@@ -25,7 +25,7 @@ import numpy as np
 from cfbench.errors import BudgetExhausted, NoFeasibleRowError
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
-from cfbench.problem.outcome import Status
+from cfbench.problem.outcome import CounterfactualSet, Status
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.problem.trace import Trace
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext, Searcher
@@ -257,7 +257,7 @@ def run_search(
         if crash:
             verdict = Verdict(Status.CRASHED, crash)
         elif exhausted:
-            verdict = _after_budget(task, fitted_fold, objective, problem, judge)
+            verdict = _after_budget(task, fitted_fold, entry, objective, problem, judge)
         else:
             verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
             if verdict.status is Status.NOT_FOUND and trace.reason:
@@ -323,14 +323,29 @@ def _objective_context(
 
 
 def _after_budget(
-    task: SearchTask, fitted_fold: FittedFold, objective: Objective, problem: Problem, judge: Judge
+    task: SearchTask,
+    fitted_fold: FittedFold,
+    entry: SearcherEntry,
+    objective: Objective,
+    problem: Problem,
+    judge: Judge,
 ) -> Verdict:
-    """Judge the best candidate of a searcher that let `BudgetExhausted` pass, re-evaluated if there are draws.
+    """Judge what a searcher had found that let `BudgetExhausted` pass: its reported set, or the best row queried.
 
-    The rule is that of `Best`: the smallest mean of fresh values, the same number of evaluations each. Decision: the
-    draws are the objective's, as many as in the search, from a stream of their own. The judge does not choose: it ranks
-    results by draws that no searcher may select by. The rows are not counted, since the budget is used up.
+    A reported set with a valid row is judged as if the search had returned it.
+
+    Otherwise it is the best candidate, re-evaluated if there are draws. The rule is that of `Best`: the smallest mean
+    of fresh values, the same number of evaluations each. Decision: the draws are the objective's, as many as in the
+    search, from a stream of their own. The judge does not choose: it ranks results by draws that no searcher may select
+    by. The rows are not counted, since the budget is used up.
     """
+    reported = trace_of(problem).reported
+    if reported is not None:
+        verdict = judge.verdict(CounterfactualSet(reported), returns_sets=entry.returns_sets)
+        if not entry.returns_sets:
+            return verdict
+        if verdict.status is Status.FOUND:
+            return replace(verdict, status=Status.BUDGET_EXHAUSTED)
     candidates = np.array(trace_of(problem).candidates)
     if not len(candidates):
         return Verdict(Status.BUDGET_EXHAUSTED, "no feasible row of the target class had been asked")

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from cfbench import Direction, MetricEntry, hookimpl
 from cfbench_metrics import robustness
+from cfbench_metrics.distances import L1, L2, LInfinity, MadDistance
 from cfbench_metrics.judged import L0, Gower, Loss, Queries, Seconds, Success, Validity
 from cfbench_metrics.optimality import OptimalityGap, RelativeLoss
+from cfbench_metrics.sets import Diversity, Hypervolume, SetCoverage, SetSize
 from cfbench_metrics.sparsity import Sparsity
 
 FOUND = "searches that found a counterfactual"
@@ -38,6 +40,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         name="gower",
         metric=Gower,
         measured_by_default=True,
+        group="distances",
         direction=Direction.LOWER,
         denominator=FOUND,
         summary="Gower's distance of the result from the factual point",
@@ -46,6 +49,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         name="l0",
         metric=L0,
         measured_by_default=True,
+        group="distances",
         direction=Direction.LOWER,
         unit="features",
         denominator=FOUND,
@@ -55,6 +59,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         name="sparsity",
         metric=Sparsity,
         measured_by_default=True,
+        group="distances",
         direction=Direction.HIGHER,
         denominator=FOUND,
         summary="share of features that the result does not change",
@@ -105,3 +110,44 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         summary="relative distance of the objective value from the proven optimum",
     )
     yield from robustness.entries()
+    yield from _distances()
+    yield from _sets()
+
+
+def _distances() -> Iterable[MetricEntry]:
+    """Yield the distances that tables of the field show."""
+    every = {
+        "l1": (L1, "sum of the changes, numerical ones as shares of the range, categories as 0 or 1"),
+        "l2": (L2, "Euclidean length of the change, numerical features as shares of the range, categories as 0 or 1"),
+        "l-infinity": (LInfinity, "largest change of a feature, as a share of the range, 1 for a category"),
+        "mad-distance": (MadDistance, "sum of the changes over median absolute deviations in the training fold"),
+    }
+    for name, (metric, summary) in every.items():
+        yield MetricEntry(
+            name=name,
+            metric=metric,
+            group="distances",
+            direction=Direction.LOWER,
+            denominator=FOUND,
+            summary=summary,
+        )
+
+
+def _sets() -> Iterable[MetricEntry]:
+    """Yield what is true of sets of counterfactuals."""
+    every = {
+        "set-size": (SetSize, "number of different counterfactuals that a search returned"),
+        "diversity": (Diversity, "mean Gower distance between two counterfactuals of a set, 0 for a single one"),
+        "set-coverage": (SetCoverage, "different sets of changed features, divided by the size of the set"),
+        "hypervolume": (Hypervolume, "area of (loss, 1 - K-score) that a set dominates, up to (1, 1)"),
+    }
+    for name, (metric, summary) in every.items():
+        yield MetricEntry(
+            name=name,
+            metric=metric,
+            group="sets",
+            unit="rows" if metric is SetSize else "",
+            direction=Direction.HIGHER,
+            denominator=FOUND,
+            summary=summary,
+        )

@@ -94,13 +94,15 @@ def test_every_metric_says_what_it_is() -> None:
         *("success", "loss", "gower", "l0", "sparsity", "seconds", "queries", "validity"),
         *("k-robustness", "invalidity", "fixability", "unfixable", "additional-cost", "actual-cost"),
         *("redundancy", "knn-distance", "lof-inlier", "k-certified", "k-probability"),
+        *("l1", "l2", "l-infinity", "mad-distance", "set-size", "diversity", "set-coverage", "hypervolume"),
         *comparing,
     }
     assert all(entry.denominator and entry.summary for entry in ENTRIES.values())
     assert {name for name, entry in ENTRIES.items() if entry.stage == "comparison"} == comparing
     higher = {name for name, entry in ENTRIES.items() if entry.direction is Direction.HIGHER}
     robust = {"k-robustness", "k-certified", "k-probability", "fixability"}
-    assert higher == {"success", "sparsity", "validity", "lof-inlier", *robust}
+    sets = {"set-size", "diversity", "set-coverage", "hypervolume"}
+    assert higher == {"success", "sparsity", "validity", "lof-inlier", *robust, *sets}
 
 
 @pytest.mark.parametrize(

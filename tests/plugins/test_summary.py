@@ -206,5 +206,5 @@ class TestViews:
         assert {"k-robustness", "invalidity_part_ck", "lof-inlier", "seconds_mean"} < names
         view = json.loads(summary_charts(names, described))
         sections = [section["name"] for section in view["compareRunSections"]]
-        assert "05 Robustness, lower is better" in sections
+        assert "07 Robustness, lower is better" in sections
         assert len(summary_charts(names, described)) < 20_000

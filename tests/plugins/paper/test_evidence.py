@@ -142,7 +142,7 @@ def test_a_data_set_that_is_not_at_hand_or_has_changed_costs_its_comparisons_alo
     values = found.robust.set_index("dataset")
     assert values.loc["income", "k-robustness"] == 0.5
     assert not values["cost-of-robustness"].isna().any()  # the losses are in the record
-    (distances, *_) = [name for name in values if name.startswith("accidental")]
+    (distances, *_) = [str(name) for name in values if str(name).startswith("accidental")]
     assert values[distances].isna().to_dict() == {"credit": False, "housing": True, "income": True}
     assert any(text.startswith("data set income is not at hand") for text in found.complaints)
     assert any(text.startswith("data set housing has changed since") for text in found.complaints)

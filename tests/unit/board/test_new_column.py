@@ -125,7 +125,7 @@ def test_a_column_is_in_every_rendering(results: Path, registry: Registry, monke
     printed = " ".join(CliRunner().invoke(cli, ["leaderboard", "--help"]).output.split())
     assert "cells, not-found" in printed
     assert "letters, relative-loss; the columns of a group:" in printed
-    assert "names, robustness" in printed
+    assert "names, distances, robustness" in printed
 
 
 def test_a_third_partys_metric_is_in_every_rendering(results: Path, registry: Registry) -> None:

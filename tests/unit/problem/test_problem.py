@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench.errors import BudgetExhausted, ModelError, NotDeclaredError
+from cfbench.errors import BudgetExhausted, CfbenchError, ModelError, NotDeclaredError
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
@@ -231,6 +231,18 @@ def test_reported_figures_are_numbers_the_last_one_counts() -> None:
     assert trace_of(problem).figures == {"lower bound": 0.5}
     with pytest.raises(ValueError, match="could not convert"):
         problem.report("lower bound", "low")  # type: ignore[arg-type]
+
+
+def test_of_reported_sets_the_last_one_is_kept_as_it_was() -> None:
+    problem = make()
+    Z = np.array([[1.0, 2.0], [3.0, 4.0]])
+    problem.report_candidates(Z[:1])
+    problem.report_candidates(Z)
+    Z[:] = 0.0
+    assert np.array_equal(trace_of(problem).reported, [[1.0, 2.0], [3.0, 4.0]])  # type: ignore[arg-type]
+    for wrong in (np.zeros(2), np.zeros((1, 3))):
+        with pytest.raises(CfbenchError, match=r"a set of candidates has shape \(k, 2\), not"):
+            problem.report_candidates(wrong)
 
 
 def test_an_objectives_own_rows_are_part_of_the_question() -> None:

@@ -1,0 +1,113 @@
+"""Sets of counterfactuals in the record, also where a budget ends the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfbench import CounterfactualSet, Handles, Problem, SearcherEntry, hookimpl
+from cfbench.record.store import Record, load_record
+from cfbench.running.second_stage import measure_record
+from cfbench.study.variants import resolve_variant
+from cfbench_metrics.plugin import cfbench_register_metrics
+from tests.toys.runs import Toys
+
+
+def row(problem: Problem, size: float) -> Any:
+    """x with another size; it is of the target class above 10, or 9.5 for the third colour."""
+    return np.array([[size, *problem.x[1:]]])
+
+
+def gather(problem: Problem, rng: np.random.Generator) -> CounterfactualSet:
+    """A set of three, reported as it grows; the fourth query finds something closer that is not in it."""
+    Z = np.empty((0, 3))
+    for size in (12.0, 11.0, 15.0):
+        problem.predict(row(problem, size))
+        Z = np.vstack([Z, row(problem, size)])
+        problem.report_candidates(Z)
+    problem.predict(row(problem, 10.5))
+    problem.predict(row(problem, 10.25))
+    return CounterfactualSet(Z)
+
+
+def hope(problem: Problem, rng: np.random.Generator) -> CounterfactualSet:
+    """Reports a set without a valid row."""
+    problem.report_candidates(row(problem, 1.0))
+    problem.predict(row(problem, 12.0))
+    problem.predict(row(problem, 11.0))
+    return CounterfactualSet(row(problem, 12.0))
+
+
+class Plugin:
+    @hookimpl
+    def cfbench_register_searchers(self) -> Iterator[SearcherEntry]:
+        handles = [Handles.CATEGORICAL]
+        yield SearcherEntry(name="gather", searcher=gather, handles=handles, returns_sets=True)
+        yield SearcherEntry(name="hope", searcher=hope, handles=handles, returns_sets=True)
+        yield SearcherEntry(name="undeclared", searcher=gather, handles=handles)
+
+
+def search(tmp_path: Path, name: str, budget: int | None) -> pd.Series[Any]:
+    """The row of one search."""
+    toys = Toys(tmp_path / "cache", objects=(Plugin(),), searchers=(name,), query_budget=budget)
+    toys.run(tmp_path / "r", folds=(0,), points=1, repetitions=1)
+    return load_record(tmp_path / "r").iloc[0]
+
+
+def sizes(found: pd.Series[Any]) -> list[float]:
+    return [float(candidate[0]) for candidate in found["candidates"]]
+
+
+@pytest.mark.parametrize(("budget", "kept", "best"), [(1, [12], 12), (2, [12, 11], 11), (4, [12, 11, 15], 11)])
+def test_a_budget_keeps_the_set_that_was_reported_last(
+    tmp_path: Path, budget: int, kept: list[float], best: float
+) -> None:
+    found = search(tmp_path, "gather", budget)
+    assert (found["status"], found["search_queries"]) == ("budget_exhausted", budget)
+    assert sizes(found) == kept
+    assert found["z"][0] == best
+
+
+def test_a_search_that_ends_by_itself_keeps_what_it_returns(tmp_path: Path) -> None:
+    found = search(tmp_path, "gather", None)
+    assert found["status"] == "found"
+    assert sizes(found) == [12, 11, 15]
+
+
+def test_a_reported_set_without_a_valid_row_leaves_the_best_row_queried(tmp_path: Path) -> None:
+    found = search(tmp_path, "hope", 1)
+    assert found["status"] == "budget_exhausted"
+    assert sizes(found) == [12]
+
+
+def test_a_set_that_the_entry_does_not_declare_is_refused(tmp_path: Path) -> None:
+    found = search(tmp_path, "undeclared", 2)
+    assert found["status"] == "invalid"
+    assert "its entry does not say returns_sets=True" in found["reason"]
+
+
+def test_set_metrics_of_a_record(tmp_path: Path) -> None:
+    toys = Toys(tmp_path / "cache", searchers=("toy-both", "toy-dice"), metrics=("set-size",))
+    registry = toys.registry
+    assert {entry.name for entry in cfbench_register_metrics()} <= registry.metrics.keys()
+    toys.run(tmp_path / "r", folds=(0,), points=2, repetitions=1)
+    with Record.open(tmp_path / "r", write=True) as record:
+        metrics = [resolve_variant(registry, "metric", name) for name in ("set-size", "diversity", "set-coverage")]
+        stage = measure_record(record, toys.worker(), registry, metrics)
+        assert not stage.failures
+        cells = {cell.info.searcher: cell for cell in record.summaries().values()}
+        measured = {
+            name: record.measures(cell.info.key).set_index(["metric", "point"])["value"] for name, cell in cells.items()
+        }
+    # Of x itself, sizes 20, 11 and 99, two rows are valid: 9 of 20 apart in one of three features.
+    both = measured["toy-both"]
+    assert both["set-size"].tolist() == [2, 2]
+    assert both["diversity"].tolist() == pytest.approx([0.15, 0.15])
+    assert both["set-coverage"].tolist() == [0.5, 0.5]
+    assert measured["toy-dice"]["set-size"].tolist() == [1, 1]
+    assert measured["toy-dice"]["diversity"].tolist() == [0, 0]
