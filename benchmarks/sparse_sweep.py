@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Problem, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.registry.registry import build_registry
 from cfbench.running.judge import Judge
@@ -85,7 +85,7 @@ def linear_models() -> Iterator[Figure]:
         X = draws.random((200, 8))
         training = TrainingFold(X, model.predict(X)) if seed % 2 else None
         meter = Meter(model, 8)
-        problem = Problem(x, 1, cube(8), meter, training=training)
+        problem = Problem(x, 1, cube(8), meter, needs=[Need.TRAINING_DATA], training=training)
         z = searched(problem, "sparse-sweep", seed)
         assert z is not None
         gaps.append(float(problem.distance(z[np.newaxis])[0]) / linear_optimum(weights, missing, room) - 1)
@@ -119,7 +119,15 @@ def best_value(
     best, rows = np.inf, 0
     for seed in range(repetitions):
         meter = Meter(of.oracle, of.dataset.space.d)
-        problem = Problem(x, of.dataset.target, of.dataset.space, meter, constraints=constraints, training=training)
+        problem = Problem(
+            x,
+            of.dataset.target,
+            of.dataset.space,
+            meter,
+            constraints=constraints,
+            needs=[Need.TRAINING_DATA],
+            training=training,
+        )
         value = judge.verdict(searched(problem, searcher, seed), returns_sets=False).objective_value
         best, rows = min(best, np.inf if value is None else value), meter.search_queries
     return best, rows

@@ -18,26 +18,30 @@ if TYPE_CHECKING:
     from cfbench.board.board import leaderboard as leaderboard
     from cfbench.errors import BudgetExhausted as BudgetExhausted
     from cfbench.errors import CfbenchError as CfbenchError
+    from cfbench.errors import NotDeclaredError as NotDeclaredError
     from cfbench.explaining.explain import explain as explain
     from cfbench.explaining.explanation import Explanation as Explanation
+    from cfbench.problem.access import Gradients as Gradients
+    from cfbench.problem.access import Need as Need
+    from cfbench.problem.access import TrainingFold as TrainingFold
     from cfbench.problem.best import Best as Best
     from cfbench.problem.outcome import CounterfactualSet as CounterfactualSet
     from cfbench.problem.problem import Problem as Problem
-    from cfbench.problem.problem import TrainingFold as TrainingFold
     from cfbench.record.store import load_record as load_record
     from cfbench.registry.contracts import DataSource as DataSource
     from cfbench.registry.contracts import FittedModel as FittedModel
     from cfbench.registry.contracts import ModelFamily as ModelFamily
     from cfbench.registry.contracts import Objective as Objective
     from cfbench.registry.contracts import ObjectiveContext as ObjectiveContext
+    from cfbench.registry.contracts import PrepareContext as PrepareContext
     from cfbench.registry.contracts import Searcher as Searcher
+    from cfbench.registry.contracts import SearchFunction as SearchFunction
     from cfbench.registry.entries import Cost as Cost
     from cfbench.registry.entries import DatasetEntry as DatasetEntry
     from cfbench.registry.entries import Direction as Direction
     from cfbench.registry.entries import Handles as Handles
     from cfbench.registry.entries import MetricEntry as MetricEntry
     from cfbench.registry.entries import ModelEntry as ModelEntry
-    from cfbench.registry.entries import Need as Need
     from cfbench.registry.entries import ObjectiveEntry as ObjectiveEntry
     from cfbench.registry.entries import PresetEntry as PresetEntry
     from cfbench.registry.entries import ReportEntry as ReportEntry

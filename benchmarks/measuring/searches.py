@@ -62,7 +62,8 @@ def searched(
 ) -> Spent:
     """Search for the first eligible point; the quickest of some equal runs."""
     registry = build_registry()
-    searcher_of: Any = registry.searcher(searcher).entry.searcher
+    entry = registry.searcher(searcher).entry
+    searcher_of: Any = entry.searcher
     term_of = registry.objective(objective).entry.objective()
     runs = []
     for _ in range(repeats):
@@ -86,6 +87,7 @@ def searched(
             space,
             meter,
             term=term_of.bind(context),
+            needs=[*entry.needs, *entry.can_use],
             training=training,
             measure=FastCandidateMeasure,
         )

@@ -49,13 +49,16 @@ class Median:
 class Spending:
     """What a search spent on average, over all searches, successful or not; None without any.
 
-    Queries are means over the searches that were not killed.
+    Queries are means over the searches that were not killed. What one preparation took is a mean over cells, None if
+    the searcher prepares nothing.
     """
 
     searches: int  # the denominator
     seconds: float | None
     search_queries: float | None
     robustness_queries: float | None
+    prepare_seconds: float | None = None
+    prepare_queries: float | None = None
 
     @property
     def queries(self) -> float | None:
@@ -96,13 +99,16 @@ def spending(cells: Sequence[CellSummary]) -> Spending:
     seconds = sum(cell.wall_seconds for cell in cells) / searches
     # The queries of a killed search are unknown: it counts with its time, not with 0 queries.
     counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in cells)
+    prepared = [cell.preparation for cell in cells if cell.preparation is not None]
+    preparing = tuple(fmean(one) for one in zip(*prepared, strict=True)) or (None, None)
     if counted == 0:
-        return Spending(searches, seconds, None, None)
+        return Spending(searches, seconds, None, None, *preparing)
     return Spending(
         searches,
         seconds,
         sum(cell.search_queries for cell in cells) / counted,
         sum(cell.robustness_queries for cell in cells) / counted,
+        *preparing,
     )
 
 

@@ -408,6 +408,26 @@ COLUMNS: dict[str, Column[StandingsRow, Standings]] = {
             unranked=True,
         ),
         Column[StandingsRow, Standings](
+            "prepare-seconds",
+            lambda row: row.spending.prepare_seconds,
+            short_seconds,
+            direction=Direction.LOWER,
+            title="s/prep.",
+            legend="wall-clock seconds of one preparation, which serves all searches of a cell in one worker; mean "
+            "over cells, empty for searchers that prepare nothing",
+            group="effort",
+        ),
+        Column[StandingsRow, Standings](
+            "prepare-queries",
+            lambda row: row.spending.prepare_queries,
+            whole,
+            direction=Direction.LOWER,
+            title="queries",
+            unit="of prep.",
+            legend="queries of one preparation, mean over cells; the queries of searches do not contain them",
+            group="effort",
+        ),
+        Column[StandingsRow, Standings](
             "tasks",
             lambda row: row.complete,
             whole,

@@ -58,6 +58,8 @@ _OPTIONS = [
     _several("--set", "assignments", "ENTRY.SETTING=VALUE", "Setting of an entry, wherever the study uses it."),
     click.option("--time-limit", metavar="SECONDS|none", help="Wall-clock limit of a search."),
     click.option("--query-budget", metavar="QUERIES|none", help="Most queries of the model per search."),
+    click.option("--prepare-time-limit", metavar="SECONDS|none", help="Limit of a searcher's preparation."),
+    click.option("--prepare-budget", metavar="QUERIES|none", help="Most queries of a preparation."),
     click.option("--respect-steps/--ignore-steps", default=None, help="Whether values off a feature's step are valid."),
     click.option("--workers", type=int, metavar="N", help="Processes that search; results do not depend on it."),
     click.option("--seed", type=int, metavar="N", help="Seed of all random streams."),
@@ -124,7 +126,7 @@ def _changes(options: Mapping[str, Any]) -> dict[str, Any]:
         changes["constraints"] = _CONSTRAINTS[options["constraints"]]
     if options["points"] is not None:
         changes["points"] = _number(options["points"])
-    for key in ("time_limit", "query_budget"):
+    for key in ("time_limit", "query_budget", "prepare_time_limit", "prepare_budget"):
         if options[key] is not None:
             changes[key] = None if options[key] == "none" else _number(options[key])
     if options["assignments"]:

@@ -107,7 +107,8 @@ def _replay(record: Record, registry: Registry, study: str, address: str, result
     _tell(registry, name, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
     for summary in with_bar(summaries):
         tables = record.searches(summary.info.key), record.measures(summary.info.key)
-        finished = CellFinished(summary.info, *tables, content=summary.content, eligible=summary.eligible)
+        about = {name: getattr(summary, name) for name in ("content", "eligible", "preparation")}
+        finished = CellFinished(summary.info, *tables, **about)
         _tell(registry, name, finished)
     _tell(registry, name, RunFinished(len(infos), 0, 0, interrupted=False))
     return reporter.logged, len(infos)

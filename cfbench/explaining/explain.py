@@ -14,12 +14,13 @@ from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, UnknownNameError
 from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
+from cfbench.problem.access import Need, TrainingFold
 from cfbench.problem.oracle import Oracle
-from cfbench.problem.problem import TrainingFold
 from cfbench.registry.contracts import Objective, Searcher
-from cfbench.registry.entries import ModelEntry, Need, SearcherEntry
+from cfbench.registry.entries import ModelEntry, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, registry_with
+from cfbench.running.preparation import prepared_search
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
@@ -290,11 +291,21 @@ def explain(
     instance: Searcher | None = None
     if isinstance(entry.searcher, type):
         instance = build_settings(entry.searcher, chosen.settings, entry.name)
-    row = run_search(SearchTask(cell, 0, 0, 0), fitted_fold, entry, instance, term)
+    prepared = prepared_search(cell, fitted_fold, entry, instance, term)
+    row = run_search(SearchTask(cell, 0, 0, 0), fitted_fold, entry, prepared.search, term)
     if row["loss"] is None and not row["reason"] and user_model.target not in user_model.returned:
         returned = ", ".join(repr(user_model.labels[code]) for code in sorted(user_model.returned))
         row["reason"] = f"no queried row is of class {target!r}; the model returned: {returned}"
-    return explanation_of(row, cell, space, user_model.target, user_model.labels, user_model.predict, draws=draws)
+    return explanation_of(
+        row,
+        cell,
+        space,
+        user_model.target,
+        user_model.labels,
+        user_model.predict,
+        draws=draws,
+        preparation=prepared.preparation,
+    )
 
 
 def _searcher(searcher: str | SearcherEntry | None, registry: Registry) -> tuple[SearcherEntry, Variant]:
@@ -333,7 +344,7 @@ def _fitting(
     """Return the entry without optional needs that are unavailable; raise StudyError if a required one is."""
     user_entry = ModelEntry(name=_MODEL.name, family=FittedElsewhere)
     refusal = obstacle(entry, user_entry, dataset, goal.label, added_by(objective, dataset), constraints=constraints)
-    absent = {Need.MODEL_STRUCTURE}
+    absent = {Need.FOREST, Need.GRADIENTS}
     if not training and Need.TRAINING_DATA in entry.needs:
         refusal = refusal or f"{entry.name} needs training data: give training=(X, y)"
     if not model.has_probabilities:

@@ -70,11 +70,12 @@ def explain_point(
         prepared = executor.submit(0, Job("prepare", (cell,))).result()
         fitted_fold = worker.fitted_fold(cell)
         point, row_id = _located(point, row, cell, fitted_fold, prepared.row_ids)
-        known, place = None, None
+        known, place, preparation = None, None, None
         if results is not None:
             known, place = _recorded(results, cell, row_id, prepared.fingerprint, under_objective, remark)
         if known is None:
             task = SearchTask(cell, point, row_id, 0)
+            preparation = executor.submit(0, Job("prepare_searches", (cell,))).result()
             searched = executor.submit(0, Job("search", (task,))).result()
             value = under_objective(pd.DataFrame([searched]))["objective_value"].iloc[0]
             known = {**searched, "objective_value": value}
@@ -103,6 +104,7 @@ def explain_point(
         about=about,
         heading=_heading(about),
         model=fitted_fold.model,
+        preparation=preparation,
     )
 
 

@@ -21,6 +21,7 @@ from cfbench.explaining.perturbation_effects import (
     written,
 )
 from cfbench.problem.outcome import Status
+from cfbench.record.cells import Preparation
 from cfbench.robustness.random_perturbations import PerturbedPart
 from cfbench.space.space import Constraint, FeatureSpace, FloatArray, IntArray, Kind
 from cfbench.study.obstacles import PLAIN
@@ -71,9 +72,14 @@ def head(explanation: Explanation) -> list[str]:
     """Return the first lines: the case, how the search ended, the new class and the cost."""
     status = str(explanation.status).replace("_", " ")
     constraints = "on" if explanation.constraints else "off"
+    prepared = (
+        ""
+        if explanation.prepare_queries is None
+        else f" (and {explanation.prepare_queries:,} queries, {explanation.prepare_seconds:.1f} s in its preparation)"
+    )
     ended = (
         f"{status}: {explanation.searcher}, objective {explanation.objective}, constraints {constraints}: "
-        f"{explanation.queries:,} queries, {explanation.seconds:.1f} s"
+        f"{explanation.queries:,} queries, {explanation.seconds:.1f} s{prepared}"
     )
     lines = [*explanation.heading, f"{ended}: {explanation.reason}" if explanation.reason else ended]
     if not explanation.found:
@@ -249,6 +255,10 @@ class Explanation:
         All that the searcher returned.
     seconds : float
         Wall-clock time of the search.
+    prepare_queries : int or None
+        Queries of the searcher's preparation; None if it prepares nothing, or if that is not known.
+    prepare_seconds : float
+        Wall-clock time of the preparation; NaN if there was none.
     searcher : str
         Name and settings.
     space : FeatureSpace
@@ -302,6 +312,8 @@ class Explanation:
     figures: Mapping[str, float] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
     heading: tuple[str, ...] = ()
+    prepare_queries: int | None = None
+    prepare_seconds: float = math.nan
 
     @property
     def found(self) -> bool:
@@ -378,6 +390,8 @@ class Explanation:
             ],
             "queries": self.queries,
             "seconds": self.seconds,
+            "prepare_queries": self.prepare_queries,
+            "prepare_seconds": number_or_none(self.prepare_seconds),
             "perturbations": _effects_content(self),
         }
 
@@ -403,11 +417,12 @@ def explanation_of(
     about: Mapping[str, Any] | None = None,
     heading: Sequence[str] = (),
     model: object | None = None,
+    preparation: Preparation | None = None,
 ) -> Explanation:
     """Return the explanation of a search's row, with what perturbations do to its result.
 
     `labels` are the classes by code, as readers know them. `draws` random perturbations are counted; 0: none. With the
-    fitted `model`, more can be proven if it shows a forest.
+    fitted `model`, more can be proven if it shows a forest. `preparation` is that of the search, if there was one.
     """
     x = np.asarray(row["x"], dtype=np.float64)
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)
@@ -442,6 +457,8 @@ def explanation_of(
         perturbations=effects,
         about=about or {},
         heading=tuple(heading),
+        prepare_queries=None if preparation is None else preparation.queries,
+        prepare_seconds=math.nan if preparation is None else preparation.seconds,
         **numbers,
     )
 

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cfbench.errors import BudgetExhausted, ModelError, UnavailableError
+from cfbench.errors import BudgetExhausted, ModelError, PluginError, UnavailableError
 from cfbench.robustness.neighbours import KNeighbours
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
@@ -68,8 +68,15 @@ class Meter:
         self._oracle = oracle
         self._d = d
         self._max_queries = max_queries
+        self._closed = ""
         self.search_queries = 0
         self.robustness_queries = 0
+        self.gradient_queries = 0
+        """Of `search_queries`, those that the fitted model answered itself."""
+
+    def close(self, reason: str) -> None:
+        """Refuse all further queries, with an error that gives the reason."""
+        self._closed = reason
 
     @property
     def queries_left(self) -> int | None:
@@ -96,6 +103,12 @@ class Meter:
         self.search_queries += self._admit(Z)
         return self._oracle.predict_proba(Z)
 
+    def admit_gradients(self, Z: FloatArray, rows_each: int) -> None:
+        """Count queries for gradients, which the fitted model answers itself; raise BudgetExhausted if too many."""
+        rows = self._admit(Z, rows_each)
+        self.search_queries += rows
+        self.gradient_queries += rows
+
     def predict_for_objective(self, Z: FloatArray) -> IntArray:
         """Return classes, counted for a robustness objective."""
         self.robustness_queries += self._admit(Z)
@@ -107,12 +120,14 @@ class Meter:
         return predict_neighbours(self._oracle, Z, neighbours)
 
     def _admit(self, Z: FloatArray, rows_each: int = 1) -> int:
-        """Check a question and return how many rows it asks, before any of them is answered."""
+        """Check a query and return how many rows it counts, before any of them is answered."""
+        if self._closed:
+            raise PluginError(self._closed)
         if not isinstance(Z, np.ndarray) or Z.dtype != np.float64 or Z.ndim != 2 or Z.shape[1] != self._d:
             received = f"{Z.dtype} of shape {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
-            raise ModelError(f"a question is a float64 array of shape (n, {self._d}), not {received}")
+            raise ModelError(f"a query is a float64 array of shape (n, {self._d}), not {received}")
         if not np.isfinite(Z).all():
-            raise ModelError("a question holds a NaN or an infinity; every value must be finite")
+            raise ModelError("a query holds a NaN or an infinity; every value must be finite")
         self.require(len(Z) * rows_each)
         return len(Z) * rows_each
 

@@ -1,19 +1,21 @@
 """The problem that a searcher is given: one factual case, a target class, and a metered way to query the model.
 
-Next to it stand its parts: the term that an objective adds, the budget, the training rows, and the measures of a
-candidate that need no query.
+Next to it stand its parts: the term that an objective adds, the budget, and the measures of a candidate that need no
+query. What the searcher may use of the model and of the training fold is in `access.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cfbench.errors import CfbenchError, NotDeclaredError
+from cfbench.errors import CfbenchError
+from cfbench.forests.structure import ForestStructure
+from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.problem.trace import Shortlist, Trace
 from cfbench.space.box import FeasibleBox
@@ -65,29 +67,6 @@ class SearchBudget:
 
 
 UNBOUNDED = SearchBudget()
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingFold:
-    """The rows that the model was trained on, for searchers that declare the need.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-    y : ndarray of int64, shape (n,)
-        The labels in the data, not the model's answers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cfbench import TrainingFold
-    >>> training = TrainingFold(X=np.array([[20.0], [60.0], [90.0]]), y=np.array([0, 1, 1]))
-    >>> training.X[training.y == 1].mean(axis=0).tolist()  # a searcher reads `problem.training`
-    [75.0]
-    """
-
-    X: FloatArray
-    y: IntArray
 
 
 class CandidateMeasure:
@@ -153,14 +132,12 @@ class Problem:
         Rows that the term asks of the model for each candidate.
     term_draws : int or None
         Random draws that one value of the term rests on; 0: none; None: not known, treated as if there were some.
-    probabilities : bool
-        Whether the searcher declared that it uses class probabilities.
+    needs : iterable of Need
+        What the searcher's entry declares.
     training : TrainingFold or None
-        The training fold, for searchers that declared that they use it.
-    training_declared : bool or None
-        Whether the searcher declared that it uses training data; None: if there is a training fold.
+        The rows that the model was trained on; None if there are none.
     model : object or None
-        The fitted model, for searchers that declared themselves white boxes.
+        The fitted model, for searchers that look inside.
     measure : type of CandidateMeasure
         What measures candidates.
 
@@ -195,9 +172,8 @@ class Problem:
         term: Term | None = None,
         term_rows: int = 0,
         term_draws: int | None = None,
-        probabilities: bool = False,
+        needs: Iterable[Need] = (),
         training: TrainingFold | None = None,
-        training_declared: bool | None = None,
         model: object | None = None,
         measure: type[CandidateMeasure] = CandidateMeasure,
     ) -> None:
@@ -212,10 +188,7 @@ class Problem:
         self._term = term
         self._term_rows = term_rows
         self._term_draws = 0 if term is None or isinstance(term, SeparableTerm) else term_draws
-        self._probabilities = probabilities
-        self._training = training
-        self._training_declared = training is not None if training_declared is None else training_declared
-        self._model = model
+        self._access = ModelAccess(space, self._target, meter, needs, training, model)
         self._measure = measure(space, self._x, constraints=constraints, respect_steps=respect_steps)
         self._trace = Trace(Shortlist(N_FINALISTS if self.has_draws else 1))
 
@@ -270,7 +243,7 @@ class Problem:
 
     @property
     def training(self) -> TrainingFold | None:
-        """The training fold; None where there is none, as in `cfbench.explain` without training rows.
+        """The training fold; None if there is none, as in `cfbench.explain` without training rows.
 
         It is always there for an entry with ``needs=[Need.TRAINING_DATA]``.
 
@@ -279,22 +252,31 @@ class Problem:
         NotDeclaredError
             If the searcher's entry does not declare ``Need.TRAINING_DATA``.
         """
-        if not self._training_declared:
-            raise _undeclared("training data", "TRAINING_DATA")
-        return self._training
+        return self._access.training
 
     @property
-    def model(self) -> object:
-        """The fitted model, for declared white boxes alone.
+    def forest(self) -> ForestStructure:
+        """The model's trees, laid open. Reading them is no query.
 
         Raises
         ------
         NotDeclaredError
-            If the searcher's entry does not declare ``Need.MODEL_STRUCTURE``.
+            If the searcher's entry does not declare ``Need.FOREST``.
+        UnavailableError
+            If the model shows no forest.
         """
-        if self._model is None:
-            raise _undeclared("the model's structure", "MODEL_STRUCTURE")
-        return self._model
+        return self._access.forest
+
+    @property
+    def model(self) -> object:
+        """The fitted model itself. What it is queried for directly is not counted, so the searcher is a white box.
+
+        Raises
+        ------
+        NotDeclaredError
+            If the searcher's entry does not declare ``Need.MODEL``.
+        """
+        return self._access.model
 
     @property
     def has_term(self) -> bool:
@@ -492,14 +474,36 @@ class Problem:
         BudgetExhausted
             Before any row is answered, if the question would pass the query budget.
         """
-        if not self._probabilities:
-            raise _undeclared("probabilities", "PROBABILITIES")
+        self._access.require(Need.PROBABILITIES)
         Z = np.array(Z, dtype=np.float64, copy=True)
         before = self._meter.search_queries
         probabilities = self._meter.predict_proba(Z)
         others = np.delete(probabilities, self._target, axis=1).max(axis=1, initial=0.0)
         self._note(Z, probabilities[:, self._target] > others, before)
         return probabilities
+
+    def gradients(self, Z: FloatArray) -> Gradients:
+        """Return the exact gradients of the target's log-odds at the rows of `Z`, shape (n, d).
+
+        Every row counts as one query, and one more for each category of each feature, since the difference that it
+        would make is computed.
+
+        Returns
+        -------
+        Gradients
+            `log_odds` of shape (n,), `numerical` of shape (n, d) in the features' raw units, and `categories`, one
+            array per feature.
+
+        Raises
+        ------
+        NotDeclaredError
+            If the searcher's entry does not declare ``Need.GRADIENTS``.
+        UnavailableError
+            If the model shows no gradients.
+        BudgetExhausted
+            Before anything is computed, if the query would exceed the query budget.
+        """
+        return self._access.gradients(Z)
 
     def report(self, name: str, number: float) -> None:
         """Attach a figure, such as a lower bound, to the search's row; a later one of the same name replaces it."""
@@ -539,10 +543,6 @@ class Problem:
         good &= is_target
         self._trace.note_classes(Z, good, cost, before)
         return cost, good
-
-
-def _undeclared(what: str, need: str) -> NotDeclaredError:
-    return NotDeclaredError(f"this searcher did not declare that it uses {what}; add Need.{need} to its entry")
 
 
 def trace_of(problem: Problem) -> Trace:

@@ -6,6 +6,7 @@
     cells.parquet        one row per cell, with its summary
     searches.parquet     the finished searches
     measures.parquet     what metrics say about them, one row per (cell, metric)
+    preparations.parquet what the preparation of a cell took; only if a searcher prepares something
 
 A packed record is read into a temporary database. Version 1 had other columns: no summaries, and one row per measure.
 """
@@ -35,6 +36,7 @@ from cfbench.record.reading import RecordReading
 from cfbench.record.schema import (
     MACHINES,
     MEASURES,
+    PREPARATIONS,
     SCHEMA_VERSION,
     SEARCHES,
     WRONG,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 
 FORMAT = "cfbench packed record"
 FILES = {"cells.parquet": CELLS, "searches.parquet": SEARCHES, "measures.parquet": MEASURES}
+OPTIONAL = {"preparations.parquet": PREPARATIONS}
+TABLE_OF = FILES | OPTIONAL
 LARGEST = 256 * 2**20
 """A file of more bytes is refused before it is read: what is published stays far below."""
 PATIENCE = 2.0
@@ -86,7 +90,7 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
         raise RecordError(f"{folder} is to be packed into itself; name another folder, or a new one")
     refuse_inside_record(folder)
     with explained(folder, "written"):
-        others = sorted({file.name for file in folder.iterdir()} - {*FILES, PACKED_NAME}) if folder.exists() else []
+        others = sorted({file.name for file in folder.iterdir()} - {*TABLE_OF, PACKED_NAME}) if folder.exists() else []
     if others:
         raise RecordError(
             f"{folder} holds {', '.join(others[:3])}{' and more' if len(others) > 3 else ''}, which is no packed "
@@ -97,8 +101,8 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
         raise RecordError(
             f"there is nothing to pack in {record.path}: no cell is finished; `cfbench run` finishes some"
         )
-    packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in FILES}
-    left_out = []
+    packed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLE_OF}
+    left_out, preparations = [], record.preparations()
     for key in sorted(keys):
         recorded = record.cell_of(key)
         if recorded.cell is None or recorded.finished.keys() != recorded.cell.done.keys():
@@ -112,7 +116,10 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
         packed["measures.parquet"] += [
             MEASURES.stored({**row, "mark": mark}) for row in record.measure_rows(recorded.cell)
         ]
-    files = {name: _encoded(rows, _schema(FILES[name])) for name, rows in packed.items()}
+        if key in preparations:
+            row = dict(zip(PREPARATIONS.columns, (key, *preparations[key]), strict=True))
+            packed["preparations.parquet"].append(PREPARATIONS.stored(row))
+    files = {name: _encoded(rows, _schema(TABLE_OF[name])) for name, rows in packed.items() if rows or name in FILES}
     about = {
         "format": FORMAT,
         "protocol": PROTOCOL_VERSION,
@@ -121,6 +128,8 @@ def pack_record(record: RecordReading, folder: Path, *, bare: Callable[[CellInfo
         "files": {name: file_digest(data) for name, data in files.items()},
     }
     with explained(folder, "written"):
+        for name in OPTIONAL.keys() - files.keys():
+            (folder / name).unlink(missing_ok=True)
         for name, data in files.items():
             write_atomically(folder / name, data)
         write_atomically(folder / PACKED_NAME, json.dumps(about, indent=2).encode("ascii") + b"\n")
@@ -161,7 +170,7 @@ def read_packed(folder: Path) -> sqlite3.Connection:
             data = path.read_bytes()
         if file_digest(data) != digest:
             raise RecordError(f"{path} is damaged: its digest is not the one in {PACKED_NAME}; fetch it anew")
-        tables[name] = _decoded(path, data, _schema(FILES[name]) if schema > 1 else None)
+        tables[name] = _decoded(path, data, _schema(TABLE_OF[name]) if schema > 1 else None)
     connection = temporary_database()
     create_tables(connection)
     connection.execute("BEGIN")
@@ -169,11 +178,11 @@ def read_packed(folder: Path) -> sqlite3.Connection:
     known: set[str] = set()
     for name, rows in (_rows if schema > 1 else _rows_of_version_1)(folder, tables):
         keys = {row[0] for row in rows}
-        known |= keys if FILES[name] is CELLS else set()
+        known |= keys if TABLE_OF[name] is CELLS else set()
         if keys - known:
             raise RecordError(f"{folder / name} holds rows of cell {min(keys - known):.40}, which is not there")
         try:
-            connection.executemany(FILES[name].insert.replace(" OR REPLACE", ""), rows)
+            connection.executemany(TABLE_OF[name].insert.replace(" OR REPLACE", ""), rows)
         except (sqlite3.Error, OverflowError) as error:
             raise RecordError(f"{folder / name} holds what no record holds ({error}); fetch it anew") from error
     connection.execute("COMMIT")
@@ -188,7 +197,7 @@ def _about(folder: Path) -> tuple[int, list[Row], dict[str, str]]:
     try:
         about = json.loads(text)
         form, protocol, schema = (about[name] for name in ("format", "protocol", "schema"))
-        files = {name: str(about["files"][name]) for name in FILES}
+        files = {name: str(about["files"][name]) for name in TABLE_OF if name in FILES or name in about["files"]}
         machines = [MACHINES.checked({"description": one}) for one in about.get("machines", ())]
     except (*WRONG, AttributeError, RecordError) as error:
         raise RecordError(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
@@ -22,6 +22,7 @@ from cfbench.record.schema import (
     MACHINES,
     MEASURES,
     NAME,
+    PREPARATIONS,
     SEARCHES,
     STUDY,
     WHOLE,
@@ -53,9 +54,17 @@ _CONTENT: dict[str, tuple[type, ...]] = {
     "seed": (int,),
     "query_budget": (int, type(None)),
     "time_limit": (int, float, type(None)),
+    "prepare_budget": (int,),
 }
 _ENTRY = {"name": str, "version": str, "digest": str, "settings": dict}
 _AXES = ("model", "searcher", "objective")
+
+
+class Preparation(NamedTuple):
+    """What one preparation of a cell took: wall-clock seconds, and queries."""
+
+    seconds: float
+    queries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,8 @@ class CellSummary:
         Digest of the finished searches' rows, times included: measures belong to one mark. Empty if there are none.
     source : str
         Where a fetched cell comes from; empty for a cell that was searched or merged here.
+    preparation : Preparation or None
+        What its preparation took in one worker; None if the searcher prepares nothing. It has a table of its own.
     """
 
     info: CellInfo
@@ -131,6 +142,7 @@ class CellSummary:
     runs: Runs = ()
     mark: str = ""
     source: str = ""
+    preparation: Preparation | None = None
 
     @property
     def has_results(self) -> bool:
@@ -151,7 +163,8 @@ class CellSummary:
     def of_rows(self, rows: Iterable[Row]) -> CellSummary:
         """Return the summary that the cell has with these searches."""
         made = summarise(self.info, self.content, self.eligible, rows)
-        return replace(made, skipped=self.skipped, failure=self.failure, source=self.source)
+        kept = {name: getattr(self, name) for name in ("skipped", "failure", "source", "preparation")}
+        return replace(made, **kept)
 
     def outline(self, info: CellInfo) -> CellSummary:
         """Return what a run has to know of every cell: all summaries of a large record would fill the memory."""
@@ -162,6 +175,8 @@ class CellSummary:
 _OF_INFO = get_type_hints(CellInfo)
 _OF_SUMMARY = get_type_hints(CellSummary, include_extras=True)
 _OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
+_APART = ("info", "preparation")
+"""Fields of a summary that are no columns of the table of cells."""
 _KINDS = {str: NAME, bool: FLAG, int: WHOLE, float: AMOUNT}
 CELLS = Table(
     "cells",
@@ -169,15 +184,15 @@ CELLS = Table(
     {
         name: KEY if name == "key" else _KINDS.get(kind) or of_type(kind)
         for name, kind in (_OF_INFO | _OF_SUMMARY).items()
-        if name != "info"
+        if name not in _APART
     },
 )
-TABLES = (SEARCHES, CELLS, MEASURES, MACHINES, STUDY)
+TABLES = (SEARCHES, CELLS, MEASURES, PREPARATIONS, MACHINES, STUDY)
 
 
 def stored_cell(summary: CellSummary) -> tuple[Any, ...]:
     """Return the row that the database holds of a cell."""
-    named = {name: getattr(summary, name) for name in _OF_SUMMARY if name != "info"}
+    named = {name: getattr(summary, name) for name in _OF_SUMMARY if name not in _APART}
     return CELLS.stored(CELLS.checked({**asdict(summary.info), **named}))
 
 

@@ -25,7 +25,7 @@ from cfbench.errors import RecordError
 from cfbench.files import make_directory
 from cfbench.record.cells import TABLES
 from cfbench.record.files import DATABASE_NAME, check_directory, explained, refuse_device
-from cfbench.record.schema import SCHEMA_VERSION, STUDY
+from cfbench.record.schema import PREPARATIONS, SCHEMA_VERSION, STUDY
 from cfbench.study.protocol import PROTOCOL_VERSION
 
 APPLICATION = 0x43464245
@@ -218,6 +218,8 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     if is_new:
         create_tables(connection)
+    else:
+        connection.execute(PREPARATIONS.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -312,7 +314,9 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
             "never mixed: keep that directory for the cfbench that wrote it, and name another one with --results"
         )
     # A record may come from anywhere: with triggers and views, reading a table could run foreign code.
-    ours = {table.name: table.create for table in TABLES}
+    # Records that are older than preparations lack their table; `_prepare` adds it.
+    lacking = {PREPARATIONS.name} - tables.keys()
+    ours = {table.name: table.create for table in TABLES if table.name not in lacking}
     if ours.items() - tables.items() or {kind for kind, _, _ in found} - {"table", "index"}:
         raise RecordError(
             f"{path} is no database that cfbench wrote: it has other tables, or does things of its own (triggers, "

@@ -135,6 +135,7 @@ class Union:
         self.rows: dict[SearchId, Row] = recorded.finished | recorded.waiting
         self.done = set(recorded.finished)
         self.known = frozenset(self.done)
+        self.preparation = record.preparation(key)
         self.before = bool(self.cell or self.rows)
         self.measured = record.measured_of(key)
         self.new: dict[SearchId, Path] = {}
@@ -145,6 +146,7 @@ class Union:
         """Add what another record holds of the cell."""
         recorded = source.cell_of(self.key)
         theirs = recorded.cell
+        self.preparation = self.preparation or source.preparation(self.key)
         if theirs is not None and theirs.mark and self.cell is not None and self.cell.mark:
             if sorted_text(self.cell.content) != sorted_text(theirs.content):
                 self._object(f"{source.path} holds it with other settings under the same key: one of them was altered")
@@ -197,6 +199,8 @@ class Union:
         elif cell is not None and not cell.mark and not self.before:
             (record.fail if cell.failure else record.skip)(cell.info, cell.content, cell.failure or cell.skipped)
         record.append_all(self.rows[search] for search in sorted(waiting))
+        if self.preparation is not None:
+            record.note_preparation(key, self.preparation)
         report.searches += len(self.new)
         report.kept_by_clock += self.kept_by_clock
         report.waiting += bool(waiting)

@@ -6,17 +6,18 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cfbench.record.cells import CELLS, CellSummary, loaded_cell
+from cfbench.record.cells import CELLS, CellSummary, Preparation, loaded_cell
 from cfbench.record.database import Database
 from cfbench.record.files import explained, is_damage
 from cfbench.record.measures import PointValues, measure_frame, metric_of
 from cfbench.record.schema import (
     MACHINES,
     MEASURES,
+    PREPARATIONS,
     SEARCHES,
     DamagedError,
     MetricId,
@@ -69,11 +70,32 @@ class RecordReading:
 
     def cells(self) -> Iterator[CellSummary]:
         """Yield the cells in `summaries`, one at a time; damaged ones are reported and left out."""
+        preparations = self.preparations()
         for values in self.scan(CELLS):
             try:
-                yield loaded_cell(values)
+                yield replace(loaded_cell(values), preparation=preparations.get(values[0]))
             except DamagedError as error:
                 self._report(f"cell {values[0]!s:.40} is damaged ({error}); {RUNS_AGAIN}")
+
+    def preparations(self) -> dict[str, Preparation]:
+        """Return what preparations took, by the cell's key; a record that is older than they are has none."""
+        return self._preparations("1")
+
+    def preparation(self, key: str) -> Preparation | None:
+        """Return what the preparation of a cell took; None if the record holds none."""
+        return self._preparations("cell_key = ?", checked_key(key)).get(key)
+
+    def _preparations(self, where: str, *arguments: str) -> dict[str, Preparation]:
+        if not self._select("SELECT 1 FROM sqlite_master WHERE name = ?", PREPARATIONS.name):
+            return {}
+        found = {}
+        for values in self._select(PREPARATIONS.select(where), *arguments):
+            try:
+                row = PREPARATIONS.loaded(values)
+                found[row["cell_key"]] = Preparation(row["seconds"], row["queries"])
+            except DamagedError:
+                self._report(f"what the preparation of cell {values[0]!s:.40} took is damaged and is left out")
+        return found
 
     def pending(self) -> set[str]:
         """Return the keys of the cells with searches that wait for `finish`."""
@@ -200,7 +222,7 @@ class RecordReading:
     def _cell(self, key: str) -> CellSummary | None:
         """Return a cell; None if there is none, or it is damaged."""
         found = self._of_cell(CELLS, key, loaded_cell)
-        return found[0] if found else None
+        return replace(found[0], preparation=self.preparation(key)) if found else None
 
     def _current_measures(self) -> Iterator[tuple[str, MetricId, bytes]]:
         """Yield key, metric and packed values of all measures of the cells' present searches."""

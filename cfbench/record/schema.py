@@ -334,6 +334,9 @@ MEASURES = Table(
     },
 )
 
+PREPARATIONS = Table("preparations", ("cell_key",), {"cell_key": KEY, "seconds": AMOUNT, "queries": WHOLE})
+"""What `Searcher.prepare` took in one worker; cells of searchers that prepare nothing have no row."""
+
 MACHINES = Table("machines", ("description",), {"description": of_type(dict[Name, Name])})
 STUDY = Table("study", ("name",), {"name": TEXT, "value": TEXT})
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from cfbench.errors import RecordError
 from cfbench.record.archive import read_packed
-from cfbench.record.cells import CELLS, CellSummary, stored_cell, summarise
+from cfbench.record.cells import CELLS, CellSummary, Preparation, stored_cell, summarise
 from cfbench.record.database import Database, open_for_reading, open_for_writing
 from cfbench.record.files import is_packed
 from cfbench.record.measures import measure_rows
 from cfbench.record.reading import RecordReading
-from cfbench.record.schema import MACHINES, MEASURES, SEARCHES, STUDY, Row, SearchId, checked_rows
+from cfbench.record.schema import MACHINES, MEASURES, PREPARATIONS, SEARCHES, STUDY, Row, SearchId, checked_rows
 from cfbench.registry.events import CellInfo
 
 if TYPE_CHECKING:
@@ -89,6 +89,14 @@ class Record(RecordReading):
                     self._drop(key, {(point, repetition) for of, point, repetition in checked if of == key})
                 connection.executemany(SEARCHES.insert, map(SEARCHES.stored, checked.values()))
 
+    def note_preparation(self, key: str, preparation: Preparation) -> None:
+        """Write what the preparation of a cell took; what an earlier one took stays."""
+        with self.transaction() as connection:
+            row = dict(zip(PREPARATIONS.columns, (key, *preparation), strict=True))
+            connection.execute(
+                PREPARATIONS.insert.replace("OR REPLACE", "OR IGNORE"), PREPARATIONS.stored(PREPARATIONS.checked(row))
+            )
+
     def finish(self, info: CellInfo, content: Mapping[str, Any], eligible: int) -> CellSummary:
         """Summarise a cell, all of whose searches are in.
 
@@ -130,7 +138,7 @@ class Record(RecordReading):
         """Take cells out of the record, with all that belongs to them."""
         with self.transaction() as connection:
             for key in keys:
-                for table in (CELLS, SEARCHES, MEASURES):
+                for table in (CELLS, SEARCHES, MEASURES, PREPARATIONS):
                     connection.execute(f"DELETE FROM {table.name} WHERE {table.key[0]} = ?", [key])  # noqa: S608
 
     def write_measures(self, key: str, table: pd.DataFrame) -> None:

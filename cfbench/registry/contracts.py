@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from cfbench.problem.oracle import Oracle
+from cfbench.forests.structure import ForestStructure
+from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
+from cfbench.problem.oracle import Meter, Oracle
 from cfbench.problem.outcome import CounterfactualSet
 from cfbench.problem.problem import Problem
 from cfbench.robustness.neighbours import KNeighbours
@@ -32,6 +34,8 @@ class Settings(BaseModel):
 class Searcher(Settings):
     """A searcher with settings: subclass it, declare the settings as fields, implement `search`.
 
+    What it learns once per fold, such as the model's classes of all training rows, belongs into `prepare`.
+
     Examples
     --------
     >>> import numpy as np
@@ -49,6 +53,15 @@ class Searcher(Settings):
     RandomRows(rows=500)
     """
 
+    def prepare(self, context: PrepareContext) -> SearchFunction:  # noqa: ARG002 - the default learns nothing
+        """Return the function that searches, ``search(problem, rng)``; by default the searcher's own `search`.
+
+        cfbench calls it once per cell in every worker, before the first search, with the same random numbers each time.
+        So it has to give the same function every time, and what that function finds may not depend on which points it
+        was called with before. Its seconds and queries are recorded apart from those of the searches.
+        """
+        return self.search
+
     def search(self, problem: Problem, rng: np.random.Generator) -> SearchResult:
         """Look for a counterfactual of ``problem.x``.
 
@@ -58,6 +71,88 @@ class Searcher(Settings):
             Or a CounterfactualSet, where the entry says so.
         """
         raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class PrepareContext:
+    """What a searcher may use in `Searcher.prepare`, before it is given a point.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    target : int
+        The class wanted.
+    access : ModelAccess
+        The model and the training fold, as far as the entry declares them.
+    meter : Meter
+        Counts the queries of the preparation.
+    rng : Generator
+        The preparation's own random numbers, the same in every worker.
+    objective : Objective
+        What the searches minimise.
+    constraints : bool
+        Whether the constraints hold.
+    respect_steps : bool
+        Whether values off a feature's steps are infeasible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cfbench
+    >>> from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Searcher, SearcherEntry
+    >>> class NearestOfTheFold(Searcher):
+    ...     def prepare(self, context):
+    ...         rows = context.training.X
+    ...         rows = rows[context.predict(rows) == context.target]
+    ...         return lambda problem, rng: rows[problem.distance(rows).argmin()]
+    >>> explanation = cfbench.explain(
+    ...     [20],
+    ...     model=lambda Z: (Z[:, 0] > 50).astype(int),
+    ...     space=FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),)),
+    ...     target=1,
+    ...     searcher=SearcherEntry(name="nearest", searcher=NearestOfTheFold, needs=[Need.TRAINING_DATA]),
+    ...     training=(np.array([[10.0], [60.0], [90.0]]), np.array([0, 1, 1])),
+    ... )
+    >>> explanation.z.tolist(), explanation.queries, explanation.prepare_queries
+    ([60.0], 0, 3)
+    """
+
+    space: FeatureSpace
+    target: int
+    access: ModelAccess
+    meter: Meter
+    rng: np.random.Generator
+    objective: Objective
+    constraints: bool = False
+    respect_steps: bool = False
+
+    @property
+    def training(self) -> TrainingFold | None:
+        """The training fold, as in `Problem.training`."""
+        return self.access.training
+
+    @property
+    def forest(self) -> ForestStructure:
+        """The model's trees, as in `Problem.forest`."""
+        return self.access.forest
+
+    @property
+    def model(self) -> object:
+        """The fitted model, as in `Problem.model`."""
+        return self.access.model
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the model's classes of the rows of `Z`, shape (n,), int64; each row is a query of the preparation."""
+        return self.meter.predict(np.array(Z, dtype=np.float64))
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return class probabilities, shape (n, n_classes), as in `Problem.predict_proba`."""
+        self.access.require(Need.PROBABILITIES)
+        return self.meter.predict_proba(np.array(Z, dtype=np.float64))
+
+    def gradients(self, Z: FloatArray) -> Gradients:
+        """Return gradients of the target's log-odds, as in `Problem.gradients`."""
+        return self.access.gradients(Z)
 
 
 @dataclass(frozen=True)

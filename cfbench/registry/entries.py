@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from cfbench.digests import digest_of
 from cfbench.errors import PluginError
+from cfbench.problem.access import WHITE_BOX, Need
 from cfbench.registry.contracts import (
     DataSource,
     ModelFamily,
@@ -56,24 +57,6 @@ class Handles(StrEnum):
     OBJECTIVES = "custom objectives"
     SEPARABLE = "objectives that are sums over the features"
     """Of custom objectives, those whose term is a :class:`cfbench.problem.SeparableTerm`; `OBJECTIVES` says more."""
-
-
-class Need(StrEnum):
-    """What a searcher needs in addition to the model's classes.
-
-    Examples
-    --------
-    >>> from cfbench import Need, SearcherEntry
-    >>> def first_granted(problem, rng):
-    ...     return problem.training.X[problem.training.y == problem.target][0]
-    >>> entry = SearcherEntry(name="first-granted", searcher=first_granted, needs=[Need.TRAINING_DATA])
-    >>> entry.is_white_box  # true with Need.MODEL_STRUCTURE
-    False
-    """
-
-    PROBABILITIES = "probabilities"
-    TRAINING_DATA = "training data"
-    MODEL_STRUCTURE = "model structure"
 
 
 class Cost(StrEnum):
@@ -152,6 +135,18 @@ class Entry:
             )
         if not isinstance(self.version, str) or not self.version:
             raise PluginError(f"entry {self.name!r} needs a version, a non-empty string")
+
+    def _declared(self, field: str, kind: type[D], allowed: Iterable[D] = ()) -> frozenset[D]:
+        """Return a declaration as a set of `kind`; refuse anything but the `allowed` members, by default all."""
+        items, members = getattr(self, field), tuple(allowed) or (*kind,)
+        try:
+            found = frozenset(kind(item) for item in ([items] if isinstance(items, str) else items))
+        except (TypeError, ValueError):
+            found = None
+        if found is None or not found <= {*members}:
+            listed = ", ".join(f"{kind.__name__}.{member.name}" for member in members)
+            raise PluginError(f"entry {self.name!r}: `{field}` is {items!r}; it may list {listed}")
+        return found
 
     def _require_class(self, field: str, *allowed: type) -> None:
         """Refuse a field that holds anything but a subclass of one of `allowed`."""
@@ -266,8 +261,10 @@ class ModelEntry(Entry):
     family : type of ModelFamily
     tuned : Path or None
         A shipped table of tuned hyper-parameters, so that users need not tune them again.
-    shows_structure : bool
-        Whether white boxes find in its fitted models what they need; where not, their cells are skipped.
+    shows : iterable of Need
+        What white boxes find in its fitted models: ``Need.FOREST`` (method `forest_structure`), ``Need.GRADIENTS``
+        (method `gradients`). The cells of a searcher that needs anything else are skipped. ``Need.MODEL`` is not
+        declared, since every fitted model can be handed out.
 
     Examples
     --------
@@ -283,12 +280,13 @@ class ModelEntry(Entry):
 
     family: type[ModelFamily]
     tuned: Path | None = None
-    shows_structure: bool = False
+    shows: Iterable[Need] = frozenset()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_class("family", ModelFamily)
         self._require_method("family", ModelFamily, "fit")
+        object.__setattr__(self, "shows", self._declared("shows", Need, (Need.FOREST, Need.GRADIENTS)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,19 +372,26 @@ class SearcherEntry(Entry):
                 f"Searcher, not {type(self.searcher).__name__}"
             )
 
-    def _declared(self, field: str, kind: type[D]) -> frozenset[D]:
-        """Return a declaration as a set of `kind`."""
-        items = getattr(self, field)
-        try:
-            return frozenset(kind(item) for item in ([items] if isinstance(items, str) else items))
-        except (TypeError, ValueError) as error:
-            allowed = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
-            raise PluginError(f"searcher {self.name!r}: `{field}` is {items!r}; it may list {allowed}") from error
-
     @property
     def is_white_box(self) -> bool:
-        """Whether it uses the model's structure; such searchers are never ranked among black-box ones."""
-        return Need.MODEL_STRUCTURE in (*self.needs, *self.can_use)
+        """Whether it looks inside the model; such searchers are never ranked among black-box ones."""
+        return not WHITE_BOX.isdisjoint({*self.needs, *self.can_use})
+
+    @property
+    def prepares(self) -> bool:
+        """Whether it does something of its own in `Searcher.prepare`."""
+        return self._class is not None and self._class.prepare is not Searcher.prepare
+
+    @property
+    def _class(self) -> type[Searcher] | None:
+        return self.searcher if isinstance(self.searcher, type) and issubclass(self.searcher, Searcher) else None
+
+    @property
+    def function(self) -> SearchFunction:
+        """The function that searches, where `searcher` is no class."""
+        if isinstance(self.searcher, type):
+            raise TypeError(f"searcher {self.name!r} is a class: build it with its settings")
+        return self.searcher
 
 
 @dataclass(frozen=True, kw_only=True)

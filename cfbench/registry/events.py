@@ -135,6 +135,9 @@ class CellFinished:
         All that the cell's key is a digest of, settings with their defaults filled in.
     eligible : int
         Points of the test fold with another class than the target; 0 where the cell failed.
+    preparation : (float, int) or None
+        Wall-clock seconds and queries of one preparation of the searches, which do not contain them; None where the
+        searcher prepares nothing.
     """
 
     cell: CellInfo
@@ -143,6 +146,7 @@ class CellFinished:
     failure: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)
     eligible: int = 0
+    preparation: tuple[float, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ from cfbench.running.executors.local import Executor, ExecutorLost, WorkerDied
 from cfbench.running.interrupt import Interrupt
 from cfbench.running.judge import Verdict
 from cfbench.running.measure import Measured
+from cfbench.running.preparation import PreparationLost
 from cfbench.running.progress import Metrics, RunReport, described, notes_of, open_agenda
 from cfbench.running.schedule import Assignment, Purpose, Schedule
 from cfbench.running.search import SearchTask, row_of
-from cfbench.running.worker import ModelKey, Prepared, model_key
+from cfbench.running.worker import Batch, ModelKey, Prepared, model_key
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
 
@@ -78,6 +79,7 @@ class Run:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
         self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
+        self._prepared_cells: set[str] = set()
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
@@ -158,7 +160,7 @@ class Run:
             return []
         for future in filter(None, futures):
             slot, assignment = self._running.pop(future)
-            if isinstance(future.exception(), (TimeoutError, WorkerDied)):
+            if isinstance(future.exception(), (TimeoutError, WorkerDied, PreparationLost)):
                 self._schedule.forget_slot(slot)
             self._idle.append(slot)
             ended.append((slot, assignment, future))
@@ -184,12 +186,16 @@ class Run:
 
     def _write(self, ended: Sequence[tuple[int, Assignment, Future[Any]]]) -> None:
         """Write the rows of all batches that have come: the run waits for the disk per cell, not per batch."""
-        batches = [
-            future.result()
+        batches: list[tuple[Cell, Batch]] = [
+            (assignment.cell, future.result())
             for _, assignment, future in ended
             if assignment.purpose is Purpose.SEARCH and future.exception() is None
         ]
-        self._record.append_all(row for rows in batches for row in rows)
+        self._record.append_all(row for _, batch in batches for row in batch.rows)
+        for cell, batch in batches:
+            if batch.preparation is not None and cell.info.key not in self._prepared_cells:
+                self._prepared_cells.add(cell.info.key)
+                self._record.note_preparation(cell.info.key, batch.preparation)
 
     def _receive(self, assignment: Assignment, future: Future[Any]) -> None:
         error = future.exception()
@@ -203,7 +209,7 @@ class Run:
             case Purpose.PREPARE:
                 self._prepared(assignment.model, result)
             case Purpose.SEARCH:
-                self._searched(assignment.cell, result)
+                self._searched(assignment.cell, result.rows)
             case Purpose.CONFIRM:
                 self._cell_confirmed(assignment.cell, result)
             case Purpose.MEASURE:
@@ -341,7 +347,10 @@ class Run:
         eligible = self._progress.pop(key).eligible
         self._report.cells_done += 1
         searches, measures = self._searches.pop(key), self._record.measures(key)
-        self._notify(CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible))
+        took = self._record.preparation(key)
+        self._notify(
+            CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible, preparation=took)
+        )
 
     def _fail_cell(self, cell: Cell, error: BaseException) -> None:
         """Mark a cell failed; its finished searches stay in the record, and it runs again next time."""

@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from cfbench.errors import BudgetExhausted, NoFeasibleRowError
+from cfbench.problem.access import TrainingFold
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
 from cfbench.problem.outcome import CounterfactualSet, Status
-from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.problem.problem import Problem, SearchBudget, trace_of
 from cfbench.problem.trace import Trace
-from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext, Searcher
-from cfbench.registry.entries import Need, SearcherEntry
+from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext, SearchFunction
+from cfbench.registry.entries import SearcherEntry
 from cfbench.robustness.neighbours import KNeighbours
 from cfbench.running.crashes import crash_reason
 from cfbench.running.interrupt import was_asked_for
@@ -186,8 +187,7 @@ class SearchTask:
     def seeds(self) -> SearchName:
         """What names the search's random streams."""
         cell = self.cell
-        names = (cell.content["dataset"]["name"], cell.model.name, cell.searcher.name, cell.objective.name)
-        return SearchName(cell.seed, *names, cell.fold, self.row_id, self.repetition)
+        return SearchName(cell.seed, *cell.names, cell.fold, self.row_id, self.repetition)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,16 +203,12 @@ class FittedFold:
 
 
 def run_search(
-    task: SearchTask, fitted_fold: FittedFold, entry: SearcherEntry, searcher: Searcher | None, objective: Objective
+    task: SearchTask, fitted_fold: FittedFold, entry: SearcherEntry, search: SearchFunction, objective: Objective
 ) -> dict[str, Any]:
-    """Run one search and return its row of ``SEARCH_SCHEMA``, whatever the searcher does.
-
-    `searcher` is None if the entry holds a plain function.
-    """
+    """Run one search and return its row of ``SEARCH_SCHEMA``, whatever the searcher does."""
     cell, dataset, seed = task.cell, fitted_fold.dataset, task.seeds().searcher_seed()
     counting = CountingOracle(fitted_fold.oracle)
     meter = Meter(counting, dataset.space.d, cell.query_budget)
-    declared = {*entry.needs, *entry.can_use}
     answer: object = None
     with guarded_randomness(seed), chdir(Path.cwd()):
         context = _objective_context(task, fitted_fold, objective, task.seeds().objective_stream(), meter=meter)
@@ -230,10 +226,9 @@ def run_search(
             term=term,
             term_rows=0 if term is None else term_rows,
             term_draws=term_draws,
-            probabilities=Need.PROBABILITIES in declared,
-            training=fitted_fold.training if Need.TRAINING_DATA in declared else None,
-            training_declared=Need.TRAINING_DATA in declared,
-            model=fitted_fold.model if Need.MODEL_STRUCTURE in declared else None,
+            needs={*entry.needs, *entry.can_use},
+            training=fitted_fold.training,
+            model=fitted_fold.model,
             measure=FastCandidateMeasure,
         )
         judge, rng = judge_of(task, fitted_fold, objective), np.random.default_rng(seed)
@@ -241,7 +236,7 @@ def run_search(
         wall, cpu = time.perf_counter(), time.process_time()
         try:
             with contained(), guarded_signals():  # an alarm that goes off at the end belongs to this search
-                answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+                answer = search(problem, rng)
         except BudgetExhausted:
             exhausted = True
         except NoFeasibleRowError as error:
@@ -262,7 +257,7 @@ def run_search(
             verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
             if verdict.status is Status.NOT_FOUND and trace.reason:
                 verdict = replace(verdict, reason=trace.reason)
-    queries = counting.rows - meter.robustness_queries
+    queries = counting.rows + meter.gradient_queries - meter.robustness_queries
     if queries != meter.search_queries:  # its count, and so its place on the board, would be untrue
         asked = meter.search_queries
         reason = f"{queries:,} of its rows reached the model, and {asked:,} were asked through the problem"

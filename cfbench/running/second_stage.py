@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.errors import CfbenchError
+from cfbench.problem.access import Need
 from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.entries import Handles
@@ -105,7 +106,7 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
     if content["objective"]["name"] != PLAIN or name not in registry.searchers:
         return False
     searcher, entry = registry.searcher(name).entry, registry.objective(objective.name).entry.objective
-    if entry.looks_into_model and not registry.model(content["model"]["name"]).entry.shows_structure:
+    if entry.looks_into_model and Need.FOREST not in registry.model(content["model"]["name"]).entry.shows:
         return False
     if Handles.SEPARABLE not in searcher.handles:
         return Handles.OBJECTIVES not in searcher.handles
@@ -170,4 +171,5 @@ def recorded_cell(summary: CellSummary) -> Cell:
         points=None,
         repetitions=summary.repetitions,
         searches=summary.searches,
+        prepare_budget=content.get("prepare_budget"),
     )

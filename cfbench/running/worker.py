@@ -13,20 +13,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from cfbench.errors import DataError, ModelError
+from cfbench.problem.access import TrainingFold
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import checked_oracle
-from cfbench.problem.problem import TrainingFold
+from cfbench.record.cells import Preparation
 from cfbench.registry.contracts import DataSource, FittedModel, Objective, Searcher
 from cfbench.registry.metrics import CellContext
 from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
 from cfbench.running.fitted import FittedModels, eligible_points, reject_pointless
 from cfbench.running.measure import Measured, judged_values, measure_cell
+from cfbench.running.preparation import PreparedSearch, prepared_search
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import FloatArray, IntArray
@@ -101,6 +103,9 @@ FOLDS_KEPT = 4
 """Models that a worker holds at once; cells are planned model by model, so more would only cost memory."""
 
 
+CELLS_KEPT = 4
+"""Cells whose prepared searches a worker holds at once; batches of one cell usually follow each other."""
+
 ModelKey = tuple[str, str, int]
 """Data set, model label, fold: what a worker loads together."""
 
@@ -125,6 +130,13 @@ class Prepared:
     fingerprint: str
 
 
+class Batch(NamedTuple):
+    """The rows of searches of one cell, and what their preparation took, if there was one."""
+
+    rows: list[dict[str, Any]]
+    preparation: Preparation | None
+
+
 class Worker:
     """Prepares models, runs searches, confirms results, measures.
 
@@ -139,6 +151,7 @@ class Worker:
         self._fitted = FittedModels(setup.cache_dir, told)
         self._datasets: dict[str, Dataset] = {}
         self._fitted_folds: OrderedDict[ModelKey, FittedFold] = OrderedDict()
+        self._prepared: OrderedDict[str, PreparedSearch] = OrderedDict()
         self._unpacks = False
 
     def prepare(self, cell: Cell) -> Prepared:
@@ -151,18 +164,36 @@ class Worker:
         rows = points_of(cell, fitted_fold)
         return Prepared(tuple(int(row) for row in rows), fitted_fold.fingerprint)
 
+    def prepare_searches(self, cell: Cell) -> Preparation | None:
+        """Prepare the searches of a cell; return what it took, or None if the searcher prepares nothing.
+
+        A worker keeps what it has prepared for its last few cells. PluginError: the preparation failed.
+        """
+        return self._prepared_search(cell).preparation
+
     def search(self, task: SearchTask) -> dict[str, Any]:
         """Run one search and return its row."""
-        fitted_fold = self.fitted_fold(task.cell)
-        entry = self._registry.searcher(task.cell.searcher.name).entry
-        searcher: Searcher | None = None
-        if isinstance(entry.searcher, type):
-            searcher = build_settings(entry.searcher, task.cell.searcher.settings, entry.name)
-        return run_search(task, fitted_fold, entry, searcher, self._objective(task.cell.objective))
+        entry, search = self._registry.searcher(task.cell.searcher.name).entry, self._prepared_search(task.cell).search
+        return run_search(task, self.fitted_fold(task.cell), entry, search, self._objective(task.cell.objective))
 
-    def search_all(self, tasks: tuple[SearchTask, ...]) -> list[dict[str, Any]]:
-        """Run a batch of searches, one after the other, and return their rows."""
-        return [self.search(task) for task in tasks]
+    def search_all(self, tasks: tuple[SearchTask, ...]) -> Batch:
+        """Run searches of one cell, one after the other."""
+        preparation = self.prepare_searches(tasks[0].cell)
+        return Batch([self.search(task) for task in tasks], preparation)
+
+    def _prepared_search(self, cell: Cell) -> PreparedSearch:
+        key = cell.info.key
+        if key not in self._prepared:
+            fitted_fold, entry = self.fitted_fold(cell), self._registry.searcher(cell.searcher.name).entry
+            searcher: Searcher | None = None
+            if isinstance(entry.searcher, type):
+                searcher = build_settings(entry.searcher, cell.searcher.settings, entry.name)
+            objective = self._objective(cell.objective)
+            self._prepared[key] = prepared_search(cell, fitted_fold, entry, searcher, objective)
+            if len(self._prepared) > CELLS_KEPT:
+                self._prepared.popitem(last=False)
+        self._prepared.move_to_end(key)
+        return self._prepared[key]
 
     def confirm(self, cell: Cell, Z: FloatArray) -> IntArray:
         """Return the classes that the model's own predict, not its oracle, gives a cell's results, in one batch."""

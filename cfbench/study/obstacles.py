@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cfbench.errors import ModelError
+from cfbench.problem.access import Need
 from cfbench.problem.problem import SeparableTerm
 from cfbench.registry.contracts import FittedModel, ModelFamily, Objective, ObjectiveContext
-from cfbench.registry.entries import Handles, ModelEntry, Need, SearcherEntry
+from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
@@ -58,14 +59,15 @@ def obstacle(
     name = searcher.name
     if searcher.unavailable:
         return f"{name} cannot run here: {searcher.unavailable}"
-    if Need.MODEL_STRUCTURE in searcher.needs and not model.shows_structure:
-        return f"{name} needs the model's structure, and {model.name} does not show it"
+    for need in (Need.FOREST, Need.GRADIENTS):
+        if need in searcher.needs and need not in model.shows:
+            return f"{name} needs {need.value}, and {model.name} does not show it"
     if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
         return f"{name} does not handle categorical features, and {dataset.name} has them"
     if constraints and (unable := beyond_constraints(searcher, dataset)):
         return unable
-    if added.looks_into_model and not model.shows_structure:
-        return f"objective {objective} needs the model's structure, and {model.name} does not show it"
+    if added.looks_into_model and Need.FOREST not in model.shows:
+        return f"objective {objective} needs {Need.FOREST.value}, and {model.name} does not show it"
     return beyond_objective(searcher, objective, added)
 
 
@@ -94,6 +96,6 @@ def beyond_metric(metric: str, model: str, registry: Registry) -> str:
     if metric not in registry.metrics or model not in registry.models:
         return ""
     looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
-    if looks and not registry.model(model).entry.shows_structure:
-        return f"{metric} needs the model's structure, and {model} does not show it"
+    if looks and Need.FOREST not in registry.model(model).entry.shows:
+        return f"{metric} needs {Need.FOREST.value}, and {model} does not show it"
     return ""

@@ -65,7 +65,7 @@ def command_again(
     for fold in sorted({cell.fold for cell in cells}):
         words += ["--fold", str(fold)]
     words += ["--points", str(points), "--repetitions", str(repetitions)]
-    for key in ("query_budget", "time_limit", "seed"):
+    for key in ("query_budget", "time_limit", "prepare_budget", "seed"):
         if content.get(key) is not None:
             value = f"{content[key]:g}" if isinstance(content[key], float) else str(content[key])
             words += [f"--{key.replace('_', '-')}", value]
@@ -97,7 +97,15 @@ class Cell:
     judged: tuple[Variant, ...] = field(
         default=(), hash=False
     )  # objectives that only judge its results. Not in the key
+    prepares: bool = False  # whether its searcher does something in `prepare`
+    prepare_budget: int | None = None  # queries of a preparation
+    prepare_time_limit: float | None = None  # seconds of a preparation. Not in the key: past it, the cell fails
     named: bool = True  # False: the study does not name it; it runs because its results are judged under `judged`
+
+    @property
+    def names(self) -> tuple[str, str, str, str]:
+        """The names that seed its random streams: of the data set, the model, the searcher and the objective."""
+        return self.content["dataset"]["name"], self.model.name, self.searcher.name, self.objective.name
 
 
 @dataclass(frozen=True)
@@ -396,6 +404,8 @@ def _cell(
         "time_limit": study.time_limit,
         "seed": study.seed,
     }
+    if study.prepare_budget is not None and searcher.prepares:
+        content["prepare_budget"] = study.prepare_budget
     info = CellInfo(
         key=digest_of(content),
         dataset=place.dataset,
@@ -430,6 +440,9 @@ def _cell(
         repetitions=repetitions,
         searches=0 if skipped else min(in_fold, points or in_fold) * repetitions,
         skipped=skipped,
+        prepares=searcher.prepares,
+        prepare_budget=study.prepare_budget,
+        prepare_time_limit=study.prepare_time_limit,
     )
 
 

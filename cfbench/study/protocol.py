@@ -55,6 +55,13 @@ class SearchName:
         return int(digest_of([*name, self.fold, self.row_id, self.repetition]), 16)
 
 
+def preparation_seed(
+    seed: int, dataset: str, model: str, searcher: str, objective: str, fold: int
+) -> np.random.SeedSequence:
+    """Return the seed of a preparation's generator, the same in every worker; names are registered names."""
+    return np.random.SeedSequence(int(digest_of(["prepare", seed, dataset, model, searcher, objective, fold]), 16))
+
+
 DRAWN = "drawn"
 """The value in a cell's content that says that its points are in the order of `point_order`."""
 

@@ -138,6 +138,10 @@ class Study(_StudyTable):
         Wall-clock seconds per search.
     query_budget : int or None
         Most queries of the model per search; None: the searcher's own default.
+    prepare_time_limit : float or None
+        Wall-clock seconds of a searcher's preparation in a worker process; None: an hour. Past it, the cell fails.
+    prepare_budget : int or None
+        Most queries of a preparation; None: no limit, they are only counted.
     respect_steps : bool
         Whether a value off its feature's step is invalid.
     workers : int
@@ -182,6 +186,8 @@ class Study(_StudyTable):
     seed: Annotated[int, Strict(), Field(ge=0)] = 42
     time_limit: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None = None
     query_budget: Count | None = None
+    prepare_time_limit: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None = None
+    prepare_budget: Count | None = None
     respect_steps: Annotated[bool, Strict()] = False
     workers: Workers = 1
     results: Annotated[Path, BeforeValidator(_written), AfterValidator(_folder)] = Path("results")

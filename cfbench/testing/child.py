@@ -11,8 +11,8 @@ import pickle
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,12 +22,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cfbench.errors import BudgetExhausted, NotDeclaredError
+from cfbench.problem.access import ModelAccess, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.problem.outcome import CounterfactualSet, Status
-from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
-from cfbench.registry.contracts import ObjectiveContext, Searcher
+from cfbench.problem.problem import Problem, SearchBudget, trace_of
+from cfbench.registry.contracts import Objective, ObjectiveContext, PrepareContext, Searcher, SearchFunction
 from cfbench.registry.discovery import failure, import_file
-from cfbench.registry.entries import Need, SearcherEntry
+from cfbench.registry.entries import SearcherEntry
 from cfbench.running.crashes import crash_reason
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.running.judge import Judge, Verdict
@@ -73,7 +74,8 @@ class Observation:
     without a result of the right form. `z` is the counterfactual that the judge chose, None if there is none.
     `is_luckiest` says under an objective with draws whether `z` is the candidate with the smallest single value; None
     if fewer than two candidates of the target class were evaluated. `generators` names the global generators that the
-    search left in another state.
+    search left in another state. `repeat_difference` says how the search differed from the same one before it, with one
+    preparation; empty if it did not, or was made once.
     """
 
     ending: Ending
@@ -84,6 +86,8 @@ class Observation:
     is_set: bool = False
     is_luckiest: bool | None = None
     queries: int = 0
+    prepare_queries: int = 0
+    repeat_difference: str = ""
     generators: tuple[str, ...] = ()
 
     @property
@@ -102,6 +106,8 @@ class Observation:
             return f"one result is {mine}, the other {theirs}"
         if self.queries != other.queries:
             return f"one search made {self.queries} queries, the other {other.queries}"
+        if self.prepare_queries != other.prepare_queries:
+            return f"one preparation made {self.prepare_queries} queries, the other {other.prepare_queries}"
         return ""
 
 
@@ -138,9 +144,14 @@ class Child:
             self.close()
             raise UnfitEntry(str(complaint))
 
-    def observe(self, case: Case, *, time_limit: float, interrupt: bool = False) -> Observation:
-        """Run one search; past the limit, or if the process dies, the child is gone."""
-        self._process.send((case, interrupt))
+    def observe(
+        self, case: Case, *, time_limit: float, interrupt: bool = False, earlier: Sequence[Case] = ()
+    ) -> Observation:
+        """Run one search; past the limit, or if the process dies, the child is gone.
+
+        The same preparation serves `earlier` cases before, which differ from `case` in their points alone.
+        """
+        self._process.send((case, interrupt, earlier))
         try:
             observation = self._process.receive(time_limit)
         except TimeoutError:
@@ -181,10 +192,10 @@ def _serve(connection: Connection, file: str | None, pickled: bytes, settings: d
     connection.send("")
     while True:
         try:
-            case, interrupt = connection.recv()
+            case, interrupt, earlier = connection.recv()
         except EOFError:
             return
-        connection.send(_observe(entry, searcher, case, output, interrupt=interrupt))
+        connection.send(_observe(entry, searcher, case, output, interrupt=interrupt, earlier=earlier))
 
 
 class _Output:
@@ -218,24 +229,100 @@ class _Interrupted:
     predict_proba = predict
 
 
+class _LossAlone(Objective):
+    """The objective of cases that name none."""
+
+    def bind(self, context: ObjectiveContext) -> None:
+        """Add no term."""
+
+
+def _prepared(
+    entry: SearcherEntry, searcher: Searcher | None, case: Case, training: TrainingFold
+) -> tuple[SearchFunction, int]:
+    """Prepare a case's searches as the harness does; return the function that searches, and the queries made.
+
+    `searcher` is None if the entry holds a plain function.
+    """
+    if searcher is None:
+        return entry.function, 0
+    meter = Meter(case.queried.oracle(), case.space.d)
+    needs = {*entry.needs, *entry.can_use}
+    with guarded_randomness(np.random.SeedSequence(2)):
+        states = generator_states()
+        search = searcher.prepare(
+            PrepareContext(
+                space=case.space,
+                target=case.target,
+                access=ModelAccess(case.space, case.target, meter, needs, training, case.queried),
+                meter=meter,
+                rng=np.random.default_rng(2),
+                objective=case.objective or _LossAlone(),
+                constraints=case.constraints,
+                respect_steps=case.respect_steps,
+            )
+        )
+        changed = [name for name, state in generator_states().items() if state != states[name]]
+    meter.close("the preparation is over: in a search, query the model through the problem, which counts its queries")
+    if not callable(search):
+        raise TypeError(f"`prepare` returned {type(search).__name__}, not a function search(problem, rng)")
+    if changed:
+        raise RuntimeError(f"after `prepare`, not as they were: {', '.join(changed)}")
+    return search, meter.search_queries
+
+
 def _observe(
-    entry: SearcherEntry, searcher: Searcher | None, case: Case, output: _Output, *, interrupt: bool
+    entry: SearcherEntry,
+    searcher: Searcher | None,
+    case: Case,
+    output: _Output,
+    *,
+    interrupt: bool,
+    earlier: Sequence[Case] = (),
 ) -> Observation:
-    """Run one search, as the harness does; `searcher` is None if the entry holds a plain function."""
+    """Run one search, as the harness does, after searches on `earlier` cases with the same preparation.
+
+    If the last of them is the case itself, the two searches on it are compared.
+    """
+    output.discard()
+    training = case.training()
+    try:
+        search, prepare_queries = _prepared(entry, searcher, case, training)
+    except (Exception, SystemExit, KeyboardInterrupt) as raised:
+        error = crash_reason(raised)
+        check = _check_of(raised)
+        check = check if check == "asks-only-for-what-it-declares" else "preparation-is-sound"
+        return Observation(Ending.RAISED, {check: f"its preparation raised {error}"}, error)
+    before = None
+    for other in earlier:
+        before = _observe_search(entry, search, other, training, output, interrupt=interrupt)
+    found = _observe_search(entry, search, case, training, output, interrupt=interrupt)
+    differs = before is not None and earlier[-1] is case
+    difference = found.difference_from(before) if differs and before is not None else ""
+    return replace(found, prepare_queries=prepare_queries, repeat_difference=difference)
+
+
+def _observe_search(
+    entry: SearcherEntry,
+    search: SearchFunction,
+    case: Case,
+    training: TrainingFold,
+    output: _Output,
+    *,
+    interrupt: bool,
+) -> Observation:
+    """Run one search with a prepared function."""
     oracle = CountingOracle(_Interrupted() if interrupt else case.queried.oracle())
     budget = entry.default_budget if case.max_queries is None else case.max_queries
     meter = Meter(oracle, case.space.d, budget)
-    training = case.training()
     problem = _problem(entry, case, meter, training, budget)
     before, signals = _snapshot(problem, training), signal_state()
     answer: object = None
     ending, error = Ending.RETURNED, ""
     faults: dict[str, str] = {}
-    output.discard()
     with guarded_randomness(np.random.SeedSequence(1)):
         states, rng = generator_states(), np.random.default_rng(1)
         try:
-            answer = searcher.search(problem, rng) if searcher is not None else entry.searcher(problem, rng)  # type: ignore[call-arg] # a plain function
+            answer = search(problem, rng)
         except BudgetExhausted:
             ending = Ending.BUDGET
         except (Exception, SystemExit, KeyboardInterrupt) as raised:
@@ -245,7 +332,7 @@ def _observe(
             else:
                 faults[_check_of(raised)] = f"it raised {error}"
         generators = tuple(name for name, state in generator_states().items() if state != states[name])
-    queries, metered = oracle.rows, meter.search_queries + meter.robustness_queries
+    queries, metered = oracle.rows + meter.gradient_queries, meter.search_queries + meter.robustness_queries
     changed = [name for name, state in _snapshot(problem, training).items() if state != before[name]]
     changed_signals, printed = put_back(signals), output.text()
     if changed:
@@ -302,7 +389,6 @@ def _context(case: Case, meter: Meter | None = None) -> ObjectiveContext:
 
 
 def _problem(entry: SearcherEntry, case: Case, meter: Meter, training: TrainingFold, budget: int | None) -> Problem:
-    declared = {*entry.needs, *entry.can_use}
     context = _context(case, meter)
     return Problem(
         context.x,
@@ -315,9 +401,9 @@ def _problem(entry: SearcherEntry, case: Case, meter: Meter, training: TrainingF
         term=None if case.objective is None else case.objective.bind(context),
         term_rows=0 if case.objective is None else case.objective.rows_per_candidate(),
         term_draws=0 if case.objective is None else case.objective.draws_per_candidate(),
-        probabilities=Need.PROBABILITIES in declared,
-        training=training if Need.TRAINING_DATA in declared else None,
-        model=case.queried if Need.MODEL_STRUCTURE in declared else None,
+        needs={*entry.needs, *entry.can_use},
+        training=training,
+        model=case.queried,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cfbench.problem.access import Need
 from cfbench.problem.oracle import random_rows
 from cfbench.problem.problem import SeparableTerm, Term
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext
@@ -26,7 +27,7 @@ from cfbench.space.space import (
 from cfbench.study.variants import build_settings, make_variant
 from cfbench.testing.check import Check, Failed, NotApplicable, Report, generator_states, guarded_call, report_of
 from cfbench.testing.problems import ScoreClassifier
-from cfbench.testing.searcher_bench import N_ROWS, fitted, structured_model
+from cfbench.testing.searcher_bench import N_ROWS, fitted, model_that_shows
 
 Number, Choice = Kind.NUMERICAL, Kind.CATEGORICAL
 _SIZE = FeatureSpec("size", Number, 0, 10, perturbation=NumericalPerturbation(2, 1))
@@ -60,7 +61,7 @@ class ObjectiveBench:
         variant = make_variant(entry, settings or {})
         self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
         self.queries: list[FloatArray] = []
-        shown = structured_model(entry) if self.objective.looks_into_model else None
+        shown = model_that_shows([Need.FOREST], entry) if self.objective.looks_into_model else None
         self._model = cache(lambda name: None if shown is None else _fitted(shown, SPACES[name]))
 
     def context(self, space: str = "mixed", *, stream: int = 7, judging: bool = False) -> ObjectiveContext:

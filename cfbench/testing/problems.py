@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cfbench.digests import digest_of
+from cfbench.problem.access import TrainingFold
 from cfbench.problem.oracle import Oracle, random_rows
-from cfbench.problem.problem import Term, TrainingFold
+from cfbench.problem.problem import Term
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cfbench.errors import UnavailableError
+from cfbench.problem.access import Need
 from cfbench.registry.contracts import FittedModel
-from cfbench.registry.entries import Entry, Handles, ModelEntry, Need, SearcherEntry
+from cfbench.registry.entries import Entry, Handles, ModelEntry, SearcherEntry
 from cfbench.registry.registry import build_registry
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.variants import make_variant
@@ -34,6 +35,12 @@ N_ROWS = 400
 OUTVOTED = 30
 """Copies of a row against the one that is labelled otherwise, so that no model follows that one."""
 
+SHOWN = {Need.FOREST, Need.GRADIENTS}
+"""Needs that only some models can meet."""
+
+N_OTHERS = 2
+"""Points that are searched before, to see whether they change what is found later."""
+
 TIME_LIMIT = 60.0
 """Seconds that one search of a check may take."""
 
@@ -54,14 +61,15 @@ ANSWER_CHECKS = frozenset(
 """The checks for faults of which a result shows only the first."""
 
 
-def structured_model(entry: Entry) -> ModelEntry:
-    """Return the first registered model that shows its structure. Raise UnavailableError if there is none."""
+def model_that_shows(needs: Iterable[Need], entry: Entry) -> ModelEntry:
+    """Return the first registered model that shows what `entry` needs. Raise UnavailableError if there is none."""
     models = [registered.entry for registered in build_registry().models.values()]
-    found = next((model for model in models if model.shows_structure), None)
+    wanted = {*needs} & SHOWN
+    found = next((model for model in models if wanted <= {*model.shows}), None)
     if found is None:
         raise UnavailableError(
-            f"{entry.name} cannot be checked here: it needs the model's structure, and none of the registered models "
-            f"shows it ({', '.join(model.name for model in models) or 'there are none'})"
+            f"{entry.name} cannot be checked here: it needs {' and '.join(sorted(wanted))}, and none of the registered "
+            f"models shows it ({', '.join(model.name for model in models) or 'there are none'})"
         )
     return found
 
@@ -90,6 +98,13 @@ def with_fitted_model(case: Case, entry: ModelEntry) -> Case:
     return replace(case, model=model, x=tuple(x.tolist()))
 
 
+def other_points(case: Case) -> tuple[Case, ...]:
+    """Return the case with other points: training rows that the model does not put into the target class."""
+    X = case.training().X
+    others = X[(case.queried.predict(X) != case.target) & (X != np.array(case.x)).any(axis=1)]
+    return tuple(replace(case, x=tuple(x.tolist())) for x in others[:N_OTHERS])
+
+
 class Bench:
     """Runs one searcher's searches, each once.
 
@@ -106,7 +121,7 @@ class Bench:
         self.time_limit = time_limit
         given = dict(entry.check_settings or {}) if settings is None else settings
         self.settings = make_variant(entry, given).settings
-        self._model = structured_model(entry) if Need.MODEL_STRUCTURE in entry.needs else None
+        self._model = None if SHOWN.isdisjoint(entry.needs) else model_that_shows(entry.needs, entry)
         self._child: Child | None = None
         self._seen: dict[tuple[str, bool, str], Observation] = {}
         self._is_unfit = False
@@ -122,14 +137,16 @@ class Bench:
         """Run the searcher on a case, or return what was seen when it ran.
 
         With `interrupt`, Ctrl-C is pressed during its first query. `where` is "here", "again" (a second time in the
-        same process) or "elsewhere" (in a fresh interpreter). Raises NotApplicable if the entry cannot be sent to a
+        same process), "elsewhere" (in a fresh interpreter), "repeated" or "later" (with the same preparation after a
+        search on the same point, or on other points). Raises NotApplicable if the entry cannot be sent to a
         child process.
         """
         key = (case.name, interrupt, where)
         if key not in self._seen:
             case = case if self._model is None else with_fitted_model(case, self._model)
             child = Child(self.entry, self.settings, fresh_interpreter=True) if where == "elsewhere" else self._living()
-            self._seen[key] = child.observe(case, time_limit=self.time_limit, interrupt=interrupt)
+            earlier = other_points(case) if where == "later" else (case,) if where == "repeated" else ()
+            self._seen[key] = child.observe(case, time_limit=self.time_limit, interrupt=interrupt, earlier=earlier)
             # Not everything about signals can be put back.
             if where == "elsewhere" or "signals-left-alone" in self._seen[key].faults:
                 child.close()

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from cfbench.errors import UnknownNameError
+from cfbench.problem.access import Need
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FloatArray
@@ -149,7 +150,7 @@ NOISY_PROBLEMS = 8
 
 
 def asks_only_for_what_it_declares(bench: Bench) -> None:
-    """The searcher uses training data, probabilities and the model's structure only if its entry declares them.
+    """The searcher uses training data, probabilities and the inside of the model only if its entry declares them.
 
     To fix: list what it requires in the entry's `needs`, and what it uses if available in `can_use`.
     """
@@ -209,7 +210,7 @@ def skipped_where_not_declared(bench: Bench) -> None:
 
     To fix: this depends on cfbench only; if it fails, please report it.
     """
-    model = ModelEntry(name="rule", family=FittedElsewhere, shows_structure=True)
+    model = ModelEntry(name="rule", family=FittedElsewhere, shows=[Need.FOREST, Need.GRADIENTS])
     cells: list[tuple[Case, bool, bool, Handles | None]] = [
         (NUMERICAL, False, False, None),
         (MIXED, False, False, Handles.CATEGORICAL),
@@ -324,7 +325,8 @@ def runs_in_a_spawned_process(bench: Bench) -> None:
     bench.expect_end()
     here, again = bench.observe(bench.plain), bench.observe(bench.plain, where="again")
     if here.difference_from(again):
-        raise NotApplicable("undecided until same-rng-same-answer passes")
+        first = "preparation-is-repeatable" if bench.entry.prepares else "same-rng-same-answer"
+        raise NotApplicable(f"undecided until {first} passes")
     try:
         there = bench.observe(bench.plain, where="elsewhere")
     except UnfitEntry as error:
@@ -340,7 +342,10 @@ def same_rng_same_answer(bench: Bench) -> None:
     draws.
     """
     bench.expect_end()
-    difference = bench.observe(bench.plain).difference_from(bench.observe(bench.plain, where="again"))
+    if bench.entry.prepares:  # the preparation has a check of its own
+        difference = bench.observe(bench.plain, where="repeated").repeat_difference
+    else:
+        difference = bench.observe(bench.plain).difference_from(bench.observe(bench.plain, where="again"))
     if difference:
         raise Failed(difference)
 
@@ -472,6 +477,51 @@ def constant_features(bench: Bench) -> None:
         bench.expect_no_further(problems.CONSTANT_CATEGORIES)
 
 
+def preparation_is_sound(bench: Bench) -> None:
+    """`prepare` returns the function that searches; it raises nothing, and changes neither rows nor global generators.
+
+    To fix: end it with `return self.search`, or with a function of your own that takes (problem, rng). The training
+    rows are shared by all searches: copy what you change. Draw from `context.rng`.
+    """
+    bench.expect_no("preparation-is-sound")
+
+
+def preparation_is_repeatable(bench: Bench) -> None:
+    """A second preparation makes the same queries and leads to the same result as the first.
+
+    To fix: draw only from `context.rng`, and keep nothing on the class or the module: every worker prepares anew.
+    """
+    bench.expect_end()
+    difference = _difference_of_preparations(bench)
+    if difference:
+        raise Failed(difference)
+
+
+def points_are_independent(bench: Bench) -> None:
+    """What is found for a point does not depend on the points that were searched before with the same preparation.
+
+    To fix: change nothing in a search that the next one reads. The searches of a cell are split over workers, in any
+    order.
+    """
+    bench.expect_end()
+    if _difference_of_preparations(bench):
+        raise NotApplicable("undecided until preparation-is-repeatable passes")
+    difference = bench.observe(bench.plain).difference_from(bench.observe(bench.plain, where="later"))
+    if difference:
+        raise Failed(f"after searches on other points: {difference}")
+
+
+def _difference_of_preparations(bench: Bench) -> str:
+    """Say how the same search differs with two preparations; undecided if it differs with one."""
+    if bench.observe(bench.plain, where="repeated").repeat_difference:
+        raise NotApplicable("undecided until same-rng-same-answer passes")
+    return bench.observe(bench.plain).difference_from(bench.observe(bench.plain, where="again"))
+
+
+def _unless_it_prepares(entry: SearcherEntry) -> str:
+    return "" if entry.prepares else "it prepares nothing"
+
+
 def _unless_declared(handled: Handles) -> Callable[[SearcherEntry], str]:
     return lambda entry: "" if handled in entry.handles else f"its entry does not declare Handles.{handled.name}"
 
@@ -483,6 +533,9 @@ SEARCHER_CHECKS: tuple[Check[SearcherEntry, Bench], ...] = (
     Check(raises_nothing),
     Check(asks_only_for_what_it_declares),
     Check(skipped_where_not_declared),
+    Check(preparation_is_sound, _unless_it_prepares),
+    Check(preparation_is_repeatable, _unless_it_prepares),
+    Check(points_are_independent, _unless_it_prepares),
     Check(answer_has_the_form),
     Check(sets_as_declared),
     Check(answer_is_finite),

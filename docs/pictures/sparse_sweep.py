@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, Problem, TrainingFold
+from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Problem, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.sparse_sweep.candidates import CandidateGrid, QueriedCandidates
@@ -46,7 +46,7 @@ def asked_by_step() -> tuple[dict[str, FloatArray], FloatArray, int]:
     model, rng = Hyperbola(), np.random.default_rng(4)
     rows = rng.random((60, 2))
     training = TrainingFold(rows, Hyperbola().predict(rows))
-    problem = Problem(X, 1, space, Meter(model, 2), training=training)
+    problem = Problem(X, 1, space, Meter(model, 2), needs=[Need.TRAINING_DATA], training=training)
     grid = CandidateGrid(problem, training, 12)
     queried = QueriedCandidates(problem, grid, None, by_value=False)
     asked: dict[str, FloatArray] = {}

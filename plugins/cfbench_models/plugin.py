@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cfbench import ModelEntry, hookimpl
+from cfbench import ModelEntry, Need, hookimpl
 from cfbench_models.forest.family import RandomForest
 from cfbench_models.network.family import NeuralNetwork
 
@@ -20,12 +20,13 @@ def cfbench_register_models() -> Iterable[ModelEntry]:
         name="random-forest",
         family=RandomForest,
         tuned=TUNED,
-        shows_structure=True,
+        shows=[Need.FOREST],
         summary="Random forest, tuned on the training fold (scikit-learn)",
     )
     yield ModelEntry(
         name="neural-network",
         family=NeuralNetwork,
         tuned=TUNED,
+        shows=[Need.GRADIENTS],
         summary="Multi-layer perceptron with one hidden layer, tuned on the training fold (scikit-learn)",
     )

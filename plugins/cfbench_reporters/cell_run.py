@@ -39,9 +39,10 @@ class AnytimeCurve:
     searches: int  # what the median is over
 
 
-def anytime_curve(searches: pd.DataFrame) -> AnytimeCurve:
-    """Return the curve of a cell's searches."""
-    progress = [np.array(pairs, dtype=np.float64).reshape(-1, 2) for pairs in searches["anytime"]]
+def anytime_curve(searches: pd.DataFrame, prepare_queries: int = 0) -> AnytimeCurve:
+    """Return the curve of a cell's searches, which starts after the queries of their preparation."""
+    start = [prepare_queries, 0]
+    progress = [np.array(pairs, dtype=np.float64).reshape(-1, 2) + start for pairs in searches["anytime"]]
     steps = _steps(np.unique(np.concatenate([pairs[:, 0] for pairs in progress] or [np.empty(0)])))
     best = np.full((len(progress), len(steps)), np.inf)
     for row, pairs in zip(best, progress, strict=True):
@@ -143,7 +144,8 @@ def cell_run(event: CellFinished) -> CellRun:
     if cell.constraints:
         name += " constrained"
     fingerprints = sorted(set(event.searches["model_fingerprint"]) - {""})
-    curve = anytime_curve(event.searches)
+    seconds, queries = event.preparation or (math.nan, 0)
+    curve = anytime_curve(event.searches, queries)
     tags = {
         **_version_tags(cell),
         "cfbench.model_fingerprint": " ".join(fingerprints),
@@ -151,6 +153,8 @@ def cell_run(event: CellFinished) -> CellRun:
         NOTE_TAG: cell_note(event),
     }
     metrics = {**_search_metrics(event.searches), **_measured_means(event.measures)}
+    if event.preparation is not None:
+        metrics |= {"prepare_seconds": seconds, "prepare_queries": float(queries)}
     return CellRun(
         key=cell.key,
         name=name[:_LONGEST_NAME],

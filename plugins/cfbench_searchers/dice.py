@@ -9,13 +9,14 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from cfbench import CounterfactualSet, Problem, Searcher
-from cfbench.space import FloatArray
+from cfbench import CounterfactualSet, PrepareContext, Problem, Searcher, SearchFunction, TrainingFold
+from cfbench.space import FeasibleBox, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ _EXACT_DIGITS = 15
 
 
 class DiceTable:
-    """One problem in DiCE's terms.
+    """A training fold and a point in DiCE's terms.
 
     Features are columns f0, f1, ..., whatever their names hold. Categories are strings, since the library takes
     anything else for labels to make strings of. Numbers are in raw units; where the study wants steps to be kept, in
@@ -33,7 +34,10 @@ class DiceTable:
 
     Parameters
     ----------
-    problem : Problem
+    training : TrainingFold
+    box : FeasibleBox
+        The feasible rows of the point.
+    x : ndarray of float64, shape (d,)
 
     Attributes
     ----------
@@ -50,19 +54,17 @@ class DiceTable:
 
     outcome = "outcome"
 
-    def __init__(self, problem: Problem) -> None:
-        assert problem.training is not None  # the entry needs it
-        box = problem.box
-        is_numerical = ~problem.space.is_categorical
+    def __init__(self, training: TrainingFold, box: FeasibleBox, x: FloatArray) -> None:
+        is_numerical = ~box.is_categorical
         stepped = is_numerical & (box.spacing > 0)
-        self._x, self._classes = problem.x, problem.training.y
+        self._x, self._classes = x, training.y
         self._is_numerical = is_numerical
         self._is_fixed = box.upper <= box.lower
         self._units = np.where(stepped, box.spacing, 1.0)
         # The library starts from rows of the fold: where steps must be kept, those have to keep them.
-        fold = problem.training.X
+        fold = training.X
         self._X = np.where(stepped, np.rint(fold / self._units) * self._units, fold)
-        self.names = [f"f{i}" for i in range(problem.space.d)]
+        self.names = [f"f{i}" for i in range(len(x))]
         self.numerical = self._columns(is_numerical)
         self.free = self._columns(~self._is_fixed)
 
@@ -75,10 +77,14 @@ class DiceTable:
         exact = np.concatenate([self._x[np.newaxis], ends, self._X])
         self._known = {i: known_values(exact[:, i], self._units[i], places[i]) for i in np.flatnonzero(is_numerical)}
 
+    def lacks_a_category(self) -> bool:
+        """Whether `x` has a category that the fold does not have."""
+        return not np.all((self._X == self._x).any(axis=0) | self._is_numerical)
+
     def training(self) -> pd.DataFrame:
         """Return the training fold, with `x` where that has a category that the fold lacks: DiCE refuses such a one."""
         X, y = self._X, self._classes
-        if not np.all((X == self._x).any(axis=0) | self._is_numerical):
+        if self.lacks_a_category():
             X, y = np.vstack([X, self._x]), np.append(y, y[:1])  # the class is not used
         frame = self._frame(X)
         frame[self.outcome] = y
@@ -108,6 +114,21 @@ class DiceTable:
         return pd.DataFrame(
             {name: values if numerical else [str(int(code)) for code in values] for name, values, numerical in columns}
         )
+
+
+class LibraryFold(NamedTuple):
+    """The library's object of a training fold, and the precisions that it was given."""
+
+    data: Any
+    precisions: dict[str, int]
+
+    def data_of(self, table: DiceTable) -> Any:
+        """Return the library's object for a point: the fold's, unless the point has more decimals or another category.
+
+        The library writes nothing but a point's permitted range into it, which every search writes anew.
+        """
+        fits = table.precisions == self.precisions and not table.lacks_a_category()
+        return self.data if fits else _library_data(table)
 
 
 class NoTargetInSightError(Exception):
@@ -229,14 +250,25 @@ class DiceA(Searcher):
     patience: int = Field(default=10_000, ge=1)
     initialization: Literal["kdtree", "random"] = "kdtree"
 
-    def search(self, problem: Problem, rng: np.random.Generator) -> CounterfactualSet | None:
+    def prepare(self, context: PrepareContext) -> SearchFunction:
+        """Import the library, and give it the training fold."""
+        assert context.training is not None  # the entry needs it
+        x = context.training.X[0]
+        box = FeasibleBox(context.space, x, constraints=False, respect_steps=context.respect_steps)
+        table = DiceTable(context.training, box, x)
+        with _generators_kept():
+            fold = LibraryFold(_library_data(table), table.precisions)
+        return partial(self._search, fold)
+
+    def _search(self, fold: LibraryFold, problem: Problem, rng: np.random.Generator) -> CounterfactualSet | None:
         """Return the library's set; None where it finds nothing or nothing may change."""
-        table = DiceTable(problem)
+        assert problem.training is not None  # the entry needs it
+        table = DiceTable(problem.training, problem.box, problem.x)
         if not table.free:
             problem.give_reason("no feature may change")
             return None
         with _generators_kept(), _quiet():
-            explainer = _explainer(table, MeteredModel(problem, table, self.patience))
+            explainer = _explainer(fold.data_of(table), MeteredModel(problem, table, self.patience))
             # The library draws from the global generators alone.
             random.seed(int(rng.integers(2**63)))
             np.random.seed(rng.integers(2**32, size=4, dtype=np.uint32))  # noqa: NPY002 - the global one is meant
@@ -296,16 +328,22 @@ class DiceB(DiceA):
     diversity_weight: float = Field(default=0.0, ge=0)
 
 
-def _explainer(table: DiceTable, model: MeteredModel) -> Any:
-    """Return the library's explainer."""
+def _library_data(table: DiceTable) -> Any:
+    """Return the library's object of a table."""
     import dice_ml
 
-    data = dice_ml.Data(
+    return dice_ml.Data(
         dataframe=table.training(),
         continuous_features=table.numerical,
         outcome_name=table.outcome,
         continuous_features_precision=table.precisions,
     )
+
+
+def _explainer(data: Any, model: MeteredModel) -> Any:
+    """Return the library's explainer."""
+    import dice_ml
+
     return dice_ml.Dice(data, dice_ml.Model(model=model, backend="sklearn", model_type="classifier"), method="genetic")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from cfbench import FeatureSpace, Problem, Searcher
+from cfbench import FeatureSpace, PrepareContext, Problem, Searcher, SearchFunction
 from cfbench.space import FloatArray, IntArray
 
 
@@ -278,10 +279,15 @@ class Lore(Searcher):
             )
         return size
 
-    def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+    def prepare(self, context: PrepareContext) -> SearchFunction:
+        """Compute what the neighbourhoods of all points take from the training fold."""
+        assert context.training is not None  # the entry needs it
+        return partial(self._search, FoldValues.of(context.training.X, context.space))
+
+    def _search(self, fold: FoldValues, problem: Problem, rng: np.random.Generator) -> FloatArray | None:
         """Return what the rule makes of `x`; None without a rule or a hit of the target class."""
         x = problem.project(problem.x)
-        Z, classes = self.neighbourhood(problem, rng)
+        Z, classes = self.neighbourhood(problem, fold.pool(problem, rng), rng)
         seed = int(rng.integers(2**31))
         rule = self._rule(problem, x, Z, classes, seed)
         if rule is None:
@@ -312,8 +318,12 @@ class Lore(Searcher):
         shortest = min(range(len(rules)), key=list(zip(lengths, problem.distance(plain), strict=True)).__getitem__)
         return rules[shortest]
 
-    def neighbourhood(self, problem: Problem, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    def neighbourhood(
+        self, problem: Problem, pool: FloatArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, IntArray]:
         """Evolve the neighbourhood of `x`; a generation of both populations is one query batch.
+
+        Mutations draw from the feasible values in `pool`, shape (m, d).
 
         The fitness of a neighbour is ``[it has the class wanted] + 1 - distance``, less 1 where it is `x` itself
         (Guidotti et al. 2018, the fitness functions of algorithm 2).
@@ -327,7 +337,6 @@ class Lore(Searcher):
         """
         x = problem.project(problem.x)[np.newaxis]
         class_of_x = problem.predict(x)
-        pool = value_pool(problem, rng)
         half = self.population_size // 2
         Z = np.repeat(x, 2 * half, axis=0)
         classes = np.repeat(class_of_x, 2 * half)
@@ -377,16 +386,37 @@ def mixed_distance(space: FeatureSpace, Z: FloatArray, x: FloatArray) -> FloatAr
     return distance
 
 
-def value_pool(problem: Problem, rng: np.random.Generator) -> FloatArray:
-    """Collect the values that mutations draw from, those of a feature in its column; shape (m, d).
+@dataclass(frozen=True, eq=False)
+class FoldValues:
+    """What the values that mutations draw from are made of: a training fold and what is computed from it once.
 
-    The settings "discrete use probabilities" and "continuous function estimation" are off, as in the paper: categories
-    that occur in the training fold, each as likely; numbers that occur there, and as many again from the normal
-    distribution with their mean and deviation.
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+    mean, deviation : ndarray of float64, shape (d,)
+    codes : dict of int to ndarray of float64
+        By categorical feature: the categories that occur.
     """
-    assert problem.training is not None  # the entry needs it
-    X = problem.training.X
-    pool = np.concatenate([X, X.mean(axis=0) + X.std(axis=0) * rng.standard_normal(X.shape)])
-    for i in np.flatnonzero(problem.space.is_categorical):
-        pool[:, i] = rng.choice(np.unique(X[:, i]), size=len(pool))
-    return problem.project(pool)
+
+    X: FloatArray
+    mean: FloatArray
+    deviation: FloatArray
+    codes: dict[int, FloatArray]
+
+    @classmethod
+    def of(cls, X: FloatArray, space: FeatureSpace) -> Self:
+        """Take what is needed of training rows."""
+        codes = {int(i): np.unique(X[:, i]) for i in np.flatnonzero(space.is_categorical)}
+        return cls(X, X.mean(axis=0), X.std(axis=0), codes)
+
+    def pool(self, problem: Problem, rng: np.random.Generator) -> FloatArray:
+        """Return feasible values, those of a feature in its column; shape (2 n, d).
+
+        The settings "discrete use probabilities" and "continuous function estimation" are off, as in the paper:
+        categories that occur in the training fold, each as likely; numbers that occur there, and as many again from the
+        normal distribution with their mean and deviation.
+        """
+        pool = np.concatenate([self.X, self.mean + self.deviation * rng.standard_normal(self.X.shape)])
+        for i, codes in self.codes.items():
+            pool[:, i] = rng.choice(codes, size=len(pool))
+        return problem.project(pool)

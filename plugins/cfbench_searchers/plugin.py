@@ -11,6 +11,7 @@ from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.dice import DiceA, DiceB
 from cfbench_searchers.exact_forest.searcher import ExactForest
+from cfbench_searchers.gradient_descent import GradientDescent
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled
 from cfbench_searchers.lore import Lore
 from cfbench_searchers.nearest_unlike import NearestUnlike
@@ -122,7 +123,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
     )
     yield SearcherEntry(
         name="nearest-unlike",
-        version="2",
+        version="3",
         searcher=NearestUnlike,
         summary="the closest training point that the model puts into the target class: a baseline",
         handles=_EVERYTHING,
@@ -133,7 +134,16 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         searcher=ExactForest,
         summary="the provably cheapest counterfactual on a forest, by branch and bound",
         handles=[*_LOSS_ALONE, Handles.SEPARABLE],
-        needs=[Need.MODEL_STRUCTURE],
+        needs=[Need.FOREST],
+    )
+    yield SearcherEntry(
+        name="gradient-descent",
+        searcher=GradientDescent,
+        summary="descent on the model's probability and the distance, the smallest weight (Wachter et al. 2018)",
+        url="https://arxiv.org/abs/1711.00399",
+        handles=_LOSS_ALONE,
+        needs=[Need.GRADIENTS],
+        check_settings={"n_weights": 6, "n_steps": 60},
     )
 
 

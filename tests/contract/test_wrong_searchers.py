@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from cfbench.testing.searchers import SEARCHER_CHECKS
 if TYPE_CHECKING:
     from tests.contract.wrong_searchers import Wrong
 
+PREPARATION = ("preparation-is-sound", "preparation-is-repeatable", "points-are-independent")
 WITHOUT_A_WRONG_SEARCHER = {
     "entry-pickles",  # such an entry cannot be defined in a plugin file; it has a test of its own
     "skipped-where-not-declared",  # the harness's own work, whatever the searcher
@@ -31,10 +33,13 @@ def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_wrong_with_the_honest_one(wrong_searchers: Any) -> None:
-    entry = SearcherEntry(name="honest", searcher=wrong_searchers.honest, handles=wrong_searchers.EVERYTHING)
+def test_nothing_is_wrong_with_the_honest_ones(wrong_searchers: Any) -> None:
+    entry = SearcherEntry(name="honest", searcher=wrong_searchers.Honest, handles=wrong_searchers.EVERYTHING)
     report = check_searcher(entry)
     assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
+    report = check_searcher(replace(entry, searcher=wrong_searchers.honest))
+    beyond = {finding.check: finding.why for finding in report.findings if finding.result is not Result.PASSED}
+    assert beyond == dict.fromkeys(PREPARATION, "it prepares nothing")
 
 
 @pytest.mark.slow
@@ -49,6 +54,7 @@ def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_searcher
         "relations-kept": "its entry does not declare Handles.RELATIONS",
         "objective-used": "its entry does not declare Handles.OBJECTIVES",
         "luck-not-returned": "its entry does not declare Handles.OBJECTIVES",
+        **dict.fromkeys(PREPARATION, "it prepares nothing"),
     }
     assert set(Handles) == {*wrong_searchers.EVERYTHING, Handles.SEPARABLE}
 

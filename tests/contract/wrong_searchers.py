@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import Best, BudgetExhausted, CounterfactualSet, Handles, Need, Problem, SearcherEntry, hookimpl
+from cfbench import (
+    Best,
+    BudgetExhausted,
+    CounterfactualSet,
+    Handles,
+    Need,
+    PrepareContext,
+    Problem,
+    Searcher,
+    SearcherEntry,
+    hookimpl,
+)
 from cfbench.space import FloatArray
 
 BUT_RELATIONS = (Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES)
@@ -46,7 +58,8 @@ def honest(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
 class Wrong:
     """A wrong searcher.
 
-    `check` is the only one that it fails; `status` is what a run without a query budget makes of it.
+    `check` is the only one that it fails; `status` is what a run without a query budget makes of it, "failed" if its
+    cells fail.
     """
 
     entry: SearcherEntry
@@ -55,7 +68,7 @@ class Wrong:
 
 
 def wrong(function: Callable[..., Any], check: str, status: str = "found", **declared: Any) -> Wrong:
-    name = function.__name__.strip("_").replace("_", "-")
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "-", function.__name__).lower().strip("_").replace("_", "-")
     return Wrong(SearcherEntry(name=name, searcher=function, **{"handles": BUT_RELATIONS, **declared}), check, status)
 
 
@@ -394,6 +407,54 @@ def any_other_class(problem: Problem, rng: np.random.Generator) -> FloatArray | 
     return Z[others[np.argmin(values[others])]] if len(others) else None
 
 
+class Honest(Searcher):
+    """The honest search as a class, with a preparation that learns nothing."""
+
+    def prepare(self, context: PrepareContext) -> Any:
+        return honest
+
+
+class ReturnsItsSettings(Honest):
+    def prepare(self, context: PrepareContext) -> Any:
+        return {"neighbours": 5}
+
+
+class SortsTheFold(Honest):
+    def prepare(self, context: PrepareContext) -> Any:
+        assert context.training is not None
+        context.training.X.sort(axis=0)
+        return honest
+
+
+PREPARED: list[PrepareContext] = []
+
+
+class CountsPreparations(Honest):
+    def prepare(self, context: PrepareContext) -> Any:
+        PREPARED.append(context)
+        n_rows = N_ROWS + len(PREPARED)
+
+        def search(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+            best = Best(problem)
+            best.evaluate(candidates(problem, rng, n_rows))
+            return best.choose()
+
+        return search
+
+
+class RemembersPoints(Honest):
+    def prepare(self, context: PrepareContext) -> Any:
+        seen: set[bytes] = set()
+
+        def search(problem: Problem, rng: np.random.Generator) -> FloatArray | None:
+            seen.add(problem.x.tobytes())
+            best = Best(problem)
+            best.evaluate(candidates(problem, rng, N_ROWS + len(seen)))
+            return best.choose()
+
+        return search
+
+
 WRONG = (
     wrong(never_returns, "returns-in-time", "timed_out"),
     wrong(deaf_and_never_returns, "returns-in-time", "timed_out"),
@@ -446,6 +507,10 @@ WRONG = (
     wrong(crosses_at_two_places, "one-feature"),
     wrong(rounds_everything, "tiny-ranges"),
     wrong(counts_in_int32, "huge-ranges"),
+    wrong(ReturnsItsSettings, "preparation-is-sound", "failed"),
+    wrong(SortsTheFold, "preparation-is-sound", "failed", needs=[Need.TRAINING_DATA]),
+    wrong(CountsPreparations, "preparation-is-repeatable"),
+    wrong(RemembersPoints, "points-are-independent"),
     wrong(divides_by_deviation, "constant-features", needs=[Need.TRAINING_DATA]),
 )
 

@@ -75,10 +75,11 @@ def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:
                     _note(failures, searcher.label, status, reason, cell, 0)
                 if not cell.searches:
                     continue
+                prepared = 0 if cell.preparation is None else cell.preparation.queries
                 for row in rows_of(record, cell):
                     place = cell.info.fold, row["row_id"]
                     steps = row["anytime"] if by_loss else _end(row, row["objective_value"])
-                    reached[searcher] += _reached(steps, best[place])
+                    reached[searcher] += [prepared + queries for queries in _reached(steps, best[place])]
                     pairs[searcher] += len(TARGETS)
                     if row["status"] != Status.FOUND and record_key(cell) not in counted:
                         _note(failures, searcher.label, row["status"], row["reason"], cell, row["point"])

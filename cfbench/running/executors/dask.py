@@ -25,6 +25,7 @@ from cfbench.registry.contracts import DataSource
 from cfbench.registry.discovery import is_file_name
 from cfbench.registry.registry import RegistryOptions
 from cfbench.running.executors.local import ExecutorLost, Job, ProcessExecutor, WorkerDied
+from cfbench.running.preparation import PreparationLost
 from cfbench.running.worker import FOLDS_KEPT, EntryName, Inventory, ModelKey, Prepared, WorkerSetup, model_key
 from cfbench.study.plan import Cell
 
@@ -108,7 +109,7 @@ class Host:
     def _ask(self, slot: int, job: Job) -> Any:
         try:
             return self._executor.submit(slot, job).result()
-        except (TimeoutError, WorkerDied):
+        except (TimeoutError, WorkerDied, PreparationLost):
             self._loaded[slot] = OrderedDict()  # its next process has loaded nothing
             raise
 

@@ -24,8 +24,10 @@ from cfbench.errors import CfbenchError
 from cfbench.running.crashes import ran_out_of_memory
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
 from cfbench.running.interrupt import noticed_threads, was_asked_for
+from cfbench.running.preparation import preparation_lost, prepare_limit
 from cfbench.running.search import guarded_signals
 from cfbench.running.worker import Worker, WorkerSetup
+from cfbench.study.plan import Cell
 
 WORKER_NAME = "cfbench worker"
 """Name of the processes that perform jobs."""
@@ -35,12 +37,14 @@ WORKER_NAME = "cfbench worker"
 class Job:
     """One call of a worker's method.
 
-    The worker is killed after `time_limit` wall-clock seconds; None: no limit.
+    The worker is killed after `time_limit` wall-clock seconds; None: no limit. If `prepares` names a cell, the same
+    worker prepares the searches of that cell before, under a limit of their own.
     """
 
     method: str
     arguments: tuple[Any, ...]
     time_limit: float | None = None
+    prepares: Cell | None = None
 
 
 class Executor(Protocol):
@@ -125,11 +129,16 @@ class WorkerProcess(ChildProcess):
         self._is_ready = False
 
     def perform(self, job: Job) -> Any:
-        """Return the result of a job.
+        """Return the result of a job, after the preparation that it needs.
 
-        Raises TimeoutError past the job's limit or WorkerDied, both with the process gone, or CfbenchError if the
-        worker raised anything, or no worker can start.
+        Raises TimeoutError past the job's limit, WorkerDied, or PreparationLost if either happens in the preparation:
+        the process is gone then. Raises CfbenchError if the worker raised anything, or no worker can start.
         """
+        if job.prepares is not None:
+            try:
+                self.perform(Job("prepare_searches", (job.prepares,), prepare_limit(job.prepares)))
+            except (TimeoutError, WorkerDied) as error:
+                raise preparation_lost(job.prepares, error) from error
         try:
             if not self._is_ready:
                 self.receive(None)
@@ -260,6 +269,6 @@ def _answer(worker: Worker | CfbenchError, method: str, arguments: tuple[Any, ..
         return _Answer.ERROR, error
     except BaseException as error:  # a plugin's own class may not be known to the main process
         return _Answer.ERROR, CfbenchError(f"{type(error).__name__}: {error}")
-    if method == "search_all" and any(map(ran_out_of_memory, result)):
+    if method == "search_all" and any(map(ran_out_of_memory, result.rows)):
         return _Answer.OUT_OF_MEMORY, None
     return _Answer.RESULT, result

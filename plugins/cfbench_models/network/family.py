@@ -90,6 +90,43 @@ class NetworkModel(ScikitModel):
         """Return scikit-learn's classes of rows, queried one by one."""
         return np.array([super(NetworkModel, self).predict(z[np.newaxis])[0] for z in Z], dtype=np.int64)
 
+    def log_odds(self, Z: FloatArray, target: int) -> FloatArray:
+        """Return the log-odds of a class, shape (n,); -inf if training lacked the class."""
+        return self._log_odds_of(self._layers(Z)[-1], target)[0]
+
+    def log_odds_gradient(self, Z: FloatArray, target: int) -> FloatArray:
+        """Return the derivatives of `log_odds` by the features in raw units, shape (n, d); 0 at a unit's kink."""
+        *hidden, outputs = self._layers(Z)
+        gradient = self._log_odds_of(outputs, target)[1]
+        for units, weights in zip(reversed([None, *hidden]), reversed(self.classifier.coefs_), strict=True):
+            gradient = gradient @ weights.T
+            if units is not None:
+                gradient = gradient * (units > 0)
+        return self.encoding.pulled_back(gradient)
+
+    def _layers(self, Z: FloatArray) -> list[FloatArray]:
+        """Return what the hidden layers give, and the outputs before the last function."""
+        layers = [self.encoding.transform(Z)]
+        for weights, biases in zip(self.classifier.coefs_, self.classifier.intercepts_, strict=True):
+            given = layers[-1] @ weights + biases
+            layers.append(np.maximum(given, 0.0))
+        return [*layers[1:-1], given]
+
+    def _log_odds_of(self, outputs: FloatArray, target: int) -> tuple[FloatArray, FloatArray]:
+        """Return a class's log-odds, shape (n,), and their derivatives by the outputs, shape (n, outputs)."""
+        classes = self.classifier.classes_.tolist()
+        if target not in classes:
+            return np.full(len(outputs), -np.inf), np.zeros_like(outputs)
+        place = classes.index(target)
+        if outputs.shape[1] == 1:  # the log-odds of the second class
+            sign = 2.0 * place - 1.0
+            return sign * outputs[:, 0], np.full_like(outputs, sign)
+        others = np.delete(outputs, place, axis=1)
+        highest = others.max(axis=1, keepdims=True)
+        shares = np.exp(others - highest)
+        log_odds = outputs[:, place] - highest[:, 0] - np.log(shares.sum(axis=1))
+        return log_odds, np.insert(-shares / shares.sum(axis=1, keepdims=True), place, 1.0, axis=1)
+
     def oracle(self) -> Oracle:
         """Return the fast way to ask the network."""
         return NetworkOracle(self)

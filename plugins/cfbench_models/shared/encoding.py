@@ -85,6 +85,15 @@ class Encoding:
             encoded[:, part.start : part.start + part.table.shape[1]] = part.rows(Z[:, part.feature])
         return encoded
 
+    def pulled_back(self, gradient: FloatArray) -> FloatArray:
+        """Turn derivatives by the columns, shape (n, n_columns), into those by the copied features, shape (n, d).
+
+        One-hot encoded features have no derivative; theirs are 0.
+        """
+        by_feature = np.zeros((len(gradient), len(self.copied) + len(self.one_hot)))
+        by_feature[:, self.copied] = gradient[:, self.columns] / (1.0 if self.scale is None else self.scale)
+        return by_feature
+
     def arrays(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Everything that the encoding learned, for a model's fingerprint."""
         yield self.copied

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from pydantic import Field
 
-from cfbench import CfbenchError, Problem, Searcher
+from cfbench import CfbenchError, PrepareContext, Problem, Searcher, SearchFunction
 from cfbench.errors import ModelError
 from cfbench.space import FloatArray
 
@@ -38,6 +38,20 @@ class ExactForest(Searcher):
 
     seconds: float = Field(default=60.0, gt=0)
 
+    def prepare(self, context: PrepareContext) -> SearchFunction:
+        """Lay the forest open, and compile what reads it.
+
+        Raises
+        ------
+        UnavailableError
+            If the model shows no forest.
+        """
+        from cfbench_searchers.exact_forest.solving import warm_up  # it loads a compiler, where there is one
+
+        _ = context.forest.depth
+        warm_up()
+        return self.search
+
     def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
         """Return the optimum; None if there is provably none, or none was found in time.
 
@@ -48,15 +62,13 @@ class ExactForest(Searcher):
         ModelError
             If the model gives the optimum another class than its forest does.
         """
-        # These load a compiler, where there is one.
-        from cfbench_searchers.exact_forest.solving import solve, warm_up
+        from cfbench_searchers.exact_forest.solving import solve  # it loads a compiler, where there is one
 
         if problem.has_term and problem.separable_term is None:
             raise CfbenchError(
                 "exact-forest minimises the loss and terms that are sums over the features; this objective's term is "
                 "not a sum"
             )
-        warm_up()
         # A proof replaces it.
         problem.give_reason(f"the limit of {self.seconds:g} s was reached before a counterfactual or a proof")
         z = solve(problem, time.perf_counter() + self.seconds)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from cfbench import Problem
-from cfbench.forests import forest_of, toy_forest
+from cfbench.forests import toy_forest
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.exact_forest.bound import pruned
 from cfbench_searchers.exact_forest.branching import BranchAndBound
@@ -88,7 +88,7 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     UnavailableError
         If the model shows no forest.
     """
-    structure = forest_of(problem.model)
+    structure = problem.forest
     target, costs = structure.place_of(problem.target), cell_costs(structure, problem)
     if target is None or not np.isfinite(costs.total(costs.rest)):
         problem.report("proven", 1.0)

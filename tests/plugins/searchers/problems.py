@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, Problem, Searcher
+from cfbench import (
+    CategoricalPerturbation,
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    Kind,
+    Need,
+    Objective,
+    PrepareContext,
+    Problem,
+    Searcher,
+)
+from cfbench.problem.access import ModelAccess
 from cfbench.problem.oracle import Meter
 from cfbench.space import FloatArray, IntArray
 
@@ -29,8 +41,11 @@ class SpiedProblem(Problem):
         **options: Any,
     ) -> None:
         self.asked: list[FloatArray] = []
+        self.asked_before: list[FloatArray] = []
+        """The rows of the queries of a preparation."""
         self.meter = Meter(_Spy(classify, n_classes, self.asked), space.d, max_queries)
-        super().__init__(np.asarray(x, dtype=np.float64), target, space, self.meter, **options)
+        self.prepare_meter = Meter(_Spy(classify, n_classes, self.asked_before), space.d)
+        super().__init__(np.asarray(x, dtype=np.float64), target, space, self.meter, needs=list(Need), **options)
 
 
 class _Spy:
@@ -54,9 +69,25 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def answer_of(searcher: Searcher, problem: Problem, seed: int = 0) -> FloatArray:
+def searched(searcher: Searcher, problem: SpiedProblem, seed: int = 0) -> Any:
+    """Prepare a searcher for a problem, and search."""
+    meter, training = problem.prepare_meter, problem.training
+    context = PrepareContext(
+        space=problem.space,
+        target=problem.target,
+        access=ModelAccess(problem.space, problem.target, meter, list(Need), training),
+        meter=meter,
+        rng=rng(seed + 1),
+        objective=Objective(),
+        constraints=problem.constraints,
+        respect_steps=problem.respect_steps,
+    )
+    return searcher.prepare(context)(problem, rng(seed))
+
+
+def answer_of(searcher: Searcher, problem: SpiedProblem, seed: int = 0) -> FloatArray:
     """Search, and return the row that must be found."""
-    z = searcher.search(problem, rng(seed))
+    z = searched(searcher, problem, seed)
     assert isinstance(z, np.ndarray)
     return z
 

@@ -20,7 +20,17 @@ from cfbench import (
 from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
 from cfbench_searchers.dice import DiceA, DiceB
-from tests.plugins.searchers.problems import MIXED, MIXED_X, Classify, SpiedProblem, categories, never, numbers, rng
+from tests.plugins.searchers.problems import (
+    MIXED,
+    MIXED_X,
+    Classify,
+    SpiedProblem,
+    categories,
+    never,
+    numbers,
+    rng,
+    searched,
+)
 
 SMALL = {"n_counterfactuals": 4, "n_iterations": 10, "patience": 300}
 
@@ -47,7 +57,7 @@ class Task(SpiedProblem):
     ) -> None:
         drawn = space.lower + rng(9).random((60, space.d)) * (space.upper - space.lower)
         X = np.where(space.is_categorical, np.rint(drawn), np.round(drawn, 9))
-        options = {"training": TrainingFold(X, np.zeros(len(X), dtype=np.int64)), "probabilities": True, **options}
+        options = {"training": TrainingFold(X, np.zeros(len(X), dtype=np.int64)), **options}
         super().__init__(space, x, classify, max_queries=max_queries, **options)
         self.classify = classify
 
@@ -59,7 +69,7 @@ class Task(SpiedProblem):
         """
         is_random = settings.get("initialization", "kdtree") == "random"
         before = generators()
-        found = DiceA(**{**SMALL, **settings}).search(self, rng(seed))
+        found = searched(DiceA(**{**SMALL, **settings}), self, seed)
         assert generators() == before
         if is_random:
             assert self.is_feasible(np.concatenate(self.asked)).all()
@@ -208,7 +218,7 @@ def test_a_k_d_tree_start_that_does_not_end_is_bounded_by_patience() -> None:
 
 def test_nothing_is_asked_where_nothing_may_change() -> None:
     task = Task(categories(1, 1), [0, 0], never)
-    assert DiceA().search(task, rng()) is None
+    assert searched(DiceA(), task) is None
     assert trace_of(task).reason == "no feature may change"
     assert task.asked == []
 
@@ -252,4 +262,4 @@ def test_a_model_that_fails_and_a_wrong_argument_are_no_empty_answers() -> None:
         task.search()
     wrong = DiceA.model_construct(**{**DiceA().model_dump(), "n_counterfactuals": 0})
     with pytest.raises(Exception, match="should be a positive integer"):
-        wrong.search(task, rng())
+        searched(wrong, task)

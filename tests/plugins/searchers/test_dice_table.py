@@ -20,8 +20,13 @@ SPACE = FeatureSpace(
 FOLD = TrainingFold(np.array([[0.5, 0, 273.15], [1.5, 2, 300.0]]), np.array([1, 0]))
 
 
+def table_of(problem: SpiedProblem) -> DiceTable:
+    assert problem.training is not None
+    return DiceTable(problem.training, problem.box, problem.x)
+
+
 def make_table(x: Any, **options: Any) -> DiceTable:
-    return DiceTable(SpiedProblem(SPACE, x, lambda Z: Z[:, 0] > 1, training=FOLD, **options))
+    return table_of(SpiedProblem(SPACE, x, lambda Z: Z[:, 0] > 1, training=FOLD, **options))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +92,7 @@ def test_an_end_of_an_interval_survives_rounding() -> None:
 
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, -1 / 3, 200 / 3),))
     fold = TrainingFold(np.array([[0.5]]), np.array([0]))
-    table = DiceTable(SpiedProblem(space, [1], lambda Z: Z[:, 0] > 1, training=fold))
+    table = table_of(SpiedProblem(space, [1], lambda Z: Z[:, 0] > 1, training=fold))
     places = table.precisions["f0"]
     rounded = [np.round(-1 / 3, places), np.round(200 / 3, places)]
     assert rounded != [-1 / 3, 200 / 3]
@@ -97,7 +102,7 @@ def test_an_end_of_an_interval_survives_rounding() -> None:
 def test_where_steps_must_be_kept_the_fold_keeps_them() -> None:
     fold = TrainingFold(np.array([[0.6, 0, 273.15], [1.2, 2, 300.0]]), np.array([1, 0]))
     problem = SpiedProblem(SPACE, [2, 0, 5], lambda Z: Z[:, 0] > 1, training=fold, respect_steps=True)
-    table = DiceTable(problem)
+    table = table_of(problem)
     assert table.training()["f0"].tolist() == [1, 2]
     assert table.points(table.training())[:, 0].tolist() == [0.5, 1]
 

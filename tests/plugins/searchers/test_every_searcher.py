@@ -17,7 +17,7 @@ from cfbench import (
 )
 from cfbench.space import FloatArray
 from cfbench_searchers.plugin import cfbench_register_searchers
-from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, categories, numbers, rng
+from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, categories, numbers, rng, searched
 
 # Those that return sets have tests of their own.
 # The model here shows no structure; white boxes have tests of their own.
@@ -79,7 +79,7 @@ def test_asks_feasible_rows_and_returns_a_feasible_target_or_nothing(
     searcher = entry.searcher(**(entry.check_settings or {}))
     assert isinstance(searcher, Searcher)
     try:
-        z = searcher.search(problem, rng())
+        z = searched(searcher, problem)
     except BudgetExhausted:
         z = None
     if problem.asked:
@@ -108,7 +108,7 @@ def test_every_row_asked_among_all_kinds_of_features_is_feasible(entry: Searcher
     )
     assert isinstance(entry.searcher, type)
     with suppress(BudgetExhausted):
-        entry.searcher(**(entry.check_settings or {})).search(problem, rng())
+        searched(entry.searcher(**(entry.check_settings or {})), problem)
     rows = np.concatenate([MIXED_X[np.newaxis], *problem.asked])
     if entry.name in BETWEEN_CATEGORIES:
         rows = np.where(MIXED.is_categorical, np.rint(rows), rows)

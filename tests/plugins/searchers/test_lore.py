@@ -12,14 +12,24 @@ from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
 from cfbench_searchers.lore import (
     FactualRule,
+    FoldValues,
     Lore,
     Rule,
     counterfactual_rules,
     factual_rule,
     mixed_distance,
-    value_pool,
 )
-from tests.plugins.searchers.problems import MIXED, MIXED_X, SpiedProblem, answer_of, categories, never, numbers, rng
+from tests.plugins.searchers.problems import (
+    MIXED,
+    MIXED_X,
+    SpiedProblem,
+    answer_of,
+    categories,
+    never,
+    numbers,
+    rng,
+    searched,
+)
 
 
 def fold(space: FeatureSpace, n: int = 300) -> TrainingFold:
@@ -62,7 +72,7 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly() -> Non
     X[:40, 4] = 3.0
     training = TrainingFold(X, np.zeros(400, dtype=np.int64))
     problem = SpiedProblem(MIXED, MIXED_X, never, constraints=True, training=training)
-    pool = value_pool(problem, rng())
+    pool = FoldValues.of(X, MIXED).pool(problem, rng())
     assert pool.shape == (800, 8)
     assert problem.is_feasible(pool).all()
     assert np.array_equal(pool[:400, 1], X[:, 1])
@@ -77,7 +87,7 @@ def test_value_pool_holds_real_and_normal_numbers_and_categories_evenly() -> Non
 def test_half_of_the_neighbourhood_is_of_the_class_of_x_and_half_of_another() -> None:
     space = numbers((0, 10), (0, 10), (0, 10))
     problem = SpiedProblem(space, [2.0, 2.0, 2.0], lambda Z: Z[:, 0] > 5, training=fold(space))
-    Z, classes = Lore().neighbourhood(problem, rng())
+    Z, classes = Lore().neighbourhood(problem, FoldValues.of(fold(space).X, space).pool(problem, rng()), rng())
     assert [len(rows) for rows in problem.asked] == [1] + [1000] * 10
     assert np.array_equal(classes, Z[:, 0] > 5)
     assert Z[0].tolist() == [2, 2, 2]
@@ -119,7 +129,7 @@ def test_passes_the_threshold_by_doubled_steps() -> None:
 def test_the_factual_rule_moves_x_to_its_own_threshold_and_inwards() -> None:
     space = numbers((0, 10))
     problem = SpiedProblem(space, [9.0], lambda Z: Z[:, 0] <= 4, training=fold(space))
-    z = Lore(rule="factual").search(problem, rng())
+    z = searched(Lore(rule="factual"), problem)
     attempts = problem.asked[-1][:, 0]
     # The rule of x is "above about 4". Only its threshold can be of the target class; a push leads away from that.
     assert attempts[0] == pytest.approx(4, abs=0.2)
@@ -134,7 +144,7 @@ def test_the_factual_rule_finds_what_is_at_its_threshold() -> None:
     found = []
     for seed in range(8):
         problem = SpiedProblem(space, [9.0, 5.0], lambda Z: (Z[:, 0] < 5).astype(int), training=fold(space))
-        found.append(Lore(rule="factual").search(problem, rng(seed)))
+        found.append(searched(Lore(rule="factual"), problem, seed))
         reason = trace_of(problem).reason
         assert reason == ("no attempt at applying the rule of x is of the target class" if found[-1] is None else "")
     hits = [z for z in found if z is not None]
@@ -145,7 +155,7 @@ def test_the_factual_rule_finds_what_is_at_its_threshold() -> None:
 def test_a_factual_rule_without_a_number_gives_the_reason() -> None:
     space = categories(3, 4, 2)
     problem = SpiedProblem(space, [0, 0, 0], lambda Z: Z[:, 1] == 2, training=fold(space))
-    assert Lore(population_size=100, rule="factual").search(problem, rng()) is None
+    assert searched(Lore(population_size=100, rule="factual"), problem) is None
     assert trace_of(problem).reason == "the rule of x has no numerical condition"
     assert [len(rows) for rows in problem.asked] == [1] + [100] * 10
 
@@ -157,7 +167,7 @@ def test_an_unknown_rule_is_refused() -> None:
 
 def test_none_where_the_neighbourhood_holds_no_target() -> None:
     problem = SpiedProblem(MIXED, MIXED_X, lambda Z: 2 * (Z[:, 0] > 50), training=fold(MIXED))
-    assert Lore(population_size=100).search(problem, rng()) is None
+    assert searched(Lore(population_size=100), problem) is None
     assert sum(map(len, problem.asked)) == 1 + 10 * 100
 
 
@@ -165,7 +175,7 @@ def test_none_where_the_neighbourhood_holds_no_target() -> None:
 def test_every_row_asked_for_a_factual_rule_is_feasible(respect_steps: bool) -> None:
     options: dict[str, Any] = {"constraints": True, "respect_steps": respect_steps, "training": fold(MIXED)}
     problem = SpiedProblem(MIXED, MIXED_X, lambda Z: Z[:, 0] > 60, **options)
-    Lore(population_size=200, rule="factual").search(problem, rng())
+    searched(Lore(population_size=200, rule="factual"), problem)
     assert problem.is_feasible(np.concatenate(problem.asked)).all()
     assert len(problem.asked[-1]) == 16
 

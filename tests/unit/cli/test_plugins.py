@@ -23,7 +23,7 @@ def stay(problem, rng):
 def cfbench_register_searchers():
     yield SearcherEntry(
         name="acme-stay", version="7", searcher=stay, summary="Stays [where it is]",
-        handles=[Handles.CONSTRAINTS, Handles.CATEGORICAL], needs=[Need.MODEL_STRUCTURE], can_use=[Need.PROBABILITIES],
+        handles=[Handles.CONSTRAINTS, Handles.CATEGORICAL], needs=[Need.FOREST], can_use=[Need.PROBABILITIES],
         returns_sets=True, default_budget=500, unavailable="needs a licence; buy one",
     )
 """

@@ -47,7 +47,7 @@ def test_a_case_that_does_not_fit_is_refused(x: Any, words: str) -> None:
         ({"searcher": entry(buy, handles=["categorical features"]), "constraints": True}, "does not handle constr"),
         ({"searcher": entry(buy, needs=[Need.TRAINING_DATA])}, r"mine needs training data: give training=\(X, y\)"),
         ({"searcher": entry(buy, needs=[Need.PROBABILITIES])}, "mine needs probabilities: give a model that has"),
-        ({"searcher": entry(buy, needs=[Need.MODEL_STRUCTURE])}, "mine needs the model's structure, and your-model"),
+        ({"searcher": entry(buy, needs=[Need.FOREST])}, "mine needs the model's forest, and your-model"),
         ({"training": ([[1.0]], ["granted"])}, r"training is \(X, y\) with shapes \(n, 3\) and \(n,\), not \(1, 1\)"),
     ],
 )

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from cfbench.errors import BudgetExhausted, CfbenchError, ModelError, NotDeclaredError
+from cfbench.problem.access import Need, TrainingFold
 from cfbench.problem.oracle import Meter
-from cfbench.problem.problem import Problem, SearchBudget, TrainingFold, trace_of
+from cfbench.problem.problem import Problem, SearchBudget, trace_of
 from cfbench.space.space import Constraint, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
 
 SPACE = FeatureSpace(
@@ -101,7 +102,7 @@ def test_an_objectives_term_is_added_to_the_loss_and_asks_at_its_own_expense() -
 
 @pytest.mark.parametrize("ask", ["predict", "loss", "evaluate", "predict_proba"])
 def test_questions_are_neither_changed_nor_kept(ask: str) -> None:
-    problem = make(oracle=Meddler(), probabilities=True)
+    problem = make(oracle=Meddler(), needs=[Need.PROBABILITIES])
     Z = np.array([[7.0, 50]])
     before = Z.copy()
     getattr(problem, ask)(Z)
@@ -138,7 +139,7 @@ def test_a_row_whose_highest_probability_is_the_targets_alone_is_noted_too() -> 
             share = Z[:, 0] / 12  # a half where the first feature is 6: a tie, which says nothing of the class
             return np.column_stack([1 - share, share])
 
-    problem = make(oracle=Undecided(), constraints=True, probabilities=True)
+    problem = make(oracle=Undecided(), constraints=True, needs=[Need.PROBABILITIES])
     problem.predict_proba(np.array([[2.0, 50], [6, 50], [9, 40], [8, 50], [7.5, 50]]))  # row 3 breaks a constraint
     trace = trace_of(problem)
     assert [queries for queries, _ in trace.anytime] == [4, 5]
@@ -207,7 +208,9 @@ def test_what_a_searcher_needs_it_has_to_declare() -> None:
     asks: list[tuple[Callable[[], object], str]] = [
         (lambda: problem.predict_proba(size(2)), "PROBABILITIES"),
         (lambda: problem.training, "TRAINING_DATA"),
-        (lambda: problem.model, "MODEL_STRUCTURE"),
+        (lambda: problem.model, "MODEL"),
+        (lambda: problem.forest, "FOREST"),
+        (lambda: problem.gradients(size(2)), "GRADIENTS"),
     ]
     for ask, need in asks:
         with pytest.raises(NotDeclaredError, match=f"add Need.{need} to its entry"):
@@ -217,7 +220,7 @@ def test_what_a_searcher_needs_it_has_to_declare() -> None:
 def test_what_was_declared_is_there() -> None:
     training, model = TrainingFold(X[np.newaxis], np.array([0])), object()
     meter = Meter(Threshold(), d=2)
-    problem = Problem(X, 1, SPACE, meter, probabilities=True, training=training, model=model)
+    problem = Problem(X, 1, SPACE, meter, needs=list(Need), training=training, model=model)
     assert problem.training is training
     assert problem.model is model
     np.testing.assert_allclose(problem.predict_proba(size(2)), [[0.8, 0.2]])
@@ -266,4 +269,4 @@ def test_an_objectives_own_rows_are_part_of_the_question() -> None:
 
 
 def test_declared_training_data_may_be_absent() -> None:
-    assert Problem(X, 1, SPACE, Meter(Threshold(), d=2), training_declared=True).training is None
+    assert Problem(X, 1, SPACE, Meter(Threshold(), d=2), needs=[Need.TRAINING_DATA]).training is None

@@ -11,6 +11,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from cfbench.errors import PluginError, StudyError
+from cfbench.problem.access import Need
 from cfbench.problem.problem import Problem
 from cfbench.registry.contracts import (
     FittedModel,
@@ -26,7 +27,6 @@ from cfbench.registry.entries import (
     Handles,
     MetricEntry,
     ModelEntry,
-    Need,
     ObjectiveEntry,
     PresetEntry,
     ReportEntry,
@@ -79,7 +79,7 @@ def test_declarations_become_sets_whatever_they_were_written_as() -> None:
 
 @pytest.mark.parametrize(("field", "value"), [("handles", ["categories"]), ("needs", "proba"), ("can_use", 3)])
 def test_unknown_declarations_name_the_known_ones(field: str, value: Any) -> None:
-    with pytest.raises(PluginError, match=f"searcher 'a': `{field}` is .*; it may list (Handles|Need)[.][A-Z]"):
+    with pytest.raises(PluginError, match=f"entry 'a': `{field}` is .*; it may list (Handles|Need)[.][A-Z]"):
         SearcherEntry(name="a", searcher=stay, **{field: value})
 
 
@@ -88,8 +88,8 @@ def test_unknown_declarations_name_the_known_ones(field: str, value: Any) -> Non
     [
         ([], [], False),
         ([Need.PROBABILITIES], [], False),
-        ([Need.MODEL_STRUCTURE], [], True),
-        ([], [Need.MODEL_STRUCTURE], True),
+        ([Need.FOREST], [], True),
+        ([], [Need.FOREST], True),
     ],
 )
 def test_who_uses_the_models_structure_is_a_white_box(needs: list[Need], can_use: list[Need], white: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench.errors import UnavailableError
+from cfbench.problem.access import Need
 from cfbench.problem.problem import Problem, Term
 from cfbench.registry.contracts import (
     DataSource,
@@ -25,7 +26,6 @@ from cfbench.registry.entries import (
     Handles,
     MetricEntry,
     ModelEntry,
-    Need,
     ObjectiveEntry,
     SearcherEntry,
 )
@@ -120,10 +120,10 @@ ENTRIES: tuple[Entry, ...] = (
     DatasetEntry(name="mixed", load=loader("mixed", MIXED, 40)),
     DatasetEntry(name="absent", load=unavailable),
     ModelEntry(name="stump", family=Stump),
-    ModelEntry(name="glass", family=Stump, version="3", shows_structure=True),
+    ModelEntry(name="glass", family=Stump, version="3", shows=[Need.FOREST]),
     SearcherEntry(name="walker", searcher=Walker, handles=list(Handles)),
     SearcherEntry(name="plain", searcher=plain, default_budget=1000),
-    SearcherEntry(name="peeker", searcher=plain, handles=list(Handles), needs=[Need.MODEL_STRUCTURE]),
+    SearcherEntry(name="peeker", searcher=plain, handles=list(Handles), needs=[Need.FOREST]),
     SearcherEntry(name="guest", searcher=plain, handles=list(Handles), unavailable="install the extra `guest`"),
     ObjectiveEntry(name="none", objective=LossAlone),
     ObjectiveEntry(name="k", objective=Neighbours),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cfbench.problem.access import Need
 from cfbench.problem.problem import Term
 from cfbench.registry.contracts import Objective, ObjectiveContext
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
@@ -14,7 +15,7 @@ from cfbench.study.obstacles import Added, FittedElsewhere, added_by, obstacle
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10),))
 DATASET = Dataset("sizes", np.array([[1.0], [2.0]]), np.array([0, 1]), SPACE, 1, ("small", "large"))
-GLASS = ModelEntry(name="glass", family=FittedElsewhere, shows_structure=True)
+GLASS = ModelEntry(name="glass", family=FittedElsewhere, shows=[Need.FOREST])
 BLACK = ModelEntry(name="black", family=FittedElsewhere)
 
 
@@ -84,7 +85,7 @@ def test_what_an_objective_adds_is_found_out(objective: Objective, added: tuple[
             (Handles.OBJECTIVES,),
             Added(True, False, True),
             BLACK,
-            "objective other needs the model's structure, and black does not show it",
+            "objective other needs the model's forest, and black does not show it",
         ),
     ],
 )

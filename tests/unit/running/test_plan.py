@@ -156,7 +156,7 @@ def test_a_part_has_points_and_repetitions_of_its_own() -> None:
         ({"constraints": [True]}, "plain does not handle constraints"),
         ({"datasets": ["mixed"]}, "plain does not handle categorical features, and mixed has them"),
         ({"searchers": ["guest", "walker"]}, "guest cannot run here: install the extra `guest`"),
-        ({"searchers": ["peeker", "walker"]}, "peeker needs the model's structure, and stump does not show it"),
+        ({"searchers": ["peeker", "walker"]}, "peeker needs the model's forest, and stump does not show it"),
     ],
 )
 def test_a_cell_that_its_searcher_cannot_take_is_skipped_with_the_reason(keys: dict[str, Any], reason: str) -> None:

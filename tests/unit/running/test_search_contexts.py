@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from cfbench.problem.access import TrainingFold
 from cfbench.problem.oracle import Oracle
-from cfbench.problem.problem import Problem, Term, TrainingFold
+from cfbench.problem.problem import Problem, Term
 from cfbench.registry.contracts import Objective, ObjectiveContext
 from cfbench.registry.entries import SearcherEntry
 from cfbench.registry.events import CellInfo
@@ -103,7 +104,7 @@ def search(
     )
     SEEN.clear()
     entry = SearcherEntry(name="up", searcher=function)
-    return run_search(SearchTask(cell, 0, 0, repetition), fitted_fold, entry, None, objective)
+    return run_search(SearchTask(cell, 0, 0, repetition), fitted_fold, entry, entry.function, objective)
 
 
 def test_the_judge_is_told_that_it_judges_and_its_questions_are_nobodys() -> None:

@@ -96,10 +96,8 @@ def test_settings_come_from_the_caller_else_from_the_entry() -> None:
 
 def test_a_white_box_needs_a_model_that_shows_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = build_registry()
-    entry = SearcherEntry(name="white", searcher=toys.never, needs=[Need.MODEL_STRUCTURE])
-    opaque = {
-        name: replace(one, entry=replace(one.entry, shows_structure=False)) for name, one in registry.models.items()
-    }
+    entry = SearcherEntry(name="white", searcher=toys.never, needs=[Need.FOREST])
+    opaque = {name: replace(one, entry=replace(one.entry, shows=frozenset())) for name, one in registry.models.items()}
     registry.models = opaque
     monkeypatch.setattr("cfbench.testing.searcher_bench.build_registry", lambda: registry)
     with pytest.raises(UnavailableError, match="none of the registered models shows it"):
@@ -109,10 +107,10 @@ def test_a_white_box_needs_a_model_that_shows_its_structure(monkeypatch: pytest.
 @pytest.mark.slow
 def test_a_white_box_is_checked_on_a_model_that_shows_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = build_registry()
-    glass = ModelEntry(name="glass", family=toys.Stump, shows_structure=True)
+    glass = ModelEntry(name="glass", family=toys.Stump, shows=[Need.FOREST])
     registry.models = {"glass": Registered(glass, "", "", "")}
     monkeypatch.setattr("cfbench.testing.searcher_bench.build_registry", lambda: registry)
-    declared: dict[str, Any] = {"handles": [Handles.CATEGORICAL, Handles.CONSTRAINTS], "needs": [Need.MODEL_STRUCTURE]}
+    declared: dict[str, Any] = {"handles": [Handles.CATEGORICAL, Handles.CONSTRAINTS], "needs": [Need.FOREST]}
     report = check_searcher(SearcherEntry(name="looks-inside", searcher=toys.looks_inside, **declared))
     assert report.passed, str(report)
     assert {finding.check: finding.result for finding in report.findings}["answer-of-the-target-class"] is Result.PASSED

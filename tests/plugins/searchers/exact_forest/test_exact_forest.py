@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfbench import CfbenchError, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem
+from cfbench import CfbenchError, Constraint, FeatureSpace, FeatureSpec, Kind, Need, NumericalPerturbation, Problem
 from cfbench.errors import ModelError, UnavailableError
 from cfbench.forests import ForestStructure, Settled, k_certificate, k_probability
 from cfbench.problem.oracle import Meter
@@ -49,7 +49,8 @@ X = np.array([2.0, 0.5])
 
 
 def problem_of(model: Any, *, space: FeatureSpace = SPACE, x: FloatArray = X, **options: Any) -> Problem:
-    return Problem(x, options.pop("target", 1), space, Meter(model, space.d), model=model, **options)
+    options = {"target": 1, "needs": [Need.FOREST], **options}
+    return Problem(x, space=space, meter=Meter(model, space.d), model=model, **options)
 
 
 def search(problem: Problem, **settings: Any) -> tuple[FloatArray | None, dict[str, float]]:
@@ -156,7 +157,7 @@ def test_a_structure_that_contradicts_itself_is_refused(change: dict[str, Any], 
 
 SCRIPT = """
 import numpy as np
-from cfbench import FeatureSpace, FeatureSpec, Kind, NumericalPerturbation, Problem
+from cfbench import FeatureSpace, FeatureSpec, Kind, Need, NumericalPerturbation, Problem
 from cfbench.forests import forest_of, k_probability
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
@@ -169,7 +170,7 @@ rows = np.random.default_rng(2).random((40, 4))
 labels = (rows.sum(axis=1) > 2.4).astype(np.int64)
 model = RandomForest().fit(rows, labels, space, {"n_estimators": 4, "min_samples_split": 8})
 x = np.full(4, 0.3)
-problem = Problem(x, 1, space, Meter(model, 4), model=model)
+problem = Problem(x, 1, space, Meter(model, 4), needs=[Need.FOREST], model=model)
 z = ExactForest().search(problem, np.random.default_rng(0))
 found = k_probability(forest_of(model), space, x, z, 1, width=0.1)
 figures = [value for _, value in sorted(trace_of(problem).figures.items())]
@@ -227,7 +228,7 @@ def test_votes_that_rounding_tells_apart_are_counted_as_the_forest_counts_them()
     leads = 0
     for seed in range(60):
         model, x, above = Coarse(seed), np.array([0.5]), np.array([1.5])
-        problem = Problem(x, 1, LINE, Meter(model, 1), model=model)
+        problem = Problem(x, 1, LINE, Meter(model, 1), needs=[Need.FOREST], model=model)
         z = ExactForest().search(problem, np.random.default_rng(0))
         certificate = k_certificate(model.forest_structure(), LINE, above, above, 1)
         interval = k_probability(model.forest_structure(), LINE, above, above, 1)
