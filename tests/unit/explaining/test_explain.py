@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench import FeatureSpace, FeatureSpec, Kind, Need, NumericalPerturbation, Problem
+from cfbench import Constraint, FeatureSpace, FeatureSpec, Handles, Kind, Need, NumericalPerturbation, Problem
 from cfbench.space import FloatArray
 from tests.unit.explaining.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
 
@@ -194,6 +194,37 @@ def test_what_a_searcher_declares_is_what_it_gets() -> None:
 
     assert explained(entry(look_up, can_use=needs)).reason == "training is None"
     assert "NotDeclaredError" in explained(entry(look_up)).reason
+
+
+def test_relations_apply_where_constraints_do() -> None:
+    related = FeatureSpace(SPACE.features, ["income <= age - 12", {"feature": "home", "from": "rents", "to": ["owns"]}])
+    all_handled = [Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.RELATIONS]
+    rows = []
+
+    def earn(problem: Problem, rng: np.random.Generator) -> FloatArray:
+        rows.append(problem.project(np.array([60.0, 40, 1])))
+        return np.array([60.0, 40, 0])
+
+    found = explained(entry(earn, handles=all_handled), space=related, constraints=True)
+    assert found.status == "invalid"
+    assert found.reason == "it breaks the relation 'income <= age - 12'"
+    # The age is fixed, so the income falls to 40 - 12; the forbidden home becomes that of x.
+    assert rows[-1].tolist() == [28, 40, 0]
+    assert explained(entry(earn, handles=all_handled), space=related).status == "found"
+    with pytest.raises(cfbench.errors.StudyError, match="mine does not handle relations between features"):
+        explained(entry(earn, handles=all_handled[:2]), space=related, constraints=True)
+
+
+def test_a_search_without_any_feasible_row_ends_with_the_reason() -> None:
+    fixed = [replace(feature, constraint=Constraint.FIXED) for feature in SPACE.features]
+    never = FeatureSpace(tuple(fixed), ["income >= age"])
+    searcher = entry(
+        lambda problem, rng: problem.repair(problem.x),
+        handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.RELATIONS],
+    )
+    found = explained(searcher, space=never, constraints=True)
+    assert found.status == "not_found"
+    assert "rows drawn between the bounds keep the relations" in found.reason
 
 
 def test_a_plugin_may_be_named_for_the_call() -> None:
