@@ -16,6 +16,7 @@ from cfbench.cli.options import open_registry, plugin_option
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.registry.discovery import guarded
 from cfbench.registry.entries import (
+    DatasetEntry,
     Entry,
     MetricEntry,
     ModelEntry,
@@ -35,6 +36,7 @@ KINDS: dict[type[Entry], str] = {
     ModelEntry: "model",
     ObjectiveEntry: "objective",
     MetricEntry: "metric",
+    DatasetEntry: "dataset",
     PresetEntry: "preset",
     ReportEntry: "report",
 }
@@ -74,7 +76,7 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
             click.echo(f"{entry.name} cannot run here: {entry.unavailable}", err=True)
             continue
         if not as_json:
-            click.echo(f"Checking the {KINDS[type(entry)]} {entry.name} ...", err=True)
+            click.echo(f"Checking the {KINDS[type(entry)].replace('dataset', 'data set')} {entry.name} ...", err=True)
         report = run_checks(entry, registry, time_limit)
         reports.append((KINDS[type(entry)], report))
         if not as_json:
@@ -114,8 +116,6 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
         hint = "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
         if registry.problems:
             hint = f"Not everything could be registered: {registry.problems[0]}"
-        if target in registry.datasets:
-            hint = "There is a data set of that name, but there are no checks for data sets."
         raise UnknownNameError(f"{', '.join(KINDS.values())} or distribution", target, known - {""}, hint)
     return found
 

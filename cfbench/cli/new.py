@@ -1,4 +1,7 @@
-"""``cfbench new``: create a distribution of your own from a template."""
+"""``cfbench new``: create a distribution of your own from a template.
+
+The folder `common` of the templates holds what all kinds share; a kind's own folder holds its module.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -21,20 +25,94 @@ LONGEST_NAME = 40
 """Longer names would make lines of the templates too long."""
 
 
-def rendered(template: str, name: str) -> dict[Path, str]:
-    """Render a template's files for an entry of this name."""
+@dataclass(frozen=True)
+class Template:
+    """What the templates say about a kind of plugin.
+
+    `content` says what the module holds, and `run` is a command that uses the new entry.
+    """
+
+    kind: str
+    noun: str
+    entry_class: str
+    content: str
+    run: str
+    short_noun: str = ""
+
+    @property
+    def short(self) -> str:
+        """The kind in one word, or two."""
+        return self.short_noun or self.noun
+
+
+_CELL = "--dataset wine --model random-forest --fold 0 --points 3"
+
+TEMPLATES = {
+    template.kind: template
+    for template in (
+        Template(
+            "searcher",
+            "search algorithm",
+            "SearcherEntry",
+            "the algorithm with its settings",
+            f"cfbench run --searcher NAME --searcher cogs {_CELL}",
+            short_noun="searcher",
+        ),
+        Template(
+            "model",
+            "model",
+            "ModelEntry",
+            "the model with its settings",
+            "cfbench run --model NAME --searcher sparse-sweep --dataset wine --fold 0 --points 3",
+        ),
+        Template(
+            "objective",
+            "objective",
+            "ObjectiveEntry",
+            "the term with its settings",
+            f"cfbench run --objective NAME --searcher random-search {_CELL}",
+        ),
+        Template(
+            "metric",
+            "metric",
+            "MetricEntry",
+            "the metric",
+            f"cfbench run --metric NAME --searcher sparse-sweep {_CELL}",
+        ),
+        Template(
+            "dataset",
+            "data set",
+            "DatasetEntry",
+            "the annotated features, the function that loads `data.csv`",
+            "cfbench run --dataset NAME --searcher sparse-sweep --model random-forest --fold 0 --points 3",
+        ),
+    )
+}
+"""The kinds of plugin that there are templates for."""
+
+
+def rendered(kind: str, name: str) -> dict[Path, str]:
+    """Render the files of a distribution for an entry of this kind and name."""
+    template = TEMPLATES[kind]
     words = {
+        "kind": kind,
+        "noun": template.noun,
+        "short_noun": template.short,
+        "entry_class": template.entry_class,
+        "content": template.content,
+        "run": template.run.replace("NAME", name),
         "name": name,
         "distribution": f"cfbench-{name}",
         "package": package_of(name),
-        "class_name": _class_name(name),
+        "class_name": _class_name(kind, name),
         "cfbench_version": ".".join(cfbench.__version__.split(".")[:2]),
     }
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701 - Python and TOML, no HTML
-    root = files("cfbench.cli") / "templates" / template
+    root = files("cfbench.cli") / "templates"
     return {
         _place(path, words): environment.from_string(file.read_text(encoding="utf-8")).render(words)
-        for path, file in _walk(root, Path())
+        for folder in ("common", kind)
+        for path, file in _walk(root / folder, Path())
     }
 
 
@@ -79,43 +157,54 @@ def _place(path: Path, words: Mapping[str, str]) -> Path:
     return Path(*parts[:-1], ".gitignore" if name == "gitignore" else name)
 
 
-def _class_name(name: str) -> str:
+def _class_name(kind: str, name: str) -> str:
     words = "".join(word.capitalize() for word in name.split("-"))
-    return words if words.isidentifier() else f"Searcher{words}"
+    return words if words.isidentifier() else f"{kind.capitalize()}{words}"
 
 
-@click.group("new", short_help="Start a searcher of your own from a template.")
+@click.group("new", short_help="Start a plugin of your own from a template.")
 def command() -> None:
     """Create a distribution of your own, with a small working example."""
 
 
-@command.command("searcher", short_help="A distribution with a searcher.")
-@click.argument("name")
-@click.option(
-    "--path",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    help="The folder in which the distribution's folder is made.  [default: here]",
-)
-def searcher(name: str, path: Path) -> None:
-    """Make the folder cfbench-NAME: a distribution that registers the searcher NAME.
+def _command(template: Template) -> click.Command:
+    """Return the command that makes a distribution of one kind."""
 
-    It holds a small algorithm for you to replace, an entry point, and a test that runs the conformance checks.
+    @click.argument("name")
+    @click.option(
+        "--path",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path(),
+        help="The folder in which the distribution's folder is made.  [default: here]",
+    )
+    def make(name: str, path: Path) -> None:
+        _check(template, name)
+        folder = path / f"cfbench-{name}"
+        write(folder, rendered(template.kind, name))
+        click.echo(f"{folder} holds a working {template.short}; replace it with yours. Next commands:")
+        for line in (
+            f"cd {shlex.quote(str(folder))}",
+            "pip install --editable .",
+            f"cfbench check {name}",
+            template.run.replace("NAME", name),
+        ):
+            click.echo(f"  {line}")
+
+    make.__doc__ = f"""Make the folder cfbench-NAME: a distribution that registers the {template.short} NAME.
+
+    It holds a small {template.noun} for you to replace, an entry point, and a test that runs the conformance checks.
     """
-    _check(name)
-    folder = path / f"cfbench-{name}"
-    write(folder, rendered("searcher", name))
-    click.echo(f"{folder} holds a working searcher; replace it with yours. Next commands:")
-    for line in (
-        f"cd {shlex.quote(str(folder))}",
-        "pip install --editable .",
-        f"cfbench check {name}",
-        f"cfbench run --searcher {name} --searcher cogs --dataset wine --model random-forest --fold 0 --points 3",
-    ):
-        click.echo(f"  {line}")
+    return click.command(
+        template.kind,
+        short_help=f"A distribution with {'an' if template.short[0] in 'aeiou' else 'a'} {template.short}.",
+    )(make)
 
 
-def _check(name: str) -> None:
+for one in TEMPLATES.values():
+    command.add_command(_command(one))
+
+
+def _check(template: Template, name: str) -> None:
     """Raise CfbenchError if a name is invalid, is taken, or its package would hide another."""
     from cfbench.registry.entries import Entry
     from cfbench.registry.registry import build_registry
@@ -127,7 +216,7 @@ def _check(name: str) -> None:
         raise CfbenchError(f"{error}{f', such as {kebab}' if kebab else ''}") from None
     if len(name) > LONGEST_NAME:
         raise CfbenchError(f"{name!r} has {len(name)} characters; a name has {LONGEST_NAME} at most")
-    holder = build_registry().searchers.get(name)
+    holder = build_registry().kinds[f"{template.kind}s"].get(name)
     if holder is not None:
         raise CfbenchError(
             f"the name {name!r} is taken by {holder.distribution} {holder.distribution_version}; choose another"

@@ -7,6 +7,7 @@ Imports `running` and what is below it. Start with `check.py`, then `searchers.p
 """
 
 from cfbench.testing.check import Finding, Report, Result
+from cfbench.testing.datasets import check_dataset
 from cfbench.testing.metrics import check_metric
 from cfbench.testing.models import check_model
 from cfbench.testing.objectives import check_objective
@@ -17,6 +18,7 @@ __all__ = [
     "Finding",
     "Report",
     "Result",
+    "check_dataset",
     "check_metric",
     "check_model",
     "check_objective",

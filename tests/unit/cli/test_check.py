@@ -87,6 +87,23 @@ def test_json_is_one_document() -> None:
     assert result.stderr == "acme-away cannot run here: it needs a licence\n"
 
 
+def test_a_data_set_is_checked() -> None:
+    result = check("wine")
+    assert result.exit_code == 0, result.output
+    assert "Checking the data set wine ..." in result.stderr
+    assert "wine: 4 passed" in result.stdout
+
+
+def test_a_class_without_its_method_is_said_in_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import cfbench\n\nclass Grid(cfbench.ModelFamily):\n    depth: int = 3\n\n@cfbench.hookimpl\n"
+        "def cfbench_register_models():\n    yield cfbench.ModelEntry(name='grid', family=Grid)\n"
+    )
+    result = check("grid", "--plugin", str(file))
+    assert "the class Grid lacks the method fit(self, X, y, space, hyperparameters)" in str(result.exception)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("acme")
 def test_an_entry_in_a_module_need_not_be_registered() -> None:
@@ -120,10 +137,9 @@ def test_a_module_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.M
         (
             "acme-upp",
             UnknownNameError,
-            "objective, metric, preset, report or distribution 'acme-upp'. Did you mean 'acme-up'?",
+            "metric, dataset, preset, report or distribution 'acme-upp'. Did you mean 'acme-up'?",
         ),
         ("acme-serch", UnknownNameError, "Did you mean 'acme-search'?"),
-        ("credit", UnknownNameError, "There is a data set of that name, but there are no checks for data sets."),
         ("acme-away", UnavailableError, "acme-away cannot be checked here: it needs a licence"),
         ("acme_plugin:NONE", PluginError, "there is no 'NONE' in acme_plugin; entries there: STAY, UP"),
         ("acme_plugin:stay", PluginError, "acme_plugin:stay is a function, not an entry; put it into an entry"),
@@ -143,7 +159,7 @@ def test_an_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["check", "acme-upp"])
     assert caught.value.code == 1
-    assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric, preset, report or ")
+    assert capsys.readouterr().err.startswith("Error: unknown searcher, model, objective, metric, dataset, ")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``cfbench new searcher``: what it makes works at once, and nothing is ever overwritten."""
+"""``cfbench new``: what it makes works at once, and nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfbench.cli import cli
-from cfbench.cli.new import LONGEST_NAME, rendered
+from cfbench.cli.new import LONGEST_NAME, TEMPLATES, rendered
 from cfbench.errors import CfbenchError
 from cfbench.registry.registry import RegistryOptions, build_registry
 
@@ -29,8 +29,8 @@ GENERATED = {
 }
 
 
-def new(*arguments: str) -> Result:
-    result = CliRunner().invoke(cli, ["new", "searcher", *arguments])
+def new(*arguments: str, kind: str = "searcher") -> Result:
+    result = CliRunner().invoke(cli, ["new", kind, *arguments])
     if isinstance(result.exception, CfbenchError):
         raise result.exception
     return result
@@ -109,10 +109,28 @@ def test_the_example_is_what_the_command_makes() -> None:
     assert files_in(EXAMPLE) == {str(path): text for path, text in rendered("searcher", "example-searcher").items()}
 
 
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_every_kind_is_registered_under_its_name(tmp_path: Path, kind: str) -> None:
+    result = new("my-own", "--path", str(tmp_path), kind=kind)
+    folder = tmp_path / "cfbench-my-own"
+    assert f"src/cfbench_my_own/{kind}.py" in files_in(folder)
+    assert f'cfbench-my-own = "cfbench_my_own.{kind}"' in (folder / "pyproject.toml").read_text()
+    assert "NAME" not in result.output
+    registry = build_registry(RegistryOptions((str(folder / "src" / "cfbench_my_own" / f"{kind}.py"),)))
+    assert not registry.problems
+    assert registry.kinds[f"{kind}s"]["my-own"].entry.summary
+    with pytest.raises(CfbenchError, match="is taken by counterfactual-bench"):
+        new(
+            {"searcher": "cogs", "model": "random-forest", "objective": "k", "metric": "loss", "dataset": "wine"}[kind],
+            kind=kind,
+        )
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", TEMPLATES)
 @pytest.mark.parametrize("name", ["s", "2-opt", "s" * LONGEST_NAME])
-def test_what_it_makes_passes_ruff_at_once(tmp_path: Path, name: str) -> None:
-    new(name, "--path", str(tmp_path))
+def test_what_it_makes_passes_ruff_at_once(tmp_path: Path, name: str, kind: str) -> None:
+    new(name, "--path", str(tmp_path), kind=kind)
     run(["ruff", "check"], tmp_path / f"cfbench-{name}")
     run(["ruff", "format", "--check"], tmp_path / f"cfbench-{name}")
 
@@ -132,15 +150,23 @@ def test_the_guides_files_pass_the_templates_ruff_as_they_stand(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_what_it_makes_passes_mypy_at_once(tmp_path: Path) -> None:
-    new("2-opt", "--path", str(tmp_path))
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_what_it_makes_passes_mypy_at_once(tmp_path: Path, kind: str) -> None:
+    new("2-opt", "--path", str(tmp_path), kind=kind)
     assert "Success" in run(["mypy"], tmp_path / "cfbench-2-opt")
 
 
 @pytest.mark.slow
-def test_what_it_makes_passes_its_own_test_at_once(tmp_path: Path) -> None:
-    new("my-search", "--path", str(tmp_path))
-    assert " passed" in run(["pytest", "-q", "-p", "no:cacheprovider"], tmp_path / "cfbench-my-search")
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_what_it_makes_passes_its_own_test_and_the_check_at_once(tmp_path: Path, kind: str) -> None:
+    new("my-own", "--path", str(tmp_path), kind=kind)
+    folder = tmp_path / "cfbench-my-own"
+    said = run(["pytest", "-q", "-p", "no:cacheprovider"], folder)
+    assert " passed" in said
+    assert "failed" not in said
+    file = folder / "src" / "cfbench_my_own" / f"{kind}.py"
+    checked = CliRunner().invoke(cli, ["check", "my-own", "--plugin", str(file)])
+    assert checked.exit_code == 0, checked.output
 
 
 def run(command: list[str], folder: Path) -> str:

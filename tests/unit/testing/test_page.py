@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cfbench.testing.check import Check
+from cfbench.testing.datasets import DATASET_CHECKS
 from cfbench.testing.metrics import METRIC_CHECKS
 from cfbench.testing.models import MODEL_CHECKS
 from cfbench.testing.objectives import OBJECTIVE_CHECKS
@@ -26,6 +27,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text(encodin
         ("models", MODEL_CHECKS),
         ("objectives", OBJECTIVE_CHECKS),
         ("metrics", METRIC_CHECKS),
+        ("data sets", DATASET_CHECKS),
         ("presets", PRESET_CHECKS),
         ("reports", REPORT_CHECKS),
     ],
