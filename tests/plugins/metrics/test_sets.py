@@ -53,7 +53,7 @@ def test_a_fall_of_a_wage_that_may_only_grow_makes_a_row_invalid() -> None:
 
 
 def test_a_record_without_candidates_has_sets_of_one_row() -> None:
-    columns = {"row_id": [7], "x": [X], "z": [SET[1]], "candidates": [[]], "loss": [0.5]}
+    columns: dict[str, Sequence[Any]] = {"row_id": [7], "x": [X], "z": [SET[1]], "candidates": [[]], "loss": [0.5]}
     found = Found.of_columns(columns, is_valid=context().is_valid)
     assert found.sets[0].tolist() == [list(SET[1])]
     assert values(SetSize(), found, context()) == [1.0]

@@ -10,11 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfbench import CounterfactualSet, Handles, Problem, SearcherEntry, hookimpl
+from cfbench import (
+    CellContext,
+    ComparisonContext,
+    CounterfactualSet,
+    Found,
+    Handles,
+    Metric,
+    MetricEntry,
+    Problem,
+    Reference,
+    SearcherEntry,
+    hookimpl,
+)
+from cfbench.board.board import leaderboard_of
 from cfbench.record.store import Record, load_record
 from cfbench.running.second_stage import measure_record
+from cfbench.space.space import FloatArray
 from cfbench.study.variants import resolve_variant
-from cfbench_metrics.plugin import cfbench_register_metrics
 from tests.toys.runs import Toys
 
 
@@ -43,7 +56,29 @@ def hope(problem: Problem, rng: np.random.Generator) -> CounterfactualSet:
     return CounterfactualSet(row(problem, 12.0))
 
 
+class Spread(Metric):
+    """A third party's metric of sets: the largest distance of two sizes."""
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        return found.spread(np.array([np.ptp(found.sets[row][:, 0]) for row in found.rows]))
+
+
+class FarFromDice(Metric):
+    """A third party's comparison: how far a result is from that of another searcher."""
+
+    reference = Reference(searcher="toy-dice")
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        apart: FloatArray = np.abs(found.z[:, 0] - reference.z[:, 0]) / context.space.ranges[0]
+        return apart
+
+
 class Plugin:
+    @hookimpl
+    def cfbench_register_metrics(self) -> Iterator[MetricEntry]:
+        yield MetricEntry(name="spread", metric=Spread, summary="spread of sizes")
+        yield MetricEntry(name="far-from-dice", metric=FarFromDice, summary="distance of sizes")
+
     @hookimpl
     def cfbench_register_searchers(self) -> Iterator[SearcherEntry]:
         handles = [Handles.CATEGORICAL]
@@ -91,23 +126,24 @@ def test_a_set_that_the_entry_does_not_declare_is_refused(tmp_path: Path) -> Non
     assert "its entry does not say returns_sets=True" in found["reason"]
 
 
-def test_set_metrics_of_a_record(tmp_path: Path) -> None:
-    toys = Toys(tmp_path / "cache", searchers=("toy-both", "toy-dice"), metrics=("set-size",))
-    registry = toys.registry
-    assert {entry.name for entry in cfbench_register_metrics()} <= registry.metrics.keys()
+def test_metrics_of_sets_and_comparisons_stand_on_a_board(tmp_path: Path) -> None:
+    toys = Toys(tmp_path / "cache", objects=(Plugin(),), searchers=("toy-both", "toy-dice"), metrics=("set-size",))
     toys.run(tmp_path / "r", folds=(0,), points=2, repetitions=1)
+    names = ["set-size", "diversity", "set-coverage", "spread"]
     with Record.open(tmp_path / "r", write=True) as record:
-        metrics = [resolve_variant(registry, "metric", name) for name in ("set-size", "diversity", "set-coverage")]
-        stage = measure_record(record, toys.worker(), registry, metrics)
-        assert not stage.failures
-        cells = {cell.info.searcher: cell for cell in record.summaries().values()}
-        measured = {
-            name: record.measures(cell.info.key).set_index(["metric", "point"])["value"] for name, cell in cells.items()
-        }
-    # Of x itself, sizes 20, 11 and 99, two rows are valid: 9 of 20 apart in one of three features.
-    both = measured["toy-both"]
-    assert both["set-size"].tolist() == [2, 2]
-    assert both["diversity"].tolist() == pytest.approx([0.15, 0.15])
-    assert both["set-coverage"].tolist() == [0.5, 0.5]
-    assert measured["toy-dice"]["set-size"].tolist() == [1, 1]
-    assert measured["toy-dice"]["diversity"].tolist() == [0, 0]
+        metrics = [resolve_variant(toys.registry, "metric", name) for name in names]
+        assert not measure_record(record, toys.worker(), toys.registry, metrics).failures
+        searches = {cell.info.searcher: record.rows(cell.info.key) for cell in record.summaries().values()}
+        shown = leaderboard_of(record, toys.registry, reference="toy-dice", columns=[*names, "far-from-dice"])
+    board = shown.overall().set_index("searcher")
+    # Of x itself and the sizes 20, 11 and 99, two rows are valid: 9 of 20 apart in one of three features.
+    measured = board[names].to_dict("index")
+    assert measured["toy-both"] == pytest.approx(dict(zip(names, [2, 0.15, 0.5, 9], strict=True)))
+    assert measured["toy-dice"] == pytest.approx(dict(zip(names, [1, 0, 1, 0], strict=True)))
+    apart = [
+        abs(mine["z"][0] - theirs["z"][0]) / 20
+        for mine, theirs in zip(searches["toy-both"], searches["toy-dice"], strict=True)
+    ]
+    assert board.loc["toy-both", "far-from-dice"] == pytest.approx(np.mean(apart))
+    assert board.loc["toy-dice", "far-from-dice"] == 0
+    assert "far-from-dice" in str(shown)
