@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,6 @@ from cfbench.registry.entries import SearcherEntry
 from cfbench.running.crashes import crash_reason
 from cfbench.running.interrupt import was_asked_for
 from cfbench.running.search import CountingOracle, FittedFold, contained, guarded_signals
-from cfbench.space.space import FeatureSpace
 from cfbench.study.plan import Cell
 from cfbench.study.protocol import guarded_randomness, preparation_seed
 
@@ -52,7 +51,7 @@ def prepared_search(
     dataset, seed = fitted_fold.dataset, preparation_seed(cell.seed, *cell.names, cell.fold)
     counting = CountingOracle(fitted_fold.oracle)
     meter = Meter(counting, dataset.space.d, cell.prepare_budget)
-    space = FeatureSpace(dataset.space.features)  # its own arrays: what it does to them ends here
+    space = replace(dataset.space)  # its own arrays: what it does to them ends here
     needs = {*entry.needs, *entry.can_use}
     context = PrepareContext(
         space=space,

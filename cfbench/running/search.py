@@ -37,7 +37,7 @@ from cfbench.running.interrupt import was_asked_for
 from cfbench.running.judge import Judge, Verdict
 from cfbench.running.terms import bound_term, declared_counts
 from cfbench.space.dataset import Dataset, Fold
-from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+from cfbench.space.space import FloatArray, IntArray
 from cfbench.study.plan import Cell
 from cfbench.study.protocol import SearchName, guarded_randomness
 
@@ -308,7 +308,7 @@ def _objective_context(
         x=dataset.X[task.row_id],
         target=dataset.target,
         # A searcher gets arrays of its own: what plugins do to them ends with the search.
-        space=dataset.space if judging else FeatureSpace(dataset.space.features, dataset.space.relations),
+        space=dataset.space if judging else replace(dataset.space),
         predict=oracle.predict if meter is None else meter.predict_for_objective,
         stream=stream,
         judging=judging,

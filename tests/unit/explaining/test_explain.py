@@ -11,7 +11,19 @@ import pandas as pd
 import pytest
 
 import cfbench
-from cfbench import Constraint, FeatureSpace, FeatureSpec, Handles, Kind, Need, NumericalPerturbation, Problem
+from cfbench import (
+    Constraint,
+    FeatureSpace,
+    FeatureSpec,
+    Handles,
+    Kind,
+    Need,
+    NumericalPerturbation,
+    Problem,
+    Searcher,
+    SearchFunction,
+)
+from cfbench.registry.contracts import PrepareContext
 from cfbench.space import FloatArray
 from tests.unit.explaining.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
 
@@ -213,6 +225,21 @@ def test_relations_apply_where_constraints_do() -> None:
     assert explained(entry(earn, handles=all_handled), space=related).status == "found"
     with pytest.raises(cfbench.errors.StudyError, match="mine does not handle relations between features"):
         explained(entry(earn, handles=all_handled[:2]), space=related, constraints=True)
+
+
+class Prepared(Searcher):
+    """Answers with the number of relations that its preparation saw, as an income."""
+
+    def prepare(self, context: PrepareContext) -> SearchFunction:
+        income = 60.0 + len(context.space.relations)
+        return lambda problem, rng: np.array([income, *problem.x[1:]])
+
+
+def test_a_preparation_knows_the_relations() -> None:
+    related = FeatureSpace(SPACE.features, ["income <= 90"])
+    found = explained(entry(Prepared, handles=[*Handles]), space=related, constraints=True)
+    assert found.z is not None
+    assert found.z[0] == 61
 
 
 def test_a_search_without_any_feasible_row_ends_with_the_reason() -> None:

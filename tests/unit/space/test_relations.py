@@ -359,3 +359,67 @@ def test_a_table_without_a_row_that_keeps_the_relations_is_refused() -> None:
         "data set 'loans': no row keeps the relations: 4 of 6 rows break the relation 'debt <= 5 * income', the first "
         "is row 3; 2 of 6 rows break the relation 'debt >= 25', the first is row 1. Correct the relations, or the table"
     )
+
+
+# ------------------------------------------------------------------ many spaces
+
+
+def drawn_region(draws: np.random.Generator) -> tuple[FeatureSpace, FeasibleRegion, np.ndarray[Any, Any], bool]:
+    """Draw a space of four numbers and two categories, a feasible x, and relations that x keeps."""
+    respect_steps = bool(draws.random() < 0.5)
+    constraints = list(Constraint)
+    features = [
+        FeatureSpec(
+            f"f{i}",
+            Kind.NUMERICAL,
+            0,
+            20,
+            step=[None, 0.5, 1.0][draws.integers(3)],
+            constraint=constraints[draws.integers(4)] if draws.random() < 0.3 else Constraint.FREE,
+        )
+        for i in range(4)
+    ]
+    features += [FeatureSpec(name, Kind.CATEGORICAL, 0, 2, ("u", "v", "w")) for name in ("c", "e")]
+    x = np.append(draws.integers(1, 20, 4), draws.integers(0, 3, 2)).astype(float)
+    relations: list[object] = []
+    for _ in range(draws.integers(1, 4)):
+        match draws.integers(3):
+            case 0:
+                chosen = draws.choice(4, size=draws.integers(1, 4), replace=False)
+                weights = draws.choice([-2.0, -1.0, 1.0, 3.0], size=len(chosen))
+                limit = float(weights @ x[chosen] + draws.integers(0, 4))
+                parts = [f"{weight} * f{i}" for weight, i in zip(weights.tolist(), chosen.tolist(), strict=True)]
+                relations.append(f"{' + '.join(parts)} <= {limit}")
+            case 1:
+                i, j = draws.choice(4, size=2, replace=False)
+                label = "uvw"[draws.integers(3)]
+                relations.append(
+                    {"if": {"c": label, f"f{i}": f">= {draws.integers(1, 20)}"}, "then": {f"f{j}": f"<= {x[j]}"}}
+                )
+            case _:
+                origin = "uvw"[int(x[5])]
+                relations.append({"feature": "e", "from": origin, "to": ["uvw"[(int(x[5]) + 1) % 3]]})
+    drawn = FeatureSpace(tuple(features), relations)
+    return drawn, FeasibleRegion(drawn, x, constraints=True, respect_steps=respect_steps), x, respect_steps
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_repaired_rows_are_feasible_and_no_feasible_row_is_nearer_than_the_projection(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    drawn, near, x, respect_steps = drawn_region(draws)
+    Z = draws.uniform(-10, 30, size=(200, 6))
+    Z[:, 4:] = draws.integers(0, 3, size=(200, 2))
+    repaired = near.repair(Z)
+    assert drawn.is_feasible(repaired, x, constraints=True, respect_steps=respect_steps).all()
+    try:
+        projected = near.project(Z)
+    except ProjectionError:
+        return
+    assert (projected == repaired).all()
+    inside = drawn.is_feasible(projected, x, constraints=True, respect_steps=respect_steps)
+    assert inside.all()
+    others = near.box.sample(20_000, draws)
+    others = others[drawn.is_feasible(others, x, constraints=True, respect_steps=respect_steps)]
+    for row, found in zip(Z[:50], projected, strict=False):
+        least = drawn.gower(others, row).min(initial=np.inf)
+        assert drawn.gower(found[np.newaxis], row)[0] <= least + 1e-12

@@ -51,7 +51,7 @@ class ExampleSearcher(Searcher):
         """Evaluate random rows, then values between the best row and `x`."""
         rows = problem.sample(self.n_rows, rng)
         kept = rng.random(rows.shape) < 0.5  # good counterfactuals change few features
-        best.evaluate(problem.project(np.where(kept, problem.x, rows)))
+        best.evaluate(problem.repair(np.where(kept, problem.x, rows)))  # feasible rows nearby
         for feature in np.tile(rng.permutation(problem.space.d), self.n_rounds):
             z = best.z
             if z is None:
@@ -59,7 +59,7 @@ class ExampleSearcher(Searcher):
             way = np.repeat(z[np.newaxis], self.n_stops, axis=0)
             start, end = problem.x[feature], z[feature]
             way[:, feature] = np.linspace(start, end, self.n_stops, endpoint=False)
-            best.evaluate(problem.project(way))  # nearest feasible rows
+            best.evaluate(problem.repair(way))
 
 
 @hookimpl
@@ -71,5 +71,10 @@ def cfbench_register_searchers() -> Iterator[SearcherEntry]:
         searcher=ExampleSearcher,
         summary="random rows, walked back towards the factual point",
         # What it supports. Leave out what yours does not: such cells are skipped, with a reason.
-        handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS, Handles.OBJECTIVES],
+        handles=[
+            Handles.CATEGORICAL,
+            Handles.CONSTRAINTS,
+            Handles.RELATIONS,
+            Handles.OBJECTIVES,
+        ],
     )
