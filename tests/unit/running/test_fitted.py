@@ -341,7 +341,10 @@ class Faulty(StepFamily):
         ("tuned to None", "model 'step' tuned to None, which is not in its grid"),
         ("fit", r"model 'step': fit raised ValueError: no convergence \(test_fitted\.py:\d+\)"),
         ("class", "model 'step': predict returned the class 7; the class codes are 0 to 1"),
-        ("predict", r"model 'step': predict raised ZeroDivisionError: division by zero \(test_fitted\.py"),
+        (
+            "predict",
+            r"model 'step': predict raised ZeroDivisionError: integer division or modulo by zero \(test_fitted\.py",
+        ),
         ("pickle", r"model 'step': the fitted model cannot be pickled \(.*; define its classes at the top level"),
     ],
 )
