@@ -53,10 +53,16 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
 
     Examples
     --------
-    >>> from cfbench import DatasetEntry, hookimpl
+    >>> import numpy as np
+    >>> from cfbench import Dataset, DatasetEntry, FeatureSpace, FeatureSpec, Kind, hookimpl
+    >>> def load(source):  # a DataSource in, a Dataset out
+    ...     space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    ...     X = np.arange(0.0, 100.0, 5.0)[:, np.newaxis]  # shape (n, d)
+    ...     y = (X[:, 0] > 50).astype(np.int64)  # class codes, shape (n,)
+    ...     return Dataset("my-data", X, y, space, target=1, class_labels=("refused", "granted"))
     >>> @hookimpl
     ... def cfbench_register_datasets():
-    ...     yield DatasetEntry(name="my-data", load=lambda source: ..., summary="200 loans, 7 features")
+    ...     yield DatasetEntry(name="my-data", load=load, summary="20 loans, 1 feature")
     """
 
 
@@ -66,12 +72,31 @@ def cfbench_register_models() -> Iterable[ModelEntry]:  # type: ignore[empty-bod
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cfbench import ModelEntry, ModelFamily, hookimpl
-    >>> class NearestCentroid(ModelFamily):
-    ...     def fit(self, X, y, space, hyperparameters): ...  # returns a FittedModel
+    >>> class Threshold:
+    ...     def __init__(self, value):
+    ...         self.value = value
+    ...
+    ...     def predict(self, Z):  # rows, shape (n, d), in; class codes, int64, shape (n,), out
+    ...         return (Z[:, 0] > self.value).astype(np.int64)
+    ...
+    ...     def predict_proba(self, Z):  # probabilities, float64, shape (n, classes)
+    ...         return np.eye(2)[self.predict(Z)]
+    ...
+    ...     def fingerprint(self):  # a string that differs between models that answer differently
+    ...         return f"above {self.value}"
+    ...
+    ...     def oracle(self):  # the fastest exact way to query the model
+    ...         return self
+    >>> class Quantile(ModelFamily):
+    ...     share: float = 0.5
+    ...
+    ...     def fit(self, X, y, space, hyperparameters):  # a fitted model with the four methods above
+    ...         return Threshold(np.quantile(X[:, 0], self.share))
     >>> @hookimpl
     ... def cfbench_register_models():
-    ...     yield ModelEntry(name="nearest-centroid", family=NearestCentroid)
+    ...     yield ModelEntry(name="quantile", family=Quantile)
     """
 
 
@@ -81,12 +106,17 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:  # type: ignore[emp
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cfbench import Handles, SearcherEntry, hookimpl
-    >>> def stay(problem, rng):
-    ...     return None
+    >>> def search(problem, rng):  # a Problem and a numpy Generator in; a row, shape (d,), or None out
+    ...     Z = problem.sample(100, rng)
+    ...     values, classes = problem.evaluate(Z)
+    ...     values[classes != problem.target] = np.inf
+    ...     best = np.argmin(values)
+    ...     return Z[best] if np.isfinite(values[best]) else None
     >>> @hookimpl
     ... def cfbench_register_searchers():
-    ...     yield SearcherEntry(name="stay", searcher=stay, handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS])
+    ...     yield SearcherEntry(name="best-of-100", searcher=search, handles=[Handles.CATEGORICAL, Handles.CONSTRAINTS])
     """
 
 
@@ -97,12 +127,20 @@ def cfbench_register_objectives() -> Iterable[ObjectiveEntry]:  # type: ignore[e
     Examples
     --------
     >>> from cfbench import Objective, ObjectiveEntry, hookimpl
-    >>> class LossAlone(Objective):
-    ...     def bind(self, context):
-    ...         return None
+    >>> class PricePerIncrease(Objective):
+    ...     price: float = 0.1
+    ...
+    ...     def bind(self, context):  # an ObjectiveContext in; a term, or None, out
+    ...         def term(Z, classes):  # candidates, shape (n, d), and their classes in; values to add, shape (n,), out
+    ...             return self.price * (Z > context.x).sum(axis=1)
+    ...
+    ...         return term
+    ...
+    ...     def draws_per_candidate(self):  # 0: equal candidates have equal values
+    ...         return 0
     >>> @hookimpl
     ... def cfbench_register_objectives():
-    ...     yield ObjectiveEntry(name="loss-alone", objective=LossAlone)
+    ...     yield ObjectiveEntry(name="price-per-increase", objective=PricePerIncrease)
     """
 
 

@@ -61,12 +61,12 @@ def test_the_guide_to_objectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         report = check_objective(guide.registry.objective(name).entry)
         assert report.passed, str(report)
     guide.run_commands()
-    frame = load_record(tmp_path / "results").set_index("objective")
+    frame = load_record(tmp_path / "results")
     assert set(frame["status"]) <= {"found", "budget_exhausted"}
     added = frame["objective_value"] - frame["loss"]
     assert (added >= 0).all()
-    # 0.1 for each increased feature, divided by the 13 features of wine
-    steps = added["price-per-increase"] * 13 / 0.1
+    priced, shaken = (frame["objective"] == name for name in ("price-per-increase", "jitter"))
+    steps = added[priced] * 13 / 0.1  # 0.1 for each increased feature, divided by the 13 features of wine
     assert steps.round(6).tolist() == steps.round().tolist()
-    assert frame.loc["jitter", "robustness_queries"].min() > 0
-    assert frame.loc["price-per-increase", "robustness_queries"].max() == 0
+    assert frame.loc[shaken, "robustness_queries"].min() > 0
+    assert frame.loc[priced, "robustness_queries"].max() == 0
