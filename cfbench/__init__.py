@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from cfbench.board.board import leaderboard as leaderboard
     from cfbench.errors import BudgetExhausted as BudgetExhausted
     from cfbench.errors import CfbenchError as CfbenchError
-    from cfbench.errors import NotDeclaredError as NotDeclaredError
     from cfbench.explaining.explain import explain as explain
     from cfbench.explaining.explanation import Explanation as Explanation
-    from cfbench.problem.access import Gradients as Gradients
     from cfbench.problem.access import Need as Need
     from cfbench.problem.access import TrainingFold as TrainingFold
     from cfbench.problem.best import Best as Best
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from cfbench.registry.contracts import ObjectiveContext as ObjectiveContext
     from cfbench.registry.contracts import PrepareContext as PrepareContext
     from cfbench.registry.contracts import Searcher as Searcher
-    from cfbench.registry.contracts import SearchFunction as SearchFunction
     from cfbench.registry.entries import Cost as Cost
     from cfbench.registry.entries import DatasetEntry as DatasetEntry
     from cfbench.registry.entries import Direction as Direction

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
+    from cfbench.problem.access import Gradients as Gradients
     from cfbench.problem.oracle import NeighbourOracle as NeighbourOracle
     from cfbench.problem.oracle import Oracle as Oracle
     from cfbench.problem.outcome import Status as Status

@@ -409,7 +409,7 @@ def _is_number(value: object) -> bool:
 
 
 def _number(value: Any) -> float:
-    """Return a number as a float; infinite if it is too large, NaN if it is none."""
+    """Return a number as a float; infinite if it is too large, NaN if it is not a number."""
     try:
         return float(value)
     except OverflowError:

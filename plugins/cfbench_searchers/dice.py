@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from cfbench import CounterfactualSet, PrepareContext, Problem, Searcher, SearchFunction, TrainingFold
+from cfbench import CounterfactualSet, PrepareContext, Problem, Searcher, TrainingFold
+from cfbench.registry import SearchFunction
 from cfbench.space import FeasibleBox, FloatArray
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator
 
-from cfbench import FeatureSpace, PrepareContext, Problem, Searcher, SearchFunction
+from cfbench import FeatureSpace, PrepareContext, Problem, Searcher
+from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray, IntArray
 
 

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from cfbench import Best, BudgetExhausted, PrepareContext, Problem, Searcher, SearchFunction
+from cfbench import Best, BudgetExhausted, PrepareContext, Problem, Searcher
+from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray
 
 

@@ -23,9 +23,9 @@ from cfbench import (
     Problem,
     Searcher,
     SearcherEntry,
-    SearchFunction,
     hookimpl,
 )
+from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray
 
 

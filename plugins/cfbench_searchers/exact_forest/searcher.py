@@ -7,8 +7,9 @@ import time
 import numpy as np
 from pydantic import Field
 
-from cfbench import CfbenchError, PrepareContext, Problem, Searcher, SearchFunction
+from cfbench import CfbenchError, PrepareContext, Problem, Searcher
 from cfbench.errors import ModelError
+from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray
 
 

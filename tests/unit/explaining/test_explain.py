@@ -21,8 +21,8 @@ from cfbench import (
     NumericalPerturbation,
     Problem,
     Searcher,
-    SearchFunction,
 )
+from cfbench.registry import SearchFunction
 from cfbench.registry.contracts import PrepareContext
 from cfbench.space import FloatArray
 from tests.unit.explaining.loans import SPACE, Granting, X, buy, earn_fifty, entry, explained, grant
