@@ -26,7 +26,7 @@ COMMANDS = {
     "pack": "Pack a record into a few small files, to publish it.",
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",
-    "new": "Start a searcher of your own from a template.",
+    "new": "Start a plugin of your own from a template.",
     "datasets": "List the data sets, or show one.",
     "tune": "Tune the models' hyper-parameters and keep them.",
     "fit": "Fit a study's models ahead of its run.",

@@ -246,7 +246,7 @@ def read_relations(
             found.append(table)
             continue
         try:
-            found.append(_Reader(features, spelled, place).read(table))
+            found.append(_TableReader(features, spelled, place).read(table))
         except _Unreadable as error:
             raise DataError(f"{place or f'relation {number + 1}'}: {error}") from None
     return tuple(found)
@@ -263,7 +263,7 @@ _KEYS = (frozenset({"inequality"}), frozenset({"if", "then"}), frozenset({"featu
 _BOUND = re.compile(r"\s*(<=|>=)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
 
 
-class _Reader:
+class _TableReader:
     """Reads one relation."""
 
     def __init__(self, features: Sequence[FeatureSpec], spellings: Sequence[Sequence[str]], place: str) -> None:

@@ -15,7 +15,7 @@ from cfbench.testing.check import Result
 from cfbench.testing.suites import check_preset, check_report
 
 BLIND = {"searchers": ["exact-forest"], "models": ["neural-network"]}
-"""A white box on a model that shows no structure."""
+"""A white box on a model that shows no forest."""
 
 KEYS = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["lore", "cogs"], "points": 1, "folds": [0]}
 
@@ -35,7 +35,7 @@ def registry() -> Registry:
         (
             {"study": {**KEYS, **BLIND}},
             ["passed", "failed"],
-            "structure",
+            "needs the model's forest",
         ),
         ({"study": KEYS, "reference": "dice-a"}, ["passed", "passed", "failed"], "not among its searchers: cogs, lore"),
     ],

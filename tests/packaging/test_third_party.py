@@ -26,7 +26,12 @@ def test_a_third_partys_searcher_comes_to_the_leaderboard(fresh: Fresh, tmp_path
     listing = json.loads(fresh.run("cfbench", "plugins", "--check", "--json", home=tmp_path))
     (mine,) = [one for one in listing["searchers"] if one["name"] == NAME]
     assert mine["distribution"] == "cfbench-example-searcher"
-    assert mine["handles"] == ["categorical features", "constraints", "custom objectives"]
+    assert mine["handles"] == [
+        "categorical features",
+        "constraints",
+        "custom objectives",
+        "relations between features",
+    ]
     assert "random rows, walked back" in fresh.run("cfbench", "plugins", home=tmp_path)
 
     (report,) = json.loads(fresh.run("cfbench", "check", NAME, "--json", home=tmp_path))

@@ -122,7 +122,7 @@ def test_a_column_is_in_every_rendering(results: Path, registry: Registry, monke
     assert [run.metrics["letters"] for run in runs] == [4, 4]
     assert "metrics.`letters`" in json.loads(summary_table({"letters"}, described))["selectedColumns"]
     assert '"name":"01 Names, higher is better"' in summary_charts({"letters"}, described)
-    printed = " ".join(CliRunner().invoke(cli, ["leaderboard", "--help"]).output.split())
+    printed = " ".join(CliRunner().invoke(cli, ["leaderboard", "--help"]).output.split()).replace("- ", "-")
     assert "cells, not-found" in printed
     assert "letters, relative-loss; the columns of a group:" in printed
     assert "names, distances, robustness" in printed

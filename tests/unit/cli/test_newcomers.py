@@ -77,7 +77,7 @@ BROKEN = {
     "a declaration that is none": (
         GOOD.replace("handles=ALL", 'handles=["categories"]'),
         "cfbench_register_searchers failed: "
-        "searcher 'mine': `handles` is ['categories']; it may list Handles.CATEGORICAL, Handles.CONSTRAINTS",
+        "entry 'mine': `handles` is ['categories']; it may list Handles.CATEGORICAL, Handles.CONSTRAINTS",
     ),
 }
 """One mistake of each kind; the tests of discovery and of entries have all of them."""

@@ -47,7 +47,7 @@ def test_the_listing_has_what_a_searcher_declares_and_what_failed() -> None:
     start = next(i for i, line in enumerate(lines) if line.startswith("acme-stay"))
     assert lines[start].split(maxsplit=1)[1] == "Stays [where it is]"
     assert lines[start + 1] == (
-        "handles: categorical features, constraints; needs: model structure; can use: probabilities; white-box; "
+        "handles: categorical features, constraints; needs: the model's forest; can use: probabilities; white-box; "
         "returns sets; default budget: 500 queries"
     )
     assert lines[start + 2] == "unavailable: needs a licence; buy one"
@@ -73,7 +73,7 @@ def test_json_is_one_document_whatever_plugins_print() -> None:
         "distribution": "acme-search",
         "distribution_version": "2.5",
         "handles": ["categorical features", "constraints"],
-        "needs": ["model structure"],
+        "needs": ["the model's forest"],
         "can_use": ["probabilities"],
         "returns_sets": True,
         "white_box": True,

@@ -110,7 +110,10 @@ def test_a_white_box_is_checked_on_a_model_that_shows_its_structure(monkeypatch:
     glass = ModelEntry(name="glass", family=toys.Stump, shows=[Need.FOREST])
     registry.models = {"glass": Registered(glass, "", "", "")}
     monkeypatch.setattr("cfbench.testing.searcher_bench.build_registry", lambda: registry)
-    declared: dict[str, Any] = {"handles": [Handles.CATEGORICAL, Handles.CONSTRAINTS], "needs": [Need.FOREST]}
+    declared: dict[str, Any] = {
+        "handles": [Handles.CATEGORICAL, Handles.CONSTRAINTS],
+        "needs": [Need.FOREST, Need.MODEL],
+    }
     report = check_searcher(SearcherEntry(name="looks-inside", searcher=toys.looks_inside, **declared))
     assert report.passed, str(report)
     assert {finding.check: finding.result for finding in report.findings}["answer-of-the-target-class"] is Result.PASSED

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cfbench import ObjectiveContext, Problem
+from cfbench import Need, ObjectiveContext, Problem
 from cfbench.forests import forest_of
 from cfbench.problem import SeparableTerm
 from cfbench.problem.oracle import Meter
@@ -77,6 +77,7 @@ def test_the_optimum_is_that_of_full_enumeration(
             constraints=constraints,
             respect_steps=respect_steps,
             term=term,
+            needs=[Need.FOREST],
             model=drawn.model,
         )
         place = int(np.flatnonzero(drawn.model.classifier.classes_ == drawn.target)[0])
