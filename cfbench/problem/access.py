@@ -140,6 +140,15 @@ class ModelAccess:
                 f"this searcher did not declare that it uses {need.value}; add Need.{need.name} to its entry"
             )
 
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the model's classes, shape (n,); one query per row."""
+        return self._meter.predict(np.array(Z, dtype=np.float64))
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return class probabilities, shape (n, n_classes); one query per row."""
+        self.require(Need.PROBABILITIES)
+        return self._meter.predict_proba(np.array(Z, dtype=np.float64))
+
     @property
     def training(self) -> TrainingFold | None:
         """The training fold; None if there is none."""

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from cfbench.forests.structure import ForestStructure
-from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
-from cfbench.problem.oracle import Meter, Oracle
+from cfbench.problem.access import Gradients, ModelAccess, TrainingFold
+from cfbench.problem.oracle import Oracle
 from cfbench.problem.outcome import CounterfactualSet
 from cfbench.problem.problem import Problem
 from cfbench.robustness.neighbours import KNeighbours
@@ -84,8 +84,6 @@ class PrepareContext:
         The class wanted.
     access : ModelAccess
         The model and the training fold, as far as the entry declares them.
-    meter : Meter
-        Counts the queries of the preparation.
     rng : Generator
         The preparation's own random numbers, the same in every worker.
     objective : Objective
@@ -120,7 +118,6 @@ class PrepareContext:
     space: FeatureSpace
     target: int
     access: ModelAccess
-    meter: Meter
     rng: np.random.Generator
     objective: Objective
     constraints: bool = False
@@ -143,12 +140,11 @@ class PrepareContext:
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the model's classes of the rows of `Z`, shape (n,), int64; each row is a query of the preparation."""
-        return self.meter.predict(np.array(Z, dtype=np.float64))
+        return self.access.predict(Z)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return class probabilities, shape (n, n_classes), as in `Problem.predict_proba`."""
-        self.access.require(Need.PROBABILITIES)
-        return self.meter.predict_proba(np.array(Z, dtype=np.float64))
+        return self.access.predict_proba(Z)
 
     def gradients(self, Z: FloatArray) -> Gradients:
         """Return gradients of the target's log-odds, as in `Problem.gradients`."""
@@ -323,7 +319,7 @@ class ObjectiveContext:
     query_neighbours : callable or None
         The model's own method for the classes of many K-neighbours, also counted; None: they are queried row by row.
     model : object or None
-        The fitted model, for objectives that say so (`Objective.looks_into_model`).
+        The fitted model, for objectives that say so (`Objective.needs_forest`).
 
     Examples
     --------
@@ -390,8 +386,8 @@ class Objective(Settings):
     [0.25, 0.5]
     """
 
-    looks_into_model: ClassVar[bool] = False
-    """Whether it needs the model's structure; cells of models that do not show theirs are skipped."""
+    needs_forest: ClassVar[bool] = False
+    """Whether it needs the model's forest; cells of models that do not show theirs are skipped."""
 
     def bind(self, context: ObjectiveContext) -> Callable[[FloatArray, IntArray], FloatArray] | None:
         """Return the term for one search: candidates (n, d) and their classes (n,) in, values to add (n,) out.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
 from cfbench.problem.oracle import Oracle, checked_oracle, predict_neighbours
 from cfbench.registry.contracts import FittedModel, Settings
@@ -88,6 +89,15 @@ class CellContext:
         if self.make_oracle is not None:
             return self.make_oracle()
         return checked_oracle(self.model(), self.dataset.space, self.dataset.X[self.train])
+
+    def stream(self, purpose: str, row_id: int) -> int:
+        """Return the key, 64 bits, of a factual point's own random stream for a purpose.
+
+        It depends on the study's seed, the data set and the row, so all searchers, objectives and repetitions get the
+        same draws.
+        """
+        name = ["metric", purpose, self.seed, self.dataset.name, row_id]
+        return int(digest_of(name), 16) & 0xFFFF_FFFF_FFFF_FFFF
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
         """Return the classes of the K-neighbours of the rows of `Z`, shape (n, d); int64, shape (n, m)."""
@@ -501,8 +511,8 @@ class Metric(Settings):
 
     Attributes
     ----------
-    looks_into_model : bool
-        Whether `measure` needs the model's structure. It has no values for models that do not show theirs, and boards
+    needs_forest : bool
+        Whether `measure` needs the model's forest. It has no values for models that do not show theirs, and boards
         say so.
     reference : Reference
         What `compare` compares with; the leaderboard's reference searcher unless a subclass says otherwise.
@@ -528,7 +538,7 @@ class Metric(Settings):
     [0.25, nan]
     """
 
-    looks_into_model: ClassVar[bool] = False
+    needs_forest: ClassVar[bool] = False
     reference: ClassVar[Reference] = Reference()
 
     def needs(self) -> tuple[str, ...]:

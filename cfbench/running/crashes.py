@@ -1,14 +1,17 @@
-"""What a plugin's exception is called in the record."""
+"""What a plugin's exception becomes: the reason of a crash in the record, or an error that names the plugin."""
 
 from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from cfbench.errors import CfbenchError
 from cfbench.problem.outcome import Status
+
+T = TypeVar("T")
 
 LONGEST_MESSAGE = 500
 """Characters of a plugin's error that a row keeps."""
@@ -36,3 +39,22 @@ def crash_reason(error: BaseException) -> str:
 def ran_out_of_memory(row: Mapping[str, Any]) -> bool:
     """Whether a search crashed because the process that ran it could have no more memory."""
     return row["status"] == Status.CRASHED and str(row["reason"]).startswith(_OUT_OF_MEMORY)
+
+
+def called(
+    who: str,
+    what: str,
+    call: Callable[[], T],
+    error: type[CfbenchError],
+    passing: type[BaseException] = CfbenchError,
+) -> T:
+    """Call a method of a plugin; raise `error`, which names plugin, method and line, if it raises anything.
+
+    Errors of the class `passing` come through, and so does MemoryError.
+    """
+    try:
+        return call()
+    except (passing, MemoryError):
+        raise
+    except (Exception, SystemExit) as raised:
+        raise error(f"{who}: {what} raised {crash_reason(raised)}") from raised

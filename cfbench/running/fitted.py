@@ -19,12 +19,12 @@ import numpy as np
 import cfbench
 from cfbench.caches import load_object, private_folder, read_trusted, store_object
 from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError, ModelError
+from cfbench.errors import ModelError
 from cfbench.files import write_atomically
 from cfbench.problem.answers import classes_fault, model_fault
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
-from cfbench.running.crashes import crash_reason
+from cfbench.running.crashes import called
 from cfbench.space.dataset import Dataset, Fold, split
 from cfbench.space.space import IntArray
 
@@ -272,13 +272,7 @@ def _require_sound(model: object, dataset: Dataset, train: IntArray, entry: Mode
 
 
 def _called(entry: ModelEntry, what: str, call: Callable[[], T]) -> T:
-    """Call a method of a plugin's model; raise ModelError with the method and the line if it raises anything."""
-    try:
-        return call()
-    except (CfbenchError, MemoryError):
-        raise
-    except (Exception, SystemExit) as error:
-        raise ModelError(f"model {entry.name!r}: {what} raised {crash_reason(error)}") from error
+    return called(f"model {entry.name!r}", what, call, ModelError)
 
 
 def eligible_points(model: FittedModel, dataset: Dataset, rows: IntArray) -> IntArray:

@@ -57,7 +57,6 @@ def prepared_search(
         space=space,
         target=dataset.target,
         access=ModelAccess(space, dataset.target, meter, needs, fitted_fold.training, fitted_fold.model),
-        meter=meter,
         rng=np.random.default_rng(seed),
         objective=objective,
         constraints=cell.constraints,

@@ -79,7 +79,6 @@ class Run:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
         self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
-        self._prepared_cells: set[str] = set()
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
@@ -191,11 +190,13 @@ class Run:
             for _, assignment, future in ended
             if assignment.purpose is Purpose.SEARCH and future.exception() is None
         ]
-        self._record.append_all(row for _, batch in batches for row in batch.rows)
-        for cell, batch in batches:
-            if batch.preparation is not None and cell.info.key not in self._prepared_cells:
-                self._prepared_cells.add(cell.info.key)
-                self._record.note_preparation(cell.info.key, batch.preparation)
+        if not batches:
+            return
+        with self._record.transaction():
+            self._record.append_all(row for _, batch in batches for row in batch.rows)
+            for cell, batch in batches:
+                if batch.preparation is not None:
+                    self._record.note_preparation(cell.info.key, batch.preparation)
 
     def _receive(self, assignment: Assignment, future: Future[Any]) -> None:
         error = future.exception()

@@ -106,7 +106,7 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
     if content["objective"]["name"] != PLAIN or name not in registry.searchers:
         return False
     searcher, entry = registry.searcher(name).entry, registry.objective(objective.name).entry.objective
-    if entry.looks_into_model and Need.FOREST not in registry.model(content["model"]["name"]).entry.shows:
+    if entry.needs_forest and Need.FOREST not in registry.model(content["model"]["name"]).entry.shows:
         return False
     if Handles.SEPARABLE not in searcher.handles:
         return Handles.OBJECTIVES not in searcher.handles

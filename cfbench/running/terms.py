@@ -13,7 +13,7 @@ import numpy as np
 from cfbench.errors import BudgetExhausted, PluginError
 from cfbench.problem.problem import SeparableTerm, Term
 from cfbench.registry.contracts import Objective, ObjectiveContext
-from cfbench.running.crashes import crash_reason
+from cfbench.running.crashes import called
 from cfbench.space.space import FloatArray, IntArray
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class CheckedTerm:
     def checked(self, what: str, call: Callable[[], object], shape: tuple[int, ...]) -> FloatArray:
         """Call a part of the term; raise PluginError unless it returns finite numbers of that shape."""
         try:
-            values: Any = called(self.objective, what, call)
+            values: Any = _called(self.objective, what, call)
             fault = _fault(values, shape)
             if fault:
                 raise PluginError(f"objective {self.objective!r}: {what} returned {fault}")
@@ -63,7 +63,7 @@ class CheckedSeparableTerm(CheckedTerm):
 
 def bound_term(objective: Objective, name: str, context: ObjectiveContext) -> CheckedTerm | None:
     """Return an objective's term for one problem; None for the loss alone. Raises PluginError if `bind` is faulty."""
-    term = called(name, "bind", lambda: objective.bind(context))
+    term = _called(name, "bind", lambda: objective.bind(context))
     if term is None:
         return None
     if not callable(term):
@@ -76,8 +76,8 @@ def bound_term(objective: Objective, name: str, context: ObjectiveContext) -> Ch
 
 def declared_counts(objective: Objective, name: str) -> tuple[int, int | None]:
     """Return what an objective declares: rows queried and draws made per candidate."""
-    rows = called(name, "rows_per_candidate", objective.rows_per_candidate)
-    draws = called(name, "draws_per_candidate", objective.draws_per_candidate)
+    rows = _called(name, "rows_per_candidate", objective.rows_per_candidate)
+    draws = _called(name, "draws_per_candidate", objective.draws_per_candidate)
     for what, count in (("rows_per_candidate", rows), ("draws_per_candidate", draws)):
         is_count = isinstance(count, (int, np.integer)) and not isinstance(count, bool) and count >= 0
         if not (is_count or (count is None and what == "draws_per_candidate")):
@@ -85,14 +85,8 @@ def declared_counts(objective: Objective, name: str) -> tuple[int, int | None]:
     return rows, draws
 
 
-def called(objective: str, what: str, call: Callable[[], Any]) -> Any:
-    """Call an objective; raise PluginError, naming the objective, if it raises anything but BudgetExhausted."""
-    try:
-        return call()
-    except (BudgetExhausted, MemoryError):
-        raise
-    except (Exception, SystemExit) as error:
-        raise PluginError(f"objective {objective!r}: {what} raised {crash_reason(error)}") from error
+def _called(objective: str, what: str, call: Callable[[], T]) -> T:
+    return called(f"objective {objective!r}", what, call, PluginError, passing=BudgetExhausted)
 
 
 def _fault(values: object, shape: tuple[int, ...]) -> str:

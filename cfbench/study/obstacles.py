@@ -33,7 +33,7 @@ class Added(NamedTuple):
 
     has_term: bool = False
     separable: bool = False  # the term is a sum over the features
-    looks_into_model: bool = False
+    needs_forest: bool = False
 
 
 def added_by(objective: Objective, dataset: Dataset) -> Added:
@@ -48,8 +48,8 @@ def added_by(objective: Objective, dataset: Dataset) -> Added:
     try:
         term = objective.bind(context)
     except Exception:  # a broken objective shows as such in its searches, where the record keeps the reason
-        return Added(True, False, objective.looks_into_model)
-    return Added(term is not None, isinstance(term, SeparableTerm), objective.looks_into_model)
+        return Added(True, False, objective.needs_forest)
+    return Added(term is not None, isinstance(term, SeparableTerm), objective.needs_forest)
 
 
 def obstacle(
@@ -66,7 +66,7 @@ def obstacle(
         return f"{name} does not handle categorical features, and {dataset.name} has them"
     if constraints and (unable := beyond_constraints(searcher, dataset)):
         return unable
-    if added.looks_into_model and Need.FOREST not in model.shows:
+    if added.needs_forest and Need.FOREST not in model.shows:
         return f"objective {objective} needs {Need.FOREST.value}, and {model.name} does not show it"
     return beyond_objective(searcher, objective, added)
 
@@ -95,7 +95,7 @@ def beyond_metric(metric: str, model: str, registry: Registry) -> str:
     """Say in one sentence why a metric has no values for a model's results; empty if it has, or is not registered."""
     if metric not in registry.metrics or model not in registry.models:
         return ""
-    looks = getattr(registry.metric(metric).entry.metric, "looks_into_model", False)
+    looks = getattr(registry.metric(metric).entry.metric, "needs_forest", False)
     if looks and Need.FOREST not in registry.model(model).entry.shows:
         return f"{metric} needs {Need.FOREST.value}, and {model} does not show it"
     return ""

@@ -254,7 +254,6 @@ def _prepared(
                 space=case.space,
                 target=case.target,
                 access=ModelAccess(case.space, case.target, meter, needs, training, case.queried),
-                meter=meter,
                 rng=np.random.default_rng(2),
                 objective=case.objective or _LossAlone(),
                 constraints=case.constraints,

@@ -61,7 +61,7 @@ class ObjectiveBench:
         variant = make_variant(entry, settings or {})
         self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
         self.queries: list[FloatArray] = []
-        shown = model_that_shows([Need.FOREST], entry) if self.objective.looks_into_model else None
+        shown = model_that_shows([Need.FOREST], entry) if self.objective.needs_forest else None
         self._model = cache(lambda name: None if shown is None else _fitted(shown, SPACES[name]))
 
     def context(self, space: str = "mixed", *, stream: int = 7, judging: bool = False) -> ObjectiveContext:

@@ -16,7 +16,6 @@ from pydantic import Field
 from cfbench import CellContext, Constraint, FeatureSpace, Found, Metric
 from cfbench.robustness import Distribution, PerturbedPart, RandomPerturbations
 from cfbench.space import FloatArray
-from cfbench_metrics.found import stream_of
 
 BoolMatrix = NDArray[np.bool_]
 
@@ -81,7 +80,7 @@ class AfterPerturbation(Metric):
         part, distribution = PerturbedPart(self.part), Distribution(self.distribution)
         perturbed = np.empty((len(Z), self.draws, space.d))
         for i, (row_id, x, z) in enumerate(zip(found.row_ids[found.rows], X, Z, strict=True)):
-            stream = stream_of("after-perturbation", context, int(row_id))
+            stream = context.stream("after-perturbation", int(row_id))
             perturbed[i] = RandomPerturbations(space, x, stream, distribution).draw(z, part, self.draws)
         classes = context.oracle.predict(perturbed.reshape(-1, space.d)).reshape(len(Z), self.draws)
         valid = classes == context.dataset.target

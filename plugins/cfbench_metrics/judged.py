@@ -1,4 +1,4 @@
-"""The judge's numbers as metrics: success, loss and its parts, sparsity, time, queries, and validity once more."""
+"""The judge's numbers as metrics: success, loss and its parts, sparsity, redundancy, time, queries, validity again."""
 
 from __future__ import annotations
 
@@ -38,6 +38,34 @@ class L0(JudgedColumn):
     """How many features the result changes; a numerical feature counts if it differs at all."""
 
     column = "l0"
+
+
+class Sparsity(Metric):
+    """The share of features that the result keeps as they are: ``1 - l0 / d``."""
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a share in [0, 1] per search, NaN where it found nothing."""
+        kept: FloatArray = 1.0 - found.l0 / context.space.d
+        return kept
+
+
+class Redundancy(Metric):
+    """How many changed features can each be put back to the factual value, alone, with the target class kept.
+
+    It queries the model with one row per changed feature. 0 for a result whose every change is needed.
+    """
+
+    def measure(self, found: Found, context: CellContext) -> FloatArray:
+        """Return a number of features per search, NaN where it found nothing."""
+        X, Z = found.x[found.rows], found.z[found.rows]
+        results, features = np.nonzero(Z != X)
+        redundant = np.zeros(len(found.rows))
+        if len(results):
+            reverted = Z[results]
+            reverted[np.arange(len(results)), features] = X[results, features]
+            kept = context.oracle.predict(reverted) == context.dataset.target
+            np.add.at(redundant, results[kept], 1.0)
+        return found.spread(redundant)
 
 
 class Success(Metric):

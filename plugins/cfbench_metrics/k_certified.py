@@ -31,7 +31,7 @@ class KCertified(Metric):
     explanations to adverse perturbations", section "Robustness for K".
     """
 
-    looks_into_model: ClassVar[bool] = True
+    needs_forest: ClassVar[bool] = True
 
     seconds: float = Field(default=1.0, gt=0)
 
@@ -93,7 +93,7 @@ class KProbability(Metric):
     K-robustness score and the appendix on its number of samples.
     """
 
-    looks_into_model: ClassVar[bool] = True
+    needs_forest: ClassVar[bool] = True
 
     width: float = Field(default=0.01, ge=0, lt=1)
     seconds: float = Field(default=10.0, gt=0)

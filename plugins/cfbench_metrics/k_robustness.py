@@ -8,7 +8,6 @@ from pydantic import Field
 from cfbench import CellContext, Found, Metric
 from cfbench.robustness import KNeighbours
 from cfbench.space import FloatArray
-from cfbench_metrics.found import stream_of
 
 
 class KRobustness(Metric):
@@ -32,11 +31,17 @@ class KRobustness(Metric):
 
     def measure(self, found: Found, context: CellContext) -> FloatArray:
         """Return a share per search, NaN where it found nothing."""
-        dataset = context.dataset
-        scores = np.empty(len(found.rows))
-        for i, row in enumerate(found.rows):
-            stream = stream_of("k-robustness", context, int(found.row_ids[row]))
-            neighbours = KNeighbours(dataset.space, found.x[row], stream, self.m)
-            classes = context.predict_neighbours(found.z[row : row + 1], neighbours)
-            scores[i] = (classes == dataset.target).mean()
-        return found.spread(scores)
+        scores = [k_scores(found, int(row), found.z[row : row + 1], self.m, context)[0] for row in found.rows]
+        return found.spread(np.array(scores))
+
+
+def k_scores(found: Found, row: int, Z: FloatArray, m: int, context: CellContext) -> FloatArray:
+    """Return the K-robustness scores of the rows of `Z`, shape (k, d), as results of one search; shape (k,).
+
+    Each row gets the same draws, those of a single result.
+    """
+    stream = context.stream("k-robustness", int(found.row_ids[row]))
+    neighbours = KNeighbours(context.space, found.x[row], stream, m)
+    classes = np.vstack([context.predict_neighbours(z[np.newaxis], neighbours) for z in Z])
+    scores: FloatArray = (classes == context.dataset.target).mean(axis=1)
+    return scores

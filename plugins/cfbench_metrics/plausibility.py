@@ -7,7 +7,13 @@ from pydantic import Field
 
 from cfbench import CellContext, FeatureSpace, Found, Metric
 from cfbench.space import FloatArray
-from cfbench_metrics.found import target_rows
+
+
+def target_rows(context: CellContext) -> FloatArray:
+    """Return the training rows that the data label with the target class, shape (n, d)."""
+    dataset = context.dataset
+    rows: FloatArray = dataset.X[context.train[dataset.y[context.train] == dataset.target]]
+    return rows
 
 
 class KnnDistance(Metric):

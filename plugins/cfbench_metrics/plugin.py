@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cfbench import Direction, MetricEntry, hookimpl
+from cfbench import Direction, Metric, MetricEntry, hookimpl
 from cfbench_metrics import robustness
 from cfbench_metrics.distances import L1, L2, LInfinity, MadDistance
-from cfbench_metrics.judged import L0, Gower, Loss, Queries, Seconds, Success, Validity
+from cfbench_metrics.judged import L0, Gower, Loss, Queries, Seconds, Sparsity, Success, Validity
 from cfbench_metrics.optimality import OptimalityGap, RelativeLoss
 from cfbench_metrics.sets import Diversity, Hypervolume, SetCoverage, SetSize
-from cfbench_metrics.sparsity import Sparsity
 
 FOUND = "searches that found a counterfactual"
 ALL = "searches"
@@ -110,44 +109,35 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         summary="relative distance of the objective value from the proven optimum",
     )
     yield from robustness.entries()
-    yield from _distances()
-    yield from _sets()
+    # The distances that tables of the field show.
+    yield from _group(
+        "distances",
+        Direction.LOWER,
+        ("l1", L1, "sum of the changes, numerical ones as shares of the range, categories as 0 or 1"),
+        ("l2", L2, "Euclidean length of the change, numerical features as shares of the range, categories as 0 or 1"),
+        ("l-infinity", LInfinity, "largest change of a feature, as a share of the range, 1 for a category"),
+        ("mad-distance", MadDistance, "sum of the changes over median absolute deviations in the training fold"),
+    )
+    # What is true of sets of counterfactuals.
+    yield from _group(
+        "sets",
+        Direction.HIGHER,
+        ("set-size", SetSize, "number of different counterfactuals that a search returned"),
+        ("diversity", Diversity, "mean Gower distance between two counterfactuals of a set, 0 for a single one"),
+        ("set-coverage", SetCoverage, "different sets of changed features, divided by the size of the set"),
+        ("hypervolume", Hypervolume, "area of (loss, 1 - K-score) that a set dominates, up to (1, 1)"),
+    )
 
 
-def _distances() -> Iterable[MetricEntry]:
-    """Yield the distances that tables of the field show."""
-    every = {
-        "l1": (L1, "sum of the changes, numerical ones as shares of the range, categories as 0 or 1"),
-        "l2": (L2, "Euclidean length of the change, numerical features as shares of the range, categories as 0 or 1"),
-        "l-infinity": (LInfinity, "largest change of a feature, as a share of the range, 1 for a category"),
-        "mad-distance": (MadDistance, "sum of the changes over median absolute deviations in the training fold"),
-    }
-    for name, (metric, summary) in every.items():
+def _group(group: str, direction: Direction, *metrics: tuple[str, type[Metric], str]) -> Iterable[MetricEntry]:
+    """Yield the entries of a group: name, class and summary of each."""
+    for name, metric, summary in metrics:
         yield MetricEntry(
             name=name,
             metric=metric,
-            group="distances",
-            direction=Direction.LOWER,
-            denominator=FOUND,
-            summary=summary,
-        )
-
-
-def _sets() -> Iterable[MetricEntry]:
-    """Yield what is true of sets of counterfactuals."""
-    every = {
-        "set-size": (SetSize, "number of different counterfactuals that a search returned"),
-        "diversity": (Diversity, "mean Gower distance between two counterfactuals of a set, 0 for a single one"),
-        "set-coverage": (SetCoverage, "different sets of changed features, divided by the size of the set"),
-        "hypervolume": (Hypervolume, "area of (loss, 1 - K-score) that a set dominates, up to (1, 1)"),
-    }
-    for name, (metric, summary) in every.items():
-        yield MetricEntry(
-            name=name,
-            metric=metric,
-            group="sets",
+            group=group,
             unit="rows" if metric is SetSize else "",
-            direction=Direction.HIGHER,
+            direction=direction,
             denominator=FOUND,
             summary=summary,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cfbench import Direction, MetricEntry
 from cfbench_metrics.accidental_robustness import AccidentalRobustness
 from cfbench_metrics.aftermath import ActualCost, AdditionalCost, Fixability, Invalidity, Unfixable
+from cfbench_metrics.judged import Redundancy
 from cfbench_metrics.k_certified import KCertified, KProbability
 from cfbench_metrics.k_robustness import KRobustness
 from cfbench_metrics.plausibility import KnnDistance, LofInlier
@@ -17,7 +18,6 @@ from cfbench_metrics.relative_cost import (
     RelativeCost,
     TimeOfRobustness,
 )
-from cfbench_metrics.sparsity import Redundancy
 
 FOUND = "searches that found a counterfactual"
 CONSTRAINED = f"{FOUND}, constraints on"

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import CellContext, FeatureSpace, Found, Metric
-from cfbench.robustness import KNeighbours
 from cfbench.space import FloatArray
-from cfbench_metrics.found import stream_of
+from cfbench_metrics.k_robustness import k_scores
 
 
 class SetSize(Metric):
@@ -79,14 +78,9 @@ class Hypervolume(Metric):
         """Return an area per search, NaN where it found nothing."""
         values = np.empty(len(found.rows))
         for i, row in enumerate(found.rows):
-            neighbours = KNeighbours(
-                context.space, found.x[row], stream_of("k-robustness", context, int(found.row_ids[row])), self.m
-            )
             Z = found.sets[row]
-            # One by one: each gets the draws that `k-robustness` gives a single result.
-            classes = np.vstack([context.predict_neighbours(z[np.newaxis], neighbours) for z in Z])
-            score = (classes == context.dataset.target).mean(axis=1)
-            values[i] = dominated_area(context.space.cost(Z, found.x[row]), 1.0 - score)
+            scores = k_scores(found, int(row), Z, self.m, context)
+            values[i] = dominated_area(context.space.cost(Z, found.x[row]), 1.0 - scores)
         return found.spread(values)
 
 

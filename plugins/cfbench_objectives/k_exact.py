@@ -34,7 +34,7 @@ class ExactlyNeighbourAware(RobustObjective):
     K-robustness score, and section "Incorporating robustness in the loss".
     """
 
-    looks_into_model: ClassVar[bool] = True
+    needs_forest: ClassVar[bool] = True
 
     width: float = Field(default=0.01, ge=0, lt=1)
 

@@ -11,10 +11,7 @@ import numpy as np
 from cfbench import Problem
 from cfbench.forests import ForestStructure, leads_along, leads_of
 from cfbench.problem import SeparableTerm
-from cfbench.space import FloatArray, IntArray
-
-_ROUNDING = 4 * np.finfo(np.float64).eps
-"""Relative error of a division by a step: 0.3 / 0.1 is not 3."""
+from cfbench.space import FloatArray, IntArray, are_multiples
 
 
 class CellCosts(NamedTuple):
@@ -119,8 +116,7 @@ def _on_grid(values: FloatArray, step: float, x: float) -> FloatArray:
     """Return the multiples of a step around each value; `x` itself, to the bit, where it is one."""
     counts = np.floor(values / step)
     around = np.concatenate([(counts + k) * step for k in (-1.0, 0.0, 1.0, 2.0)])
-    count = x / step
-    if abs(count - round(count)) <= _ROUNDING * abs(count):
+    if are_multiples(np.array([x]), step)[0]:
         around = np.append(around[np.abs(around - x) > step / 2], x)
     return np.unique(around + 0.0)
 

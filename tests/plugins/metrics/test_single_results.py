@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cfbench import CellContext, FeatureSpace, FeatureSpec, Kind
+from cfbench_metrics.judged import Redundancy
 from cfbench_metrics.k_robustness import KRobustness
 from cfbench_metrics.plausibility import KnnDistance, LofInlier, _flat
-from cfbench_metrics.sparsity import Redundancy
 from tests.plugins.metrics.cells import SPACE, context, searches, values
 
 X = (2, 1, 0)

@@ -76,7 +76,6 @@ def searched(searcher: Searcher, problem: SpiedProblem, seed: int = 0) -> Any:
         space=problem.space,
         target=problem.target,
         access=ModelAccess(problem.space, problem.target, meter, list(Need), training),
-        meter=meter,
         rng=rng(seed + 1),
         objective=Objective(),
         constraints=problem.constraints,

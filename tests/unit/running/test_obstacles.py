@@ -50,7 +50,7 @@ class Adds(Objective):
 
 
 class Looks(Adds):
-    looks_into_model = True
+    needs_forest = True
 
 
 @pytest.mark.parametrize(
