@@ -109,9 +109,7 @@ class FeasibleRegion:
 
     def _keeps(self, rows: FloatArray) -> BoolArray:
         kept: BoolArray = np.all((rows >= self.box.lower) & (rows <= self.box.upper), axis=1)
-        for relation in self._relations:
-            kept &= relation.holds(rows, self._x)
-        return kept
+        return kept & self._space.keeps_relations(rows, self._x) if self._relations else kept
 
     def _restored(self, rows: FloatArray, rounds: int) -> FloatArray:
         """Return rows of the box moved to where they keep each relation, one relation after the other."""

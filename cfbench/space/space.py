@@ -254,8 +254,8 @@ class FeatureSpace:
 
     def on_steps(self, Z: FloatArray) -> BoolArray:
         """Return which values are multiples of their features' steps, shape (n, d); True if a feature has no step."""
-        without_step: BoolArray = np.isnan(self.steps) | are_multiples(Z, self.steps)
-        return without_step
+        allowed: BoolArray = np.isnan(self.steps) | are_multiples(Z, self.steps)
+        return allowed
 
     def objection(self, z: FloatArray, x: FloatArray, *, constraints: bool, respect_steps: bool = False) -> str | None:
         """Say in one sentence why `z`, shape (d,), is no allowed answer for `x`; None where it is one."""
