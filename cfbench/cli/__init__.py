@@ -23,6 +23,7 @@ COMMANDS = {
     "measure": "Add metrics to a record, without any search.",
     "report": "Render a report from a record: pages, tables, figures.",
     "verify": "Judge a record's results again, and repeat some searches.",
+    "drop": "Remove cells from a record.",
     "pack": "Pack a record into a few small files, to publish it.",
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",

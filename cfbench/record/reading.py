@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
@@ -104,6 +105,10 @@ class RecordReading:
             "LEFT JOIN cells c ON c.key = s.cell_key WHERE s.n > coalesce(c.searches, 0)"
         )
         return {key for (key,) in counted}
+
+    def rows_per_cell(self, table: Table) -> Counter[str]:
+        """Return how many rows of a table, such as that of searches, each cell has, by the cell's key."""
+        return Counter(dict(self._select(f"SELECT cell_key, count(*) FROM {table.name} GROUP BY cell_key")))  # noqa: S608
 
     def done(self, key: str) -> dict[SearchId, str]:
         """Return (point, repetition) and status of every search of a cell that the record holds, undamaged."""

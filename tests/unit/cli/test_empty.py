@@ -51,6 +51,7 @@ def test_a_fold_that_is_none_is_refused_by_its_options_name() -> None:
         ["measure", "--all", "--results", "nowhere"],
         ["verify", "nowhere"],
         ["merge", "nowhere", "nowhere-else", "--results", "whole"],
+        ["drop", "--failed", "--results", "nowhere"],
         ["pack", "--results", "nowhere", "--output", "packed"],
         ["report", "paper", "--results", "nowhere"],
         ["explain", "--dataset", "wine", "--model", "random-forest", "--point", "0", "--results", "nowhere"],
