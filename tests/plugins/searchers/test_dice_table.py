@@ -3,11 +3,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, Kind, TrainingFold
 from cfbench.space import FloatArray
-from cfbench_searchers.dice import DiceTable, MeteredModel, NoTargetInSightError, decimal_places
+from cfbench_searchers.dice import (
+    DiceTable,
+    MeteredModel,
+    NoTargetInSightError,
+    decimal_places,
+    explainer_of,
+    library_data,
+)
 from tests.plugins.searchers.problems import SpiedProblem
 
 SPACE = FeatureSpace(
@@ -66,8 +74,6 @@ def test_x_joins_the_fold_where_that_lacks_one_of_its_categories() -> None:
 
 
 def test_points_are_what_the_librarys_rows_stand_for() -> None:
-    import pandas as pd
-
     x = np.array([2, 2, 100 / 3])
     table = make_table(x)
     single = float(np.float32(100 / 3))
@@ -76,8 +82,6 @@ def test_points_are_what_the_librarys_rows_stand_for() -> None:
 
 
 def test_values_of_the_fold_survive_the_librarys_single_precision() -> None:
-    import pandas as pd
-
     table = make_table([2, 2, 100 / 3])
     single = np.array([273.15, 100 / 3], dtype=np.float32).astype(np.float64)
     assert single.tolist() != [273.15, 100 / 3]
@@ -88,8 +92,6 @@ def test_values_of_the_fold_survive_the_librarys_single_precision() -> None:
 
 
 def test_an_end_of_an_interval_survives_rounding() -> None:
-    import pandas as pd
-
     space = FeatureSpace((FeatureSpec("n", Kind.NUMERICAL, -1 / 3, 200 / 3),))
     fold = TrainingFold(np.array([[0.5]]), np.array([0]))
     table = table_of(SpiedProblem(space, [1], lambda Z: Z[:, 0] > 1, training=fold))
@@ -108,8 +110,6 @@ def test_where_steps_must_be_kept_the_fold_keeps_them() -> None:
 
 
 def test_where_steps_must_be_kept_numbers_are_counted_in_steps() -> None:
-    import pandas as pd
-
     table = make_table([2, 0, 5], respect_steps=True)
     assert table.factual()["f0"].tolist() == [4]
     assert table.training()["f0"].tolist() == [1, 3]
@@ -149,3 +149,16 @@ def test_patience_is_for_rows_drawn_one_at_a_time_and_not_for_generations() -> N
     model.predict_proba(table.factual())
     with pytest.raises(NoTargetInSightError):
         model.predict_proba(table.factual())
+
+
+@pytest.mark.parametrize("population", [[[0.5, 1, 300.0], [1.5, 0, 0.125], [2.0, 1, 273.15]], [1.5, 1, 300.0]])
+def test_whole_columns_are_decoded_as_the_library_decodes_values(population: list[Any]) -> None:
+    DiceGenetic = pytest.importorskip("dice_ml.explainer_interfaces.dice_genetic").DiceGenetic
+
+    problem = SpiedProblem(SPACE, [2, 2, 5], lambda Z: Z[:, 0] > 1, training=FOLD)
+    table = table_of(problem)
+    explainer = explainer_of(library_data(table), MeteredModel(problem, table, patience=1))
+    rows = np.array(population)
+    decoded = explainer.label_decode(rows)
+    pd.testing.assert_frame_equal(decoded, DiceGenetic.label_decode(explainer, rows))
+    assert np.ravel(decoded["f1"]).tolist() == [["0", "2"][int(code)] for code in np.atleast_2d(rows)[:, 1]]
