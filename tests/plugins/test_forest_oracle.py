@@ -17,6 +17,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.errors import UnavailableError
+from cfbench.models import fit_encoding
 from cfbench.problem import Oracle
 from cfbench.problem.oracle import checked_oracle, objection, predict_neighbours
 from cfbench.robustness import Distribution, KNeighbours
@@ -27,7 +28,6 @@ from cfbench_models.forest.family import ForestModel, RandomForest
 from cfbench_models.forest.oracle import CompiledForest, TreeByTree
 from cfbench_models.forest.warmup import warm_up
 from cfbench_models.shared import compilation
-from cfbench_models.shared.encoding import fit_encoding
 
 SPACE = FeatureSpace(
     (

@@ -9,10 +9,10 @@ from sklearn.ensemble import RandomForestClassifier
 from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.errors import UnavailableError
 from cfbench.forests import forest_of
+from cfbench.models import fit_encoding
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import RandomForest, last_left
 from cfbench_models.forest.tables import ForestTables, forest_tables
-from cfbench_models.shared.encoding import fit_encoding
 
 LETTERS = ("a", "b", "c", "d")
 SPACE = FeatureSpace(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cfbench import FeatureSpace, FeatureSpec, Kind, ModelFamily
 from cfbench.errors import ModelError
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import build_registry
+from cfbench.running.fitted import FittedModels
 from cfbench.space import FloatArray, IntArray
+from cfbench.space.dataset import split
 from cfbench_models.forest.family import RandomForest
 from cfbench_models.network.family import NeuralNetwork
 from cfbench_models.plugin import cfbench_register_models
@@ -184,3 +190,26 @@ def test_both_models_are_registered_under_the_names_of_the_studies() -> None:
     entries = {entry.name: entry for entry in cfbench_register_models()}
     assert entries["random-forest"].family is RandomForest
     assert entries["neural-network"].family is NeuralNetwork
+
+
+@pytest.mark.parametrize("model", ["random-forest", "neural-network"])
+def test_the_fingerprints_are_those_of_the_records(model: str, tmp_path: Path) -> None:
+    """What is in every row of a published record; that of a network is computed anew, as it differs by machine."""
+    registry = build_registry()
+    entry = registry.model(model).entry
+    dataset = registry.dataset("credit").entry.load(DataSource((), tmp_path, download=False))
+    train = split(dataset, 0).train
+    choice = FittedModels(tmp_path).hyperparameters(dataset, 0, entry, entry.family())
+    fitted: Any = entry.family().fit(dataset.X[train], dataset.y[train], dataset.space, choice)
+    if model == "random-forest":
+        assert fitted.fingerprint() == "c51eb99ec9f0eeb267c96233bc555904"
+        return
+    encoding, network = fitted.encoding, fitted.classifier
+    parts = [encoding.copied, encoding.columns]
+    for part in encoding.one_hot:
+        parts += [np.array([part.feature, part.start]), part.table]
+    parts += [encoding.mean, encoding.scale, np.array([0, 1]), *network.coefs_, *network.intercepts_]
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        state.update(f"{part.dtype.str}{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
+    assert fitted.fingerprint() == state.hexdigest()

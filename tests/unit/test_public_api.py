@@ -17,6 +17,7 @@ import pytest
 import cfbench
 import cfbench.analysis
 import cfbench.forests
+import cfbench.models
 import cfbench.problem
 import cfbench.record
 import cfbench.registry
@@ -28,6 +29,7 @@ NAMESPACES = (
     cfbench,
     cfbench.analysis,
     cfbench.forests,
+    cfbench.models,
     cfbench.problem,
     cfbench.record,
     cfbench.registry,

@@ -13,11 +13,10 @@ from pydantic import Field
 from cfbench import FeatureSpace, ModelFamily
 from cfbench.errors import UnavailableError
 from cfbench.forests import ForestStructure
+from cfbench.models import RANDOM_STATE, Encoding, ScikitModel, fit_encoding, n_classes_of
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.tables import FlatTrees
-from cfbench_models.shared.encoding import Encoding, fit_encoding
-from cfbench_models.shared.scikit_model import ScikitModel, n_classes_of
 
 _KEPT: WeakKeyDictionary[ForestModel, ForestStructure] = WeakKeyDictionary()
 """Outside the models, so that it is not stored with them."""
@@ -124,13 +123,13 @@ class RandomForest(ModelFamily):
 
     def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
         """Choose by five-fold cross-validation on accuracy."""
-        from cfbench_models.shared.tuning import best_of_grid
+        from cfbench.models import best_of_grid
 
         return best_of_grid(_forest(), self.grid(), X, y, space)
 
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> ForestModel:
         """Grow the forest."""
-        from cfbench_models.shared.tuning import quiet_training
+        from cfbench.models import quiet_training
 
         n_classes = n_classes_of(y)
         encoding = fit_encoding(X, space, standardise=False)
@@ -177,7 +176,5 @@ class ForestModel(ScikitModel):
 
 def _forest() -> Any:
     from sklearn.ensemble import RandomForestClassifier
-
-    from cfbench_models.shared.tuning import RANDOM_STATE
 
     return RandomForestClassifier(n_jobs=1, random_state=RANDOM_STATE)

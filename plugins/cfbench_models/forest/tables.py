@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.errors import UnavailableError
+from cfbench.models import Encoding
 from cfbench.space import FloatArray, IntArray
-from cfbench_models.shared.encoding import Encoding
 
 BINS_A_THRESHOLD = 2
 MOST_BINS = 2**14

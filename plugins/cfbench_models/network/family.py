@@ -10,12 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import FeatureSpace, ModelFamily
+from cfbench.models import RANDOM_STATE, ScikitModel, fit_encoding, n_classes_of
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import ForwardPass
 from cfbench_models.network.oracle import NetworkOracle
-from cfbench_models.shared.encoding import fit_encoding
-from cfbench_models.shared.scikit_model import ScikitModel, n_classes_of
 
 
 class NeuralNetwork(ModelFamily):
@@ -51,13 +50,13 @@ class NeuralNetwork(ModelFamily):
 
     def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
         """Choose by five-fold cross-validation on accuracy; each split standardises on its own training part."""
-        from cfbench_models.shared.tuning import best_of_grid
+        from cfbench.models import best_of_grid
 
         return best_of_grid(_network(), self.grid(), X, y, space, standardise=True)
 
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> NetworkModel:
         """Train the network; one that has not converged after its passes is kept, as in the paper."""
-        from cfbench_models.shared.tuning import quiet_training
+        from cfbench.models import quiet_training
 
         n_classes = n_classes_of(y)
         encoding = fit_encoding(X, space, standardise=True)
@@ -143,7 +142,5 @@ class NetworkModel(ScikitModel):
 
 def _network() -> Any:
     from sklearn.neural_network import MLPClassifier
-
-    from cfbench_models.shared.tuning import RANDOM_STATE
 
     return MLPClassifier(random_state=RANDOM_STATE)

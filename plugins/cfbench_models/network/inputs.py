@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cfbench.errors import UnavailableError
+from cfbench.models import Encoding
 from cfbench.space import FloatArray, IntArray
-from cfbench_models.shared.encoding import Encoding
 
 Reals = NDArray[np.floating[Any]]
 

@@ -1,4 +1,4 @@
-"""What all model families share: encoding, the scikit-learn contract, tuning, compilation.
+"""What the model families share: the compilation of their kernels.
 
-Imports public names of cfbench only. Start with `scikit_model.py`.
+Imports public names of cfbench only.
 """

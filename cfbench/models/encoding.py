@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cfbench import FeatureSpace
-from cfbench.space import FloatArray, IntArray
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 ORDERLESS_FROM = 3
 """Categorical features with at least this many categories are one-hot encoded; two categories stay one column."""

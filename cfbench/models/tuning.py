@@ -13,12 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace
-from cfbench.space import FloatArray, IntArray
-from cfbench_models.shared.encoding import Encoding, fit_encoding
-
-RANDOM_STATE = 42
-"""Seed of every classifier, so that a fold has one model."""
+from cfbench.models.encoding import Encoding, fit_encoding
+from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 N_SPLITS = 5
 """Folds of the cross-validation inside a training fold (the paper's appendix on hyper-parameters)."""

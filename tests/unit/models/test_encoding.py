@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.models import fit_encoding
 from cfbench.space import FloatArray
-from cfbench_models.shared.encoding import fit_encoding
 
 
 def number(name: str) -> FeatureSpec:

@@ -11,9 +11,12 @@ import numpy as np
 
 from cfbench.digests import digest_of_arrays
 from cfbench.errors import ModelError
-from cfbench.problem import Oracle
-from cfbench.space import FloatArray, IntArray
-from cfbench_models.shared.encoding import Encoding
+from cfbench.models.encoding import Encoding
+from cfbench.problem.oracle import Oracle
+from cfbench.space.space import FloatArray, IntArray
+
+RANDOM_STATE = 42
+"""Seed of every classifier, so that a fold has one model."""
 
 
 class ScikitModel(ABC):
