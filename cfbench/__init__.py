@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cfbench.errors import CfbenchError as CfbenchError
     from cfbench.explaining.explain import explain as explain
     from cfbench.explaining.explanation import Explanation as Explanation
+    from cfbench.models.sklearn_family import SklearnFamily as SklearnFamily
     from cfbench.problem.access import Need as Need
     from cfbench.problem.access import TrainingFold as TrainingFold
     from cfbench.problem.best import Best as Best
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from cfbench.problem.problem import Problem as Problem
     from cfbench.record.store import load_record as load_record
     from cfbench.registry.contracts import DataSource as DataSource
-    from cfbench.registry.contracts import FittedModel as FittedModel
     from cfbench.registry.contracts import ModelFamily as ModelFamily
     from cfbench.registry.contracts import Objective as Objective
     from cfbench.registry.contracts import ObjectiveContext as ObjectiveContext

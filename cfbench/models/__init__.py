@@ -1,6 +1,6 @@
-"""What families of scikit-learn classifiers share: encoding, fitted classifiers, tuning.
+"""What families of scikit-learn classifiers share: encoding, tuning, and `SklearnFamily`.
 
-Imports `problem` and `space`. Start with `scikit_model.py`.
+Imports `registry` and what is below it. Start with `sklearn_family.py`, then `scikit_model.py`.
 
 The names below are public. They are loaded when they are first used; `best_of_grid` and `quiet_training` load
 scikit-learn, so import them inside functions.

@@ -26,7 +26,7 @@ class ScikitModel(ABC):
     ----------
     encoding : Encoding
     classifier : scikit-learn classifier
-        Fitted; its labels are class codes.
+        Fitted; its labels are class codes, as numbers or as text.
     n_classes : int
         Number of class codes, classes that training lacked included.
     """
@@ -40,13 +40,13 @@ class ScikitModel(ABC):
         """Return scikit-learn's own answer: class codes, int64, shape (n,)."""
         if len(Z) == 0:
             return np.empty(0, dtype=np.int64)
-        return np.asarray(self.classifier.predict(self.encoding.transform(Z)), dtype=np.int64)
+        return np.asarray(self.classifier.predict(self.encoding.transform(Z))).astype(np.int64)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return scikit-learn's own probabilities, shape (n, n_classes); a class that training lacked has 0."""
         probabilities = np.zeros((len(Z), self.n_classes))
         if len(Z) > 0:
-            probabilities[:, self.classifier.classes_] = self.classifier.predict_proba(self.encoding.transform(Z))
+            probabilities[:, self._codes()] = self.classifier.predict_proba(self.encoding.transform(Z))
         return probabilities
 
     def fingerprint(self) -> str:
@@ -63,8 +63,11 @@ class ScikitModel(ABC):
 
     @cached_property
     def _fingerprint(self) -> str:
-        classes = np.asarray(self.classifier.classes_, dtype=np.int64)
-        return digest_of_arrays(*self.encoding.arrays(), classes, *self.learned())
+        return digest_of_arrays(*self.encoding.arrays(), self._codes(), *self.learned())
+
+    def _codes(self) -> IntArray:
+        """Return the class codes in the order of the classifier's columns."""
+        return np.asarray(self.classifier.classes_).astype(np.int64)
 
 
 def n_classes_of(y: IntArray) -> int:

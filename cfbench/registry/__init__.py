@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
+    from cfbench.registry.contracts import FittedModel as FittedModel
     from cfbench.registry.contracts import SearchFunction as SearchFunction
     from cfbench.registry.contracts import Settings as Settings
     from cfbench.registry.events import CellFinished as CellFinished

@@ -188,7 +188,7 @@ class FittedModel(Protocol):
     Examples
     --------
     >>> import numpy as np
-    >>> from cfbench import FittedModel
+    >>> from cfbench.registry import FittedModel
     >>> class Above50:
     ...     def predict(self, Z):
     ...         return (Z[:, 0] > 50).astype(np.int64)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from cfbench.errors import UnavailableError
+from cfbench.errors import ModelError, UnavailableError, UnknownNameError
 from cfbench.registry.entries import Entry
 
 B = TypeVar("B")
@@ -164,6 +164,8 @@ def guarded_call(call: Callable[[], T], what: str) -> T:
         return call()
     except UnavailableError:
         raise
+    except (ModelError, UnknownNameError) as error:  # its sentence is complete
+        raise Failed(str(error)) from error
     except Exception as error:
         raise Failed(f"{what} raised {type(error).__name__}: {error}") from error
 

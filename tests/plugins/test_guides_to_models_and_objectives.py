@@ -18,40 +18,48 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 class Guide:
-    """A guide's file in a folder of its own."""
+    """A guide's files in a folder of its own: a snippet that begins with a file's name begins a file."""
 
     def __init__(self, page: str, folder: Path) -> None:
         self.text = (DOCS / page).read_text(encoding="utf-8")
-        python = self.snippets("python")
-        self.file = folder / python[0].splitlines()[0].removeprefix("# ")
-        self.file.write_text("\n\n".join(python), encoding="utf-8")
-        self.registry = build_registry(RegistryOptions(plugins=(str(self.file),)))
+        self.files: list[Path] = []
+        for snippet in self.snippets("python"):
+            named = re.match(r"# (\w+\.py)\n", snippet)
+            if named:
+                self.files.append(folder / named[1])
+            with self.files[-1].open("w" if named else "a", encoding="utf-8") as file:
+                file.write(f"\n\n{snippet}" if not named else snippet)
+        self.registry = build_registry(RegistryOptions(plugins=tuple(map(str, self.files))))
         assert not self.registry.problems
 
     def snippets(self, language: str) -> list[str]:
         return re.findall(rf"^```{language}\n(.*?)^```", self.text, flags=re.DOTALL | re.MULTILINE)
 
     def run_commands(self) -> None:
-        (script,) = self.snippets("sh")
-        commands = [shlex.split(line) for line in script.replace("\\\n", " ").splitlines()]
-        assert [command[:2] for command in commands] == [["cfbench", "check"], ["cfbench", "run"]]
-        for command in commands:
-            more = ["--tracking", "none", "--workers", "1", "--time-limit", "none"] if command[1] == "run" else []
-            result = CliRunner().invoke(cli, [*command[1:], *more], catch_exceptions=False)
-            assert result.exit_code == 0, result.output
+        for script in self.snippets("sh"):
+            commands = [shlex.split(line) for line in script.replace("\\\n", " ").splitlines()]
+            assert [command[:2] for command in commands] == [["cfbench", "check"], ["cfbench", "run"]]
+            for command in commands:
+                more = ["--tracking", "none", "--workers", "1", "--time-limit", "none"] if command[1] == "run" else []
+                result = CliRunner().invoke(cli, [*command[1:], *more], catch_exceptions=False)
+                assert result.exit_code == 0, result.output
 
 
 def test_the_guide_to_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     guide = Guide("write-a-model.md", tmp_path)
-    entry = guide.registry.model("my-tree").entry
-    for settings in ({}, {"depth": 3}):
-        report = check_model(entry, settings=settings)
-        assert report.passed, str(report)
+    for name, settings in (("my-tree", {"max_depth": 3}), ("my-means", {"power": 1})):
+        for given in ({}, settings):
+            report = check_model(guide.registry.model(name).entry, settings=given)
+            assert report.passed, str(report)
     guide.run_commands()
-    frame = load_record(tmp_path / "results")
-    assert set(frame["model"]) == {"my-tree", "my-tree[depth=3]"}
-    assert set(frame["status"]) == {"found"}
+    for folder, models in (
+        ("trees", {"my-tree", "my-tree[max_depth=3]"}),
+        ("means", {"my-means", "my-means[power=1]"}),
+    ):
+        frame = load_record(tmp_path / folder)
+        assert set(frame["model"]) == models
+        assert set(frame["status"]) == {"found"}
 
 
 def test_the_guide_to_objectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

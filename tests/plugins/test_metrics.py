@@ -16,11 +16,11 @@ from cfbench import (
     Direction,
     FeatureSpace,
     FeatureSpec,
-    FittedModel,
     Found,
     Kind,
 )
 from cfbench.problem import Oracle
+from cfbench.registry import FittedModel
 from cfbench.space import FloatArray, IntArray
 from cfbench_metrics.judged import Validity
 from cfbench_metrics.optimality import RelativeLoss

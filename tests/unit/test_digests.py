@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import copy
 import hashlib
+import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -8,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfbench.digests import digest_of, digest_of_arrays
+from cfbench.digests import digest_of, digest_of_arrays, digest_of_object
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
 CONTENT = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
@@ -84,3 +87,63 @@ def test_memory_layout_and_byte_order_do_not_count() -> None:
 def test_arrays_of_objects_are_refused() -> None:
     with pytest.raises(TypeError, match="not of dtype object"):
         digest_of_arrays(np.array(["a", None], dtype=object))
+
+
+class Box:
+    def __init__(self, **held: Any) -> None:
+        self.__dict__.update(held)
+
+
+def test_equal_states_of_objects_have_equal_digests() -> None:
+    text, numbers = "".join(["a", "b"]), np.arange(3.0)
+    shared = Box(first=text, again=text, numbers=numbers, view=numbers, table={"x": 1, "y": {3, 1, 2}})
+    apart = Box(table={"y": {2, 3, 1}, "x": 1}, view=np.arange(3.0), numbers=np.arange(3.0), again="ab", first="ab")
+    assert digest_of_object(shared) == digest_of_object(apart) == digest_of_object(pickle.loads(pickle.dumps(shared)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Box(a=1), Box(a=2)),
+        (Box(a=1), Box(b=1)),
+        (Box(a=1), {"a": 1}),
+        ([1, 2], [2, 1]),
+        ([1, 2], (1, 2)),
+        ({1, 2}, [1, 2]),
+        (1, 1.0),
+        (0.0, -0.0),
+        ("1", b"1"),
+        (np.arange(3), np.arange(3.0)),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.float64(1.0), np.float32(1.0)),
+        (np.array(["a", None], dtype=object), np.array(["a", 0], dtype=object)),
+        (np.array([(1, 2.0)], dtype="i4,f8"), np.array([(1, 3.0)], dtype="i4,f8")),
+        (np.random.RandomState(1), np.random.RandomState(2)),
+        (pickle.dumps, pickle.loads),
+        (int, float),
+    ],
+)
+def test_other_states_of_objects_have_other_digests(one: Any, other: Any) -> None:
+    assert digest_of_object(one) != digest_of_object(other)
+    assert digest_of_object(one) == digest_of_object(copy.deepcopy(one))
+
+
+def test_what_is_between_the_fields_of_an_array_does_not_count() -> None:
+    kind = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 8], "itemsize": 16})
+    memory = bytearray(b"\xff" * 32)
+    one, other = np.zeros(2, kind), np.frombuffer(memory, kind)
+    other["a"], other["b"] = 0, 0.0
+    assert any(memory)
+    assert digest_of_object(one) == digest_of_object(other)
+
+
+def test_an_object_may_hold_itself() -> None:
+    one, other = Box(a=1), Box(a=1)
+    one.itself, other.itself = one, other  # type: ignore[attr-defined]
+    assert digest_of_object(one) == digest_of_object(other)
+    assert digest_of_object(one) != digest_of_object(Box(a=1, itself=None))
+
+
+def test_what_cannot_be_pickled_has_no_digest() -> None:
+    with pytest.raises(TypeError, match="cannot pickle"):
+        digest_of_object(Box(lock=threading.Lock()))
