@@ -4,7 +4,7 @@
 #   make test          install the development tools as well, run all tests
 #   make test-fast     run the tests that need no process, no browser and no minute
 #   make check         style, types, layers, documentation, words
-#   make leaderboard   the published leaderboard's page, rendered from its record again
+#   make leaderboard   the published leaderboard's page, README board and table of gaps, from its record
 #   make benchmark     speed and memory measurements, ten thousand damaged files of each kind
 #   make clean         remove .venv
 #
@@ -39,6 +39,7 @@ check: $(DEVELOPMENT)
 
 leaderboard: $(INSTALLED)
 	$(BIN)/cfbench leaderboard --results leaderboard/record --format html --output leaderboard/index.html
+	$(BIN)/python docs/pictures/published.py leaderboard/record
 
 benchmark: $(DEVELOPMENT)
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
