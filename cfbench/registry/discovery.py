@@ -102,6 +102,10 @@ class _UncachedLoader(SourceFileLoader):
         raise OSError(f"no bytecode is cached for {path}")
 
 
+FILE_MODULE = "cfbench_plugin_"
+"""How the names of modules begin that were made from a user's file."""
+
+
 def import_file(path: Path) -> object:
     """Import a file under a name that its path and content make unique.
 
@@ -109,7 +113,7 @@ def import_file(path: Path) -> object:
     defines can be pickled once the receiving process has built its registry.
     """
     stem = re.sub(r"\W", "_", path.stem)
-    name = f"cfbench_plugin_{stem}_{digest_of([str(path), path.read_bytes().hex()])[:12]}"
+    name = f"{FILE_MODULE}{stem}_{digest_of([str(path), path.read_bytes().hex()])[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path, loader=_UncachedLoader(name, str(path)))

@@ -23,6 +23,7 @@ from cfbench.errors import ModelError
 from cfbench.files import write_atomically
 from cfbench.problem.answers import classes_fault, model_fault
 from cfbench.registry.contracts import FittedModel, ModelFamily
+from cfbench.registry.discovery import FILE_MODULE
 from cfbench.registry.entries import ModelEntry
 from cfbench.running.crashes import called
 from cfbench.space.dataset import Dataset, Fold, split
@@ -315,15 +316,15 @@ def reject_pointless(model: FittedModel, dataset: Dataset, fold: Fold) -> None:
 def code_of(family: ModelFamily) -> str:
     """Return the digest of a family's source, which its author may edit between two runs.
 
-    It is empty for what is installed where cfbench is: there, a change comes with another version. What was typed into
-    a notebook has a digest of its own in every process.
+    It is empty for modules that are installed where cfbench is: there, a change comes with another version. A plugin
+    given as a file counts wherever it lies. What was typed into a notebook has a digest of its own in every process.
     """
     name = type(family).__module__
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
         return _PROCESS
     path = Path(file).resolve()
-    if path.is_relative_to(Path(cfbench.__file__).resolve().parents[1]):
+    if path.is_relative_to(Path(cfbench.__file__).resolve().parents[1]) and not name.startswith(FILE_MODULE):
         return ""
     package = sys.modules.get(name.partition(".")[0])
     folders = list(getattr(package, "__path__", ()))

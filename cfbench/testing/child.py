@@ -27,7 +27,7 @@ from cfbench.problem.oracle import Meter
 from cfbench.problem.outcome import CounterfactualSet, Status
 from cfbench.problem.problem import Problem, SearchBudget, trace_of
 from cfbench.registry.contracts import Objective, ObjectiveContext, PrepareContext, Searcher, SearchFunction
-from cfbench.registry.discovery import failure, import_file
+from cfbench.registry.discovery import FILE_MODULE, failure, import_file
 from cfbench.registry.entries import SearcherEntry
 from cfbench.running.crashes import crash_reason
 from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environment
@@ -126,7 +126,7 @@ class Child:
             raise UnfitEntry(f"it cannot be pickled: {type(error).__name__}: {error}") from error
         # Modules made from a user's file have names that no import finds.
         module = sys.modules.get(getattr(entry.searcher, "__module__", ""))
-        file = module.__file__ if module is not None and module.__name__.startswith("cfbench_plugin_") else None
+        file = module.__file__ if module is not None and module.__name__.startswith(FILE_MODULE) else None
         method = "spawn" if fresh_interpreter or not HAS_FORKSERVER else "forkserver"
         if method == "forkserver":
             multiprocessing.get_context(method).set_forkserver_preload([__name__])

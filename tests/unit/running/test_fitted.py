@@ -440,3 +440,13 @@ def test_the_keys_of_installed_families_know_nothing_of_their_files(tmp_path: Pa
     for name in ("random-forest", "neural-network"):
         assert code_of(registry.model(name).entry.family()) == ""
     assert code_of(StepFamily()) == ""
+
+
+def test_a_plugin_file_inside_the_checkout_has_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "my_models.py"
+    file.write_text(MODELS_FILE)
+    entry = build_registry(RegistryOptions(plugins=(str(file),))).model("step").entry
+    elsewhere = code_of(entry.family())
+    monkeypatch.setattr("cfbench.__file__", str(tmp_path / "cfbench" / "__init__.py"))
+    assert code_of(entry.family()) == elsewhere != ""
+    assert code_of(StepFamily()) != ""
