@@ -78,22 +78,31 @@ def cfbench_register_models() -> Iterable[ModelEntry]:  # type: ignore[empty-bod
     ...     def __init__(self, value):
     ...         self.value = value
     ...
-    ...     def predict(self, Z):  # rows, shape (n, d), in; class codes, int64, shape (n,), out
+    ...     def predict(self, Z):  # rows, float64, shape (n, d), in; class codes, int64, shape (n,), out
     ...         return (Z[:, 0] > self.value).astype(np.int64)
     ...
-    ...     def predict_proba(self, Z):  # probabilities, float64, shape (n, classes)
+    ...     def predict_proba(self, Z):  # probabilities, float64, shape (n, classes), columns by class code
     ...         return np.eye(2)[self.predict(Z)]
     ...
     ...     def fingerprint(self):  # a string that differs between models that answer differently
     ...         return f"above {self.value}"
     ...
-    ...     def oracle(self):  # the fastest exact way to query the model
+    ...     def oracle(self):  # the fastest exact way to query the model: here, itself
     ...         return self
     >>> class Quantile(ModelFamily):
-    ...     share: float = 0.5
+    ...     share: float | None = None  # a setting; None: tuned
+    ...
+    ...     def grid(self):  # the hyper-parameters to choose from: a list of values by name
+    ...         return {"share": [0.25, 0.5, 0.75] if self.share is None else [self.share]}
+    ...
+    ...     def tune(self, X, y, space):  # a training fold in; one value of each list, by name, out
+    ...         def accuracy(share):
+    ...             return np.mean(self.fit(X, y, space, {"share": share}).predict(X) == y)
+    ...
+    ...         return {"share": max(self.grid()["share"], key=accuracy)}
     ...
     ...     def fit(self, X, y, space, hyperparameters):  # a fitted model with the four methods above
-    ...         return Threshold(np.quantile(X[:, 0], self.share))
+    ...         return Threshold(np.quantile(X[:, 0], hyperparameters["share"]))
     >>> @hookimpl
     ... def cfbench_register_models():
     ...     yield ModelEntry(name="quantile", family=Quantile)

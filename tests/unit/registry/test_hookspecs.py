@@ -9,8 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+from cfbench import FeatureSpace, FeatureSpec, Kind
+from cfbench.problem.answers import model_fault
 from cfbench.registry import events, hookspecs
 from cfbench.registry.entries import Entry
 from cfbench.registry.registry import REGISTERING, REPORTING, build_registry
@@ -61,6 +64,20 @@ def test_the_example_is_a_plugin_that_loads(hook: str) -> None:
     registry = build_registry(objects=[plugin])
     assert not [problem for problem in registry.problems if problem.plugin == plugin.__name__]
     assert (plugin.__name__ in registry.reporters) is (hook in REPORTING.values())
+
+
+def test_the_example_of_a_model_is_tuned_fitted_and_answers_in_the_form_that_it_says() -> None:
+    plugin = ModuleType("example_of_a_model")
+    exec(example("cfbench_register_models"), plugin.__dict__)
+    (entry,) = plugin.cfbench_register_models()
+    space = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 100),))
+    X, y = np.arange(0.0, 100.0, 5.0)[:, np.newaxis], (np.arange(20) > 14).astype(np.int64)
+    chosen = entry.family().tune(X, y, space)
+    assert chosen == {"share": 0.75}
+    model = entry.family().fit(X, y, space, chosen)
+    assert model.predict(X).tolist() == y.tolist()
+    assert model_fault(model, space, X, 2) == ""
+    assert entry.family(share=0.5).grid() == {"share": [0.5]}
 
 
 @pytest.mark.parametrize(("hook", "entry"), REGISTERING.items())
