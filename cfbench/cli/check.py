@@ -103,8 +103,8 @@ def run_checks(entry: Entry, registry: Registry, time_limit: float) -> Report:
 def find_entries(target: str, registry: Registry) -> list[Entry]:
     """Return the entries that `target` names: ``module:object``, an entry's name, or a distribution.
 
-    Raises PluginError if there is no such object or it is not an entry that can be checked, and UnknownNameError if no
-    entry or distribution of that name can be checked.
+    Raises PluginError if there is no such object, or it is not an entry that can be checked, or a plugin that the user
+    named has failed. Raises UnknownNameError if no entry or distribution of that name can be checked.
     """
     if ":" in target:
         return [_imported(target)]
@@ -112,6 +112,9 @@ def find_entries(target: str, registry: Registry) -> list[Entry]:
     by_name: list[Entry] = [one.entry for one in registered if one.entry.name == target]
     found = by_name or [one.entry for one in registered if one.distribution == target]
     if not found:
+        broken = [problem for problem in registry.problems if problem.plugin in registry.options.plugins]
+        if broken:
+            raise PluginError(f"{target!r} is not registered: {broken[0]}")
         known = {one.entry.name for one in registered} | {one.distribution for one in registered}
         hint = "Name an entry that is not registered by MODULE:OBJECT, and a plugin that is not installed by --plugin."
         if registry.problems:
@@ -146,13 +149,21 @@ def _imported(target: str) -> Entry:
 
 
 def _print(report: Report) -> None:
-    """Print one paragraph per check: its result, what it found or guards, and how to fix a failure."""
+    """Print one paragraph per check: its result, what it found or guards, and how to fix a failure.
+
+    Checks that do not apply because the first one failed are only counted.
+    """
     from rich.console import Console
     from rich.text import Text
 
+    from cfbench.testing.check import blocked_by
+
     console = Console(highlight=False)
     console.print(Text(report.entry, style="bold"))
+    blocked = {blocked_by(failure.check) for failure in report.failures}
     for finding in report.findings:
+        if finding.why in blocked:
+            continue
         failed = finding.result == "failed"
         said = _paragraph(f"{finding.check}: {finding.why or finding.guards}", console.width)
         result = Text(f"{finding.result:<{MARGIN}}", style=STYLES[finding.result])

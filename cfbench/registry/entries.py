@@ -148,13 +148,13 @@ class Entry:
             raise PluginError(f"entry {self.name!r}: `{field}` is {items!r}; it may list {listed}")
         return found
 
-    def _require_class(self, field: str, *allowed: type) -> None:
+    def _require_class(self, field: str, *allowed: type, hint: str = "") -> None:
         """Refuse a field that holds anything but a subclass of one of `allowed`."""
         value = getattr(self, field)
         if not (isinstance(value, type) and issubclass(value, allowed)):
             names = " or ".join(f"cfbench.{kind.__name__}" for kind in allowed)
             received = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
-            raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}")
+            raise PluginError(f"entry {self.name!r}: `{field}` must be a subclass of {names}, not {received}{hint}")
         self._require_defaults(value)
 
     def _require_defaults(self, owner: Any) -> None:
@@ -284,7 +284,9 @@ class ModelEntry(Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_class("family", ModelFamily)
+        is_classifier = hasattr(self.family, "predict")
+        wrap = "; for a classifier of scikit-learn, give cfbench.SklearnFamily(make), where make(seed) returns it"
+        self._require_class("family", ModelFamily, hint=wrap if is_classifier else "")
         self._require_method("family", ModelFamily, "fit")
         object.__setattr__(self, "shows", self._declared("shows", Need, (Need.FOREST, Need.GRADIENTS)))
 

@@ -141,6 +141,11 @@ class Check(Generic[E, B]):
         return re.sub(r"\s+", " ", inspect.getdoc(self.function) or "").partition(" To fix: ")
 
 
+def blocked_by(check: str) -> str:
+    """Return why a check does not apply if the check that comes first has failed."""
+    return f"{check} failed; fix that first"
+
+
 def report_of(
     checks: Sequence[Check[E, B]], bench: B, entry: E, known: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
@@ -149,8 +154,7 @@ def report_of(
     failed = ""
     for check in checks:
         if failed:
-            why = f"{failed} failed; fix that first"
-            findings.append(Finding(check.name, Result.NOT_APPLICABLE, why, check.guards, check.fix))
+            findings.append(Finding(check.name, Result.NOT_APPLICABLE, blocked_by(failed), check.guards, check.fix))
             continue
         findings.append(check.run(bench, entry, known.get(check.name, "")))
         if check.comes_first and findings[-1].result is Result.FAILED:

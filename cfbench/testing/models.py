@@ -25,6 +25,7 @@ from cfbench.problem.oracle import Oracle, predict_neighbours, random_rows
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.entries import ModelEntry
 from cfbench.robustness.neighbours import KNeighbours
+from cfbench.running.fitted import grid_of, only_choice
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.protocol import guarded_randomness
 from cfbench.study.variants import build_settings, make_variant
@@ -40,16 +41,23 @@ class ModelBench:
     """A model family with its settings, fitted on generated tables; of an open setting, the grid's first choice."""
 
     def __init__(self, entry: ModelEntry, settings: Mapping[str, Any] | None = None) -> None:
+        self.entry = entry
         variant = make_variant(entry, settings or {})
         self.family: ModelFamily = build_settings(entry.family, variant.settings, entry.name)
         self.fitted = cache(self.fit)
 
     def fit(self, table: str = "mixed", seed: int = 0) -> FittedModel:
         """Fit the family on a table; `fitted` does the same once."""
-        choices = guarded_call(self.family.grid, "grid")
+        choices = self.choices()
         chosen = {name: values[0] for name, values in choices.items()}
         X, y = rows_of(SPACES[table], seed)
         return guarded_call(lambda: self.family.fit(X, y, SPACES[table].space, chosen), "fit")
+
+    def choices(self) -> dict[str, list[Any]]:
+        """Return the family's grid, in which every list has a value."""
+        grid = guarded_call(lambda: grid_of(self.entry, self.family), "grid")
+        guarded_call(lambda: only_choice(grid), "grid")
+        return grid
 
     def oracle(self, table: str = "mixed") -> Oracle:
         """Return the oracle of the model fitted on a table; not applicable if it has none of its own."""
@@ -73,11 +81,17 @@ def rows_of(rule: ScoreClassifier, seed: int = 0) -> tuple[FloatArray, IntArray]
 
 
 def is_complete(bench: ModelBench) -> None:
-    """The family can be fitted, and the fitted model has the methods `predict`, `predict_proba`, `fingerprint` and
-    `oracle`.
+    """The family can be tuned and fitted, and the fitted model has the methods `predict`, `predict_proba`,
+    `fingerprint` and `oracle`.
 
     To fix: the message names what is missing or raises. As long as this check fails, the others do not apply.
     """
+    open_ones = [name for name, values in bench.choices().items() if len(values) > 1]
+    if open_ones and type(bench.family).tune is ModelFamily.tune:
+        raise Failed(
+            f"the class {type(bench.family).__name__} lacks the method tune(self, X, y, space): its grid lists more "
+            f"than one value of {', '.join(open_ones)}"
+        )
     model: object = bench.fitted()
     fault = methods_fault(model)
     if fault:

@@ -73,6 +73,9 @@ class Family(ModelFamily):
     def grid(self) -> dict[str, list[Any]]:
         return {"neighbours": [1, 2] if self.neighbours is None else [self.neighbours]}
 
+    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+        return {"neighbours": 1}
+
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
         means = np.stack([X[y == code].mean(axis=0) for code in range(int(y.max()) + 1)])
         return self.MODEL(means, space.upper - space.lower, self.ORACLE)
@@ -96,6 +99,25 @@ class Empty(Family):
 class Unfinished(Family):
     def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> Nearest:
         raise NotImplementedError("one day")
+
+
+class Untuned(Unfinished):
+    tune = ModelFamily.tune
+
+
+class Listless(Family):
+    def grid(self) -> dict[str, list[Any]]:
+        return {"neighbours": 3}  # type: ignore[dict-item] # its fault
+
+
+class Choiceless(Family):
+    def grid(self) -> dict[str, list[Any]]:
+        return {"neighbours": []}
+
+
+class WithoutGrid(Family):
+    def grid(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
 
 
 class WithoutOracle(Nearest):
@@ -247,6 +269,13 @@ def test_one_fault_fails_one_check(fault: type[Family | Nearest | Ask], check: s
     [
         (Empty, "fit returned None; a fitted model needs the methods predict, predict_proba, fingerprint, oracle"),
         (Unfinished, "fit raised NotImplementedError: one day"),
+        (
+            Untuned,
+            "the class Wrong lacks the method tune(self, X, y, space): its grid lists more than one value of nei",
+        ),
+        (Listless, "model 'wrong': grid returned {'neighbours': 3}; it must return a dict of lists"),
+        (Choiceless, "the grid gives hyper-parameter 'neighbours' no value; list at least one"),
+        (WithoutGrid, "model 'wrong': grid raised NotImplementedError"),
         (WithoutOracle, "oracle returned None; return the model itself (`return self`)"),
         (Numbered, "fingerprint returned 5; it must return a string that is not empty"),
     ],

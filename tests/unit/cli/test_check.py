@@ -101,7 +101,75 @@ def test_a_class_without_its_method_is_said_in_one_sentence(tmp_path: Path) -> N
         "def cfbench_register_models():\n    yield cfbench.ModelEntry(name='grid', family=Grid)\n"
     )
     result = check("grid", "--plugin", str(file))
-    assert "the class Grid lacks the method fit(self, X, y, space, hyperparameters)" in str(result.exception)
+    assert isinstance(result.exception, PluginError)
+    assert str(result.exception) == (
+        f"'grid' is not registered: plugin {file}: cfbench_register_models failed: entry 'grid': the class Grid lacks "
+        "the method fit(self, X, y, space, hyperparameters)"
+    )
+
+
+WRONG_MODEL = """
+from cfbench import ModelEntry, ModelFamily, SklearnFamily, hookimpl
+from sklearn.svm import LinearSVC
+
+class Halfway:
+    def predict(self, Z):
+        return Z[:, 0].astype(int)
+
+class Family(ModelFamily):
+    def fit(self, X, y, space, hyperparameters):
+        return Halfway()
+
+def make(seed):
+    return LinearSVC(random_state=seed)
+
+@hookimpl
+def cfbench_register_models():
+    yield ModelEntry(name="mine", family={family})
+"""
+
+
+@pytest.mark.parametrize(
+    ("family", "sentence"),
+    [
+        (
+            "Family",
+            "fit returned a Halfway without predict_proba and fingerprint and oracle; a fitted model needs the methods "
+            "predict, predict_proba, fingerprint, oracle",
+        ),
+        (
+            "SklearnFamily(make)",
+            "the factory 'make' returned a LinearSVC without predict_proba: wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV, or choose another classifier",
+        ),
+    ],
+)
+def test_what_a_model_lacks_is_one_sentence(tmp_path: Path, family: str, sentence: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(WRONG_MODEL.format(family=family))
+    result = check("mine", "--plugin", str(file), width=400)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[1] == f"failed          is-complete: {sentence}"
+    assert result.stdout.count("is-complete") == 1
+    assert result.stdout.endswith("mine: 1 failed, 12 not applicable\n")
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        ("SklearnFamily(lambda seed: LinearSVC())", "at the top level of a module, not a lambda: "),
+        ("LinearSVC", "not the class LinearSVC; for a classifier of scikit-learn, give cfbench.SklearnFamily(make), "),
+    ],
+)
+def test_a_wrong_family_is_described_in_one_sentence(tmp_path: Path, family: str, words: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(WRONG_MODEL.format(family=family))
+    result = check("mine", "--plugin", str(file))
+    assert isinstance(result.exception, PluginError)
+    assert str(result.exception).startswith(
+        f"'mine' is not registered: plugin {file}: cfbench_register_models failed: "
+    )
+    assert words in str(result.exception)
 
 
 @pytest.mark.slow
