@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from cfbench.cli.options import Sources, shown_lines, source_options
 from cfbench.study.sources import load_dataset
 
 if TYPE_CHECKING:
+    from cfbench.registry.registry import Registry
     from cfbench.space.dataset import Dataset
     from cfbench.space.space import FeatureSpec
 
@@ -32,7 +35,7 @@ offline_option = click.option("--offline", is_flag=True, help="Download nothing.
 
 @click.group("datasets")
 def command() -> None:
-    """List the data sets, or show one."""
+    """List the data sets, show one, or check one."""
 
 
 @command.command("list")
@@ -99,6 +102,70 @@ def show_dataset(*, name: str, offline: bool, sources: Sources) -> None:
         click.echo(line)
     card = guarded(entry.card) if entry.card is not None else ""
     click.echo(f"\n{shown_lines(card.strip())}" if card else "\nIt has no card.")
+
+
+@command.command("check")
+@click.argument("name", metavar="NAME|FOLDER")
+@offline_option
+@source_options
+def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
+    """Check a data set, and say what a run would do with it.
+
+    Lists every problem of a folder's files, with the line. Without a problem, it lists rows, relations, folds, and
+    which models have tuned settings. Nothing is tuned or fitted. Exits with 1 if the data set cannot be used.
+    """
+    from cfbench.errors import DataError
+    from cfbench.space.dataset import N_FOLDS, split
+    from cfbench.text import visible
+
+    registry = sources.registry([Path(name)] if is_path(name) else [])
+    dataset = load_dataset(registry.dataset(name).entry, sources.data(download=not offline))
+    if dataset.n_classes == 1:
+        only = visible(dataset.class_labels[0])
+        raise DataError(f"{dataset.name}: {only} is the only class; a search needs another class to start from")
+    folds = [split(dataset, fold) for fold in range(N_FOLDS)]
+    shown = facts(dataset.name, dataset)
+    target = visible(dataset.class_labels[dataset.target])
+    click.echo(f"{dataset.name}: {dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical")
+    click.echo(f"target: {target}, {dataset.class_counts[dataset.target]} of {dataset.n} rows")
+    for line in relation_lines(dataset)[1:]:
+        click.echo(line)
+    train = ", ".join(dict.fromkeys(str(len(fold.train)) for fold in folds))
+    click.echo(f"folds: {N_FOLDS}; models are fitted on {train} rows, and the points come from the others")
+    for line in tuning_lines(registry, dataset):
+        click.echo(line)
+    click.echo("eligible points: the rows of a test fold that the fitted model does not put into the target class")
+    click.echo(f"\nIt can be used: cfbench run --dataset {shlex.quote(name)}")
+
+
+def tuning_lines(registry: Registry, dataset: Dataset) -> list[str]:
+    """Return a line per model: whether its settings for the folds of a data set are known or have to be tuned."""
+    import numpy as np
+
+    from cfbench.caches import cache_dir
+    from cfbench.running.fitted import N_SPLITS, FittedModels, grid_of, only_choice
+    from cfbench.space.dataset import N_FOLDS, split
+    from cfbench.study.variants import build_settings, resolve_variant
+
+    fitted, lines = FittedModels(cache_dir()), []
+    fewest = min(np.bincount(dataset.y[split(dataset, fold).train]).max() for fold in range(N_FOLDS))
+    for name in registry.models:
+        variant = resolve_variant(registry, "model", name)
+        entry = registry.model(name).entry
+        family = build_settings(entry.family, variant.settings, entry.name)
+        grid = grid_of(entry, family)
+        unknown = [fold for fold in range(N_FOLDS) if fitted.known(dataset, fold, entry, family) is None]
+        if only_choice(grid) is not None:
+            known = "nothing to tune"
+        elif not unknown:
+            known = "tuned settings for all folds are at hand"
+        elif fewest < N_SPLITS:
+            known = f"cannot be tuned, as no class has {N_SPLITS} training rows; give its settings values"
+        else:
+            choices = math.prod(len(values) for values in grid.values())
+            known = f"a run first tunes it, once per fold: {choices} settings, 5-fold cross-validation each"
+        lines.append(f"{name}: {known}")
+    return lines
 
 
 def is_path(name: str) -> bool:

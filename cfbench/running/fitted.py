@@ -152,6 +152,8 @@ def only_choice(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
 
 
 N_SPLITS = 5
+"""Parts of the cross-validation by which a model is tuned; the largest class needs as many training rows."""
+
 """Folds of the cross-validation inside a training fold."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,46 @@ def test_a_folder_at_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_show_suggests_names() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown data set 'credits'\. Did you mean 'credit'\?"):
         stdout("show", "credits")
+
+
+def test_check_says_what_a_run_would_do() -> None:
+    said = stdout("check", "wine", "--offline").splitlines()
+    assert said[0] == "wine: 178 rows, 13 features, 0 of them categorical"
+    assert said[1].startswith("target: ")
+    assert "folds: 5; models are fitted on 142, 143 rows, and the points come from the others" in said
+    assert "random-forest: tuned settings for all folds are at hand" in said
+    assert said[-1] == "It can be used: cfbench run --dataset wine"
+
+
+def test_check_of_a_small_table_says_that_models_cannot_be_tuned(plugin: str) -> None:
+    said = stdout("check", "boxes", "--plugin", plugin).splitlines()
+    assert said[0] == "boxes: 10 rows, 2 features, 0 of them categorical"
+    assert "target: a|b, 5 of 10 rows" in said
+    reason = "cannot be tuned, as no class has 5 training rows; give its settings values"
+    assert [line for line in said if reason in line] == [f"random-forest: {reason}", f"neural-network: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "complaint"),
+    [
+        ('inequality = "height >= 2"', "20 of 20 rows break the relation 'height >= 2' (annotations.toml, line 9)"),
+        ('inequality = "hight >= 2"', "annotations.toml, line 9: "),
+        ('inequality = "height >= 1"', ""),
+    ],
+)
+def test_check_of_a_folder(tmp_path: Path, annotation: str, complaint: str) -> None:
+    folder = tmp_path / "loans"
+    folder.mkdir()
+    (folder / "data.csv").write_text("height,ok\n" + "".join(f"{i / 10},{i % 2}\n" for i in range(20)))
+    (folder / "annotations.toml").write_text(
+        '[label]\ncolumn = "ok"\nclasses = ["0", "1"]\ntarget = "1"\n'
+        '[[features]]\nname = "height"\nkind = "numerical"\ninterval = [0, 3]\n'
+        f"[[relations]]\n{annotation}\n"
+    )
+    if complaint:
+        with pytest.raises(DataError, match=re.escape(complaint)):
+            stdout("check", str(folder))
+    else:
+        said = stdout("check", str(folder)).splitlines()
+        assert "- height >= 1 (broken by 10 of 20 rows, the first is row 1)" in said
+        assert said[-1] == f"It can be used: cfbench run --dataset {folder}"
