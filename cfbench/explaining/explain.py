@@ -14,7 +14,7 @@ from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, UnknownNameError
 from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
-from cfbench.problem.access import Need, TrainingFold
+from cfbench.problem.access import SHOWN, Need, TrainingFold
 from cfbench.problem.oracle import Oracle
 from cfbench.registry.contracts import Objective, Searcher
 from cfbench.registry.entries import ModelEntry, SearcherEntry
@@ -344,7 +344,7 @@ def _fitting(
     """Return the entry without optional needs that are unavailable; raise StudyError if a required one is."""
     user_entry = ModelEntry(name=_MODEL.name, family=FittedElsewhere)
     refusal = obstacle(entry, user_entry, dataset, goal.label, added_by(objective, dataset), constraints=constraints)
-    absent = {Need.FOREST, Need.GRADIENTS}
+    absent = {*SHOWN}
     if not training and Need.TRAINING_DATA in entry.needs:
         refusal = refusal or f"{entry.name} needs training data: give training=(X, y)"
     if not model.has_probabilities:

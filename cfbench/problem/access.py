@@ -14,6 +14,7 @@ import numpy as np
 
 from cfbench.errors import ModelError, NotDeclaredError, UnavailableError
 from cfbench.forests.structure import ForestStructure, forest_of
+from cfbench.linear.structure import LinearStructure, linear_of
 from cfbench.problem.oracle import Meter
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
@@ -27,7 +28,7 @@ class Need(StrEnum):
     >>> def first_granted(problem, rng):
     ...     return problem.training.X[problem.training.y == problem.target][0]
     >>> entry = SearcherEntry(name="first-granted", searcher=first_granted, needs=[Need.TRAINING_DATA])
-    >>> entry.is_white_box  # true with Need.FOREST, Need.GRADIENTS or Need.MODEL
+    >>> entry.is_white_box  # true with Need.FOREST, Need.GRADIENTS, Need.LINEAR or Need.MODEL
     False
     """
 
@@ -35,10 +36,14 @@ class Need(StrEnum):
     TRAINING_DATA = "training data"
     FOREST = "the model's forest"
     GRADIENTS = "the model's gradients"
+    LINEAR = "the model's linear structure"
     MODEL = "the fitted model"
 
 
-WHITE_BOX = frozenset({Need.FOREST, Need.GRADIENTS, Need.MODEL})
+SHOWN = (Need.FOREST, Need.GRADIENTS, Need.LINEAR)
+"""The needs that only some model families can meet; a family's entry lists those under `shows`."""
+
+WHITE_BOX = frozenset({*SHOWN, Need.MODEL})
 """The needs that make a searcher a white box: it looks inside the model."""
 
 
@@ -166,6 +171,12 @@ class ModelAccess:
         """The model's forest; raises UnavailableError if it shows none."""
         self.require(Need.FOREST)
         return forest_of(self._model)
+
+    @property
+    def linear(self) -> LinearStructure:
+        """The model's linear structure; raises UnavailableError if it shows none."""
+        self.require(Need.LINEAR)
+        return linear_of(self._model)
 
     def gradients(self, Z: FloatArray) -> Gradients:
         """Return the gradients of the target's log-odds; one query per row, and one per category that is tried."""

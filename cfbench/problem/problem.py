@@ -15,6 +15,7 @@ import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.forests.structure import ForestStructure
+from cfbench.linear.structure import LinearStructure
 from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
 from cfbench.problem.oracle import Meter
 from cfbench.problem.trace import Shortlist, Trace
@@ -266,6 +267,19 @@ class Problem:
             If the model shows no forest.
         """
         return self._access.forest
+
+    @property
+    def linear(self) -> LinearStructure:
+        """The model's weights, intercepts and inputs. Reading them is no query.
+
+        Raises
+        ------
+        NotDeclaredError
+            If the searcher's entry does not declare ``Need.LINEAR``.
+        UnavailableError
+            If the model shows no linear structure.
+        """
+        return self._access.linear
 
     @property
     def model(self) -> object:

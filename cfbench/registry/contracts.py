@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from cfbench.forests.structure import ForestStructure
+from cfbench.linear.structure import LinearStructure
 from cfbench.problem.access import Gradients, ModelAccess, TrainingFold
 from cfbench.problem.oracle import Oracle
 from cfbench.problem.outcome import CounterfactualSet
@@ -132,6 +133,11 @@ class PrepareContext:
     def forest(self) -> ForestStructure:
         """The model's trees, as in `Problem.forest`."""
         return self.access.forest
+
+    @property
+    def linear(self) -> LinearStructure:
+        """The model's weights, as in `Problem.linear`."""
+        return self.access.linear
 
     @property
     def model(self) -> object:

@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from cfbench.digests import digest_of
 from cfbench.errors import PluginError
-from cfbench.problem.access import WHITE_BOX, Need
+from cfbench.problem.access import SHOWN, WHITE_BOX, Need
 from cfbench.registry.contracts import (
     DataSource,
     ModelFamily,
@@ -263,8 +263,9 @@ class ModelEntry(Entry):
         A shipped table of tuned hyper-parameters, so that users need not tune them again.
     shows : iterable of Need
         What white boxes find in its fitted models: ``Need.FOREST`` (method `forest_structure`), ``Need.GRADIENTS``
-        (method `gradients`). The cells of a searcher that needs anything else are skipped. ``Need.MODEL`` is not
-        declared, since every fitted model can be handed out.
+        (methods `log_odds` and `log_odds_gradient`), ``Need.LINEAR`` (method `linear_structure`). The cells
+        of a searcher that needs anything else are skipped. ``Need.MODEL`` is not declared, since every fitted model can
+        be handed out.
 
     Examples
     --------
@@ -288,7 +289,7 @@ class ModelEntry(Entry):
         wrap = "; for a classifier of scikit-learn, give cfbench.SklearnFamily(make), where make(seed) returns it"
         self._require_class("family", ModelFamily, hint=wrap if is_classifier else "")
         self._require_method("family", ModelFamily, "fit")
-        object.__setattr__(self, "shows", self._declared("shows", Need, (Need.FOREST, Need.GRADIENTS)))
+        object.__setattr__(self, "shows", self._declared("shows", Need, SHOWN))
 
 
 @dataclass(frozen=True, kw_only=True)

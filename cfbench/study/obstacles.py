@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cfbench.errors import ModelError
-from cfbench.problem.access import Need
+from cfbench.problem.access import SHOWN, Need
 from cfbench.problem.problem import SeparableTerm
 from cfbench.registry.contracts import FittedModel, ModelFamily, Objective, ObjectiveContext
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
@@ -59,7 +59,7 @@ def obstacle(
     name = searcher.name
     if searcher.unavailable:
         return f"{name} cannot run here: {searcher.unavailable}"
-    for need in (Need.FOREST, Need.GRADIENTS):
+    for need in SHOWN:
         if need in searcher.needs and need not in model.shows:
             return f"{name} needs {need.value}, and {model.name} does not show it"
     if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cfbench.errors import UnavailableError
-from cfbench.problem.access import Need
+from cfbench.problem.access import SHOWN, Need
 from cfbench.registry.contracts import FittedModel
 from cfbench.registry.entries import Entry, Handles, ModelEntry, SearcherEntry
 from cfbench.registry.registry import build_registry
@@ -34,9 +34,6 @@ N_ROWS = 400
 
 OUTVOTED = 30
 """Copies of a row against the one that is labelled otherwise, so that no model follows that one."""
-
-SHOWN = {Need.FOREST, Need.GRADIENTS}
-"""Needs that only some models can meet."""
 
 N_OTHERS = 2
 """Points that are searched before, to see whether they change what is found later."""
@@ -64,7 +61,7 @@ ANSWER_CHECKS = frozenset(
 def model_that_shows(needs: Iterable[Need], entry: Entry) -> ModelEntry:
     """Return the first registered model that shows what `entry` needs. Raise UnavailableError if there is none."""
     models = [registered.entry for registered in build_registry().models.values()]
-    wanted = {*needs} & SHOWN
+    wanted = {*needs} & {*SHOWN}
     found = next((model for model in models if wanted <= {*model.shows}), None)
     if found is None:
         raise UnavailableError(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from cfbench.errors import UnknownNameError
-from cfbench.problem.access import Need
+from cfbench.problem.access import SHOWN
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FloatArray
@@ -210,7 +210,7 @@ def skipped_where_not_declared(bench: Bench) -> None:
 
     To fix: this depends on cfbench only; if it fails, please report it.
     """
-    model = ModelEntry(name="rule", family=FittedElsewhere, shows=[Need.FOREST, Need.GRADIENTS])
+    model = ModelEntry(name="rule", family=FittedElsewhere, shows=SHOWN)
     cells: list[tuple[Case, bool, bool, Handles | None]] = [
         (NUMERICAL, False, False, None),
         (MIXED, False, False, Handles.CATEGORICAL),

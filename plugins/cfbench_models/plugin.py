@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cfbench import ModelEntry, Need, hookimpl
 from cfbench_models.forest.family import RandomForest
+from cfbench_models.linear.family import LogisticRegression
 from cfbench_models.network.family import NeuralNetwork
 
 TUNED = Path(__file__).with_name("tuned.json")
@@ -15,7 +16,7 @@ TUNED = Path(__file__).with_name("tuned.json")
 
 @hookimpl
 def cfbench_register_models() -> Iterable[ModelEntry]:
-    """Yield the two black boxes of the paper."""
+    """Yield the two black boxes of the paper, then the other families."""
     yield ModelEntry(
         name="random-forest",
         family=RandomForest,
@@ -29,4 +30,11 @@ def cfbench_register_models() -> Iterable[ModelEntry]:
         tuned=TUNED,
         shows=[Need.GRADIENTS],
         summary="Multi-layer perceptron with one hidden layer, tuned on the training fold (scikit-learn)",
+    )
+    yield ModelEntry(
+        name="logistic-regression",
+        family=LogisticRegression,
+        tuned=TUNED,
+        shows=[Need.GRADIENTS, Need.LINEAR],
+        summary="Logistic regression with an L2 penalty, tuned on the training fold (scikit-learn)",
     )

@@ -17,6 +17,7 @@ import pytest
 import cfbench
 import cfbench.analysis
 import cfbench.forests
+import cfbench.linear
 import cfbench.models
 import cfbench.problem
 import cfbench.record
@@ -29,6 +30,7 @@ NAMESPACES = (
     cfbench,
     cfbench.analysis,
     cfbench.forests,
+    cfbench.linear,
     cfbench.models,
     cfbench.problem,
     cfbench.record,

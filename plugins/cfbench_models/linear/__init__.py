@@ -1,0 +1,4 @@
+"""Logistic regression and its exact oracle.
+
+Imports public names of cfbench only. Start with `family.py`.
+"""
