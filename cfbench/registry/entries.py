@@ -191,7 +191,7 @@ class Entry:
     def _require_method(self, field: str, base: type, *names: str) -> None:
         """Refuse a subclass that overrides none of the methods `names` of `base`."""
         owner = getattr(self, field)
-        if owner is not base and all(getattr(owner, name, None) is getattr(base, name, None) for name in names):
+        if all(getattr(owner, name, None) is getattr(base, name, None) for name in names):
             wanted = " or ".join(f"{name}{_signature(getattr(base, name))}" for name in names if hasattr(base, name))
             raise PluginError(f"entry {self.name!r}: the class {owner.__name__} lacks the method {wanted}")
 

@@ -73,7 +73,9 @@ class Observation:
     `faults` has a sentence for each check that is there for a fault of this search. `rows`, shape (k, d), is None
     without a result of the right form. `z` is the counterfactual that the judge chose, None if there is none.
     `is_luckiest` says under an objective with draws whether `z` is the candidate with the smallest single value; None
-    if fewer than two candidates of the target class were evaluated. `generators` names the global generators that the
+    if fewer than two candidates of the target class were evaluated. If the query
+    budget ended the search, `reported` is the set that was reported last, and `lost` has its valid rows that the
+    returned set does not have; otherwise both are None. `generators` names the global generators that the
     search left in another state. `repeat_difference` says how the search differed from the same one before it, with one
     preparation; empty if it did not, or was made once.
     """
@@ -84,6 +86,8 @@ class Observation:
     rows: FloatArray | None = None
     z: FloatArray | None = None
     is_set: bool = False
+    reported: FloatArray | None = None
+    lost: FloatArray | None = None
     is_luckiest: bool | None = None
     queries: int = 0
     prepare_queries: int = 0
@@ -229,6 +233,20 @@ class _Interrupted:
     predict_proba = predict
 
 
+class _RefusalMeter(Meter):
+    """A meter that knows whether the budget has ended the search."""
+
+    has_refused = False
+
+    def require(self, rows: int) -> None:
+        """Raise BudgetExhausted if `rows` more rows would exceed the query budget."""
+        try:
+            super().require(rows)
+        except BudgetExhausted:
+            self.has_refused = True
+            raise
+
+
 class _LossAlone(Objective):
     """The objective of cases that name none."""
 
@@ -312,7 +330,7 @@ def _observe_search(
     """Run one search with a prepared function."""
     oracle = CountingOracle(_Interrupted() if interrupt else case.queried.oracle())
     budget = entry.default_budget if case.max_queries is None else case.max_queries
-    meter = Meter(oracle, case.space.d, budget)
+    meter = _RefusalMeter(oracle, case.space.d, budget)
     problem = _problem(entry, case, meter, training, budget)
     before, signals = _snapshot(problem, training), signal_state()
     answer: object = None
@@ -345,6 +363,8 @@ def _observe_search(
     infeasible = "" if changed else _infeasible_projections(problem, case)
     if infeasible:
         faults["projection-feasible"] = infeasible
+    reported = trace_of(problem).reported if meter.has_refused else None
+    lost = _lost_rows(case, reported, answer) if reported is not None and ending is Ending.RETURNED else None
     verdict = _verdict(case, answer, returns_sets=entry.returns_sets)
     if verdict.status is Status.INVALID:
         is_undeclared_set = isinstance(answer, CounterfactualSet) and not entry.returns_sets
@@ -359,10 +379,23 @@ def _observe_search(
         rows=verdict.candidates,
         z=z,
         is_set=isinstance(answer, CounterfactualSet),
+        reported=reported,
+        lost=lost,
         is_luckiest=np.array_equal(z, evaluated[0]) if has_choice and z is not None else None,
         queries=queries,
         generators=generators,
     )
+
+
+def _lost_rows(case: Case, reported: FloatArray, answer: object) -> FloatArray:
+    """Return the valid rows of the reported set that are not in the searcher's answer."""
+    feasible = case.space.is_feasible(
+        reported, np.array(case.x), constraints=case.constraints, respect_steps=case.respect_steps
+    )
+    valid = reported[feasible]
+    valid = valid[case.queried.predict(valid) == case.target] if len(valid) else valid
+    kept = {row.tobytes() for row in answer.Z} if isinstance(answer, CounterfactualSet) else set()
+    return valid[[row.tobytes() not in kept for row in valid]]
 
 
 def _infeasible_projections(problem: Problem, case: Case) -> str:

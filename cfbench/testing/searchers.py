@@ -56,6 +56,25 @@ def sets_as_declared(bench: Bench) -> None:
             raise Failed("its entry says returns_sets=True, and it returned a vector")
 
 
+def reported_set_kept(bench: Bench) -> None:
+    """A query budget that ends the search keeps the valid rows of the set that the searcher reported last.
+
+    To fix: let BudgetExhausted propagate: cfbench takes the set given to `problem.report_candidates`. If you catch it,
+    return a set that contains the reported rows.
+    """
+    bench.expect_answer()
+    queries = bench.observe(bench.plain).queries
+    ended = [bench.observe(with_budget(bench.plain, rows)) for rows in (queries // 2, queries - 1) if rows > 0]
+    for search in ended:
+        if search.lost is not None and len(search.lost):
+            raise Failed(
+                f"when the budget ended the search, it returned a set without valid rows that it had reported: "
+                f"{len(search.lost)} rows, the first is {search.lost[0].tolist()}"
+            )
+    if all(search.reported is None for search in ended):
+        raise NotApplicable("it had not called problem.report_candidates when the budget ended its search")
+
+
 def answer_is_finite(bench: Bench) -> None:
     """The result has no NaN and no infinity.
 
@@ -538,6 +557,7 @@ SEARCHER_CHECKS: tuple[Check[SearcherEntry, Bench], ...] = (
     Check(points_are_independent, _unless_it_prepares),
     Check(answer_has_the_form),
     Check(sets_as_declared),
+    Check(reported_set_kept, lambda entry: "" if entry.returns_sets else "it returns no sets"),
     Check(answer_is_finite),
     Check(answer_inside_intervals),
     Check(categories_are_codes, _unless_declared(Handles.CATEGORICAL)),

@@ -143,16 +143,20 @@ class MeteredModel:
     ----------
     problem : Problem
     table : DiceTable
+    n_kept : int
+        Rows of the set that is reported for the case that the query budget ends the search.
     patience : int
         Queries of a single row, one directly after the other, that may be of other classes. The library queries single
         rows where it draws points until it has enough of the target class, which is its only unbounded loop.
     """
 
-    def __init__(self, problem: Problem, table: DiceTable, patience: int) -> None:
+    def __init__(self, problem: Problem, table: DiceTable, n_kept: int, patience: int) -> None:
         self._problem = problem
         self._table = table
+        self._n_kept = n_kept
         self._patience = patience
         self._misses = 0
+        self._kept: FloatArray = np.empty((0, len(problem.x)))
 
     def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
         """Return the class probabilities, shape (n, n_classes).
@@ -164,12 +168,24 @@ class MeteredModel:
         BudgetExhausted
             If the query would pass the query budget.
         """
-        probabilities = self._problem.predict_proba(self._table.points(frame))
-        is_miss = len(probabilities) == 1 and int(np.argmax(probabilities[0])) != self._problem.target
+        Z = self._table.points(frame)
+        probabilities = self._problem.predict_proba(Z)
+        is_target = np.argmax(probabilities, axis=1) == self._problem.target
+        self._keep(Z[is_target])
+        is_miss = len(probabilities) == 1 and not is_target[0]
         self._misses = self._misses + 1 if is_miss else 0
         if self._misses >= self._patience:
             raise NoTargetInSightError
         return probabilities
+
+    def _keep(self, Z: FloatArray) -> None:
+        """Report the feasible rows of the target class with the smallest cost so far, each once."""
+        Z = np.vstack([self._kept, Z[self._problem.is_feasible(Z)]])
+        if len(Z) > len(self._kept):
+            first = np.sort(np.unique(Z, axis=0, return_index=True)[1])
+            Z = Z[first]
+            self._kept = Z[np.argsort(self._problem.distance(Z), kind="stable")[: self._n_kept]]
+            self._problem.report_candidates(self._kept)
 
 
 def known_values(exact: FloatArray, unit: float, places: int) -> tuple[FloatArray, FloatArray]:
@@ -213,7 +229,8 @@ class DiceA(Searcher):
     random points, one row at a time, until they have enough of the target class. The k-d tree does so where the fold
     has too few different rows of that class. The library would draw forever where the model never says the target
     class, so the search gives up (`None`, with the reason) after `patience` drawn points in a row of other classes. A
-    search that exhausts its query budget lets that pass: what it has queried until then is judged.
+    search that exhausts its query budget lets that pass: its set is the cheapest rows of the target class that it has
+    queried until then, as many as the set has.
 
     Known of this version: a numerical feature that mutates takes the lower end of its interval, so its other values
     come from the first population alone. Parents are not chosen by their loss. Values of `x` get into the population by
@@ -269,7 +286,9 @@ class DiceA(Searcher):
             problem.give_reason("no feature may change")
             return None
         with _generators_kept(), _quiet():
-            explainer = explainer_of(fold.data_of(table), MeteredModel(problem, table, self.patience))
+            explainer = explainer_of(
+                fold.data_of(table), MeteredModel(problem, table, self.n_counterfactuals, self.patience)
+            )
             # The library draws from the global generators alone.
             random.seed(int(rng.integers(2**63)))
             np.random.seed(rng.integers(2**32, size=4, dtype=np.uint32))  # noqa: NPY002 - the global one is meant

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.contract.wrong_searchers import Wrong
 
 PREPARATION = ("preparation-is-sound", "preparation-is-repeatable", "points-are-independent")
+NO_SETS = {"reported-set-kept": "it returns no sets"}
 WITHOUT_A_WRONG_SEARCHER = {
     "entry-pickles",  # such an entry cannot be defined in a plugin file; it has a test of its own
     "skipped-where-not-declared",  # the harness's own work, whatever the searcher
@@ -36,10 +37,15 @@ def test_a_wrong_searcher_fails_its_check_alone(wrong: Wrong) -> None:
 def test_nothing_is_wrong_with_the_honest_ones(wrong_searchers: Any) -> None:
     entry = SearcherEntry(name="honest", searcher=wrong_searchers.Honest, handles=wrong_searchers.EVERYTHING)
     report = check_searcher(entry)
-    assert {finding.result for finding in report.findings} == {Result.PASSED}, str(report)
+    beyond = {finding.check: finding.why for finding in report.findings if finding.result is not Result.PASSED}
+    assert beyond == NO_SETS, str(report)
+    sets = replace(entry, searcher=wrong_searchers.gathers_a_set, handles=wrong_searchers.BUT_RELATIONS[:2])
+    report = check_searcher(replace(sets, returns_sets=True))
+    assert report.passed, str(report)
+    assert "reported-set-kept" in {finding.check for finding in report.findings if finding.result is Result.PASSED}
     report = check_searcher(replace(entry, searcher=wrong_searchers.honest))
     beyond = {finding.check: finding.why for finding in report.findings if finding.result is not Result.PASSED}
-    assert beyond == dict.fromkeys(PREPARATION, "it prepares nothing")
+    assert beyond == dict.fromkeys(PREPARATION, "it prepares nothing") | NO_SETS
 
 
 @pytest.mark.slow
@@ -55,6 +61,7 @@ def test_a_searcher_for_numbers_alone_is_checked_on_numbers_alone(wrong_searcher
         "objective-used": "its entry does not declare Handles.OBJECTIVES",
         "luck-not-returned": "its entry does not declare Handles.OBJECTIVES",
         **dict.fromkeys(PREPARATION, "it prepares nothing"),
+        **NO_SETS,
     }
     assert set(Handles) == {*wrong_searchers.EVERYTHING, Handles.SEPARABLE}
 

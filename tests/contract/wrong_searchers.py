@@ -258,6 +258,28 @@ def returns_one_of_its_set(problem: Problem, rng: np.random.Generator) -> FloatA
     return honest(problem, rng)
 
 
+def _gathered(problem: Problem, rng: np.random.Generator, found: list[FloatArray]) -> CounterfactualSet | None:
+    """Query row by row, and report the set of valid rows as it grows."""
+    for z in candidates(problem, rng, 60):
+        if problem.predict(z[np.newaxis])[0] == problem.target:
+            found.append(z)
+            problem.report_candidates(np.array(found))
+    return CounterfactualSet(np.array(found)) if found else None
+
+
+def gathers_a_set(problem: Problem, rng: np.random.Generator) -> CounterfactualSet | None:
+    """Return the set of all valid rows; nothing is wrong with it."""
+    return _gathered(problem, rng, [])
+
+
+def loses_its_set(problem: Problem, rng: np.random.Generator) -> CounterfactualSet | None:
+    found: list[FloatArray] = []
+    try:
+        return _gathered(problem, rng, found)
+    except BudgetExhausted:
+        return CounterfactualSet(np.array(found[:1])) if found else None
+
+
 # ------------------------------------------------------------------ forbidden side effects
 
 
@@ -473,6 +495,7 @@ WRONG = (
     wrong(wrong_shape, "answer-has-the-form", "invalid"),
     wrong(undeclared_set, "sets-as-declared", "invalid"),
     wrong(returns_one_of_its_set, "sets-as-declared", returns_sets=True),
+    wrong(loses_its_set, "reported-set-kept", returns_sets=True, handles=BUT_RELATIONS[:2]),
     wrong(not_finite, "answer-is-finite", "invalid"),
     wrong(outside, "answer-inside-intervals", "invalid"),
     wrong(no_codes, "categories-are-codes", "invalid"),

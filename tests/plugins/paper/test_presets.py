@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cfbench.errors import StudyError
-from cfbench.registry.contracts import DataSource, Objective
+from cfbench.registry.contracts import DataSource
 from cfbench.registry.entries import (
     Cost,
     DatasetEntry,
@@ -38,7 +38,7 @@ def with_names(**names: tuple[str, ...]) -> Registry:
         "datasets": (DatasetEntry, installed.dataset("credit").entry),
         "models": (ModelEntry, installed.model("random-forest").entry),
         "searchers": (SearcherEntry, installed.searcher("cogs").entry),
-        "objectives": (ObjectiveEntry, ObjectiveEntry(name="none", objective=Objective)),
+        "objectives": (ObjectiveEntry, installed.objective("none").entry),
         "metrics": (MetricEntry, installed.metric("loss").entry),
     }
     tables: dict[type[Entry], dict[str, Registered[Any]]] = {PresetEntry: dict(installed.presets)}

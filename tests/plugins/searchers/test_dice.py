@@ -251,6 +251,19 @@ def test_an_exhausted_budget_leaves_the_best_row_that_was_asked() -> None:
     assert best.tolist() == hits[task.distance(hits).argmin()].tolist()
 
 
+def test_an_exhausted_budget_leaves_the_cheapest_rows_that_were_asked_as_the_set() -> None:
+    task = Task(numbers((0, 1), (0, 1)), [0, 0], lambda Z: Z[:, 0] > 0.5, max_queries=80)
+    with pytest.raises(BudgetExhausted):
+        task.search()
+    asked = np.concatenate(task.asked)
+    hits = np.unique(asked[asked[:, 0] > 0.5], axis=0)
+    reported = trace_of(task).reported
+    assert reported is not None
+    assert len(hits) > len(reported) == SMALL["n_counterfactuals"]
+    assert task.distance(reported).tolist() == np.sort(task.distance(hits))[: len(reported)].tolist()
+    assert {tuple(row) for row in reported} <= {tuple(row) for row in hits}
+
+
 def test_a_model_that_fails_and_a_wrong_argument_are_no_empty_answers() -> None:
     def broken(Z: FloatArray) -> Any:
         if len(Z) > 1:

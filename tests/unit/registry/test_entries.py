@@ -152,7 +152,11 @@ class Pointing(Across):
         (lambda: ReportEntry(name="a", render="page"), "report 'a': `render` must be a function of a ReportContext"),  # type: ignore[arg-type]
         (lambda: ReportEntry(name="a", render=stay, first_steps="run"), "`first_steps` must be a function"),  # type: ignore[arg-type]
         (lambda: MetricEntry(name="a", metric=Objective), "`metric` must be a subclass of cfbench.Metric"),  # type: ignore[arg-type]
-        (lambda: MetricEntry(name="a", metric=Neither), "the class Neither lacks the method measure.*or compare"),
+        (
+            lambda: MetricEntry(name="a", metric=Neither),
+            r"Neither lacks the method measure\(self, found, context\) or compare\(self, found, reference, context\)",
+        ),
+        (lambda: MetricEntry(name="a", metric=Metric), r"the class Metric lacks the method measure\("),
         (lambda: MetricEntry(name="a", metric=Both), "Both implements both `measure`.*make two metrics of it"),
         (lambda: MetricEntry(name="a", metric=Pointing), "`reference` is 'cogs'; it must be a cfbench.Reference"),
     ],
