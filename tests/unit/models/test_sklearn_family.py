@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import cfbench
 from cfbench import FeatureSpace, FeatureSpec, Kind, ModelEntry, ModelFamily, SklearnFamily
 from cfbench.errors import ModelError, PluginError, UnknownNameError
 from cfbench.space import FloatArray, IntArray
 from cfbench.testing import check_model
+from tests.databases import record_digest
 
 SPACE = FeatureSpace(
     (
@@ -303,6 +306,42 @@ def test_the_class_of_a_row_is_the_one_that_it_has_alone() -> None:
     alone = [int(model.predict(z[np.newaxis])[0]) for z in Z]
     assert alone == [0, 0, 0, 1]
     assert model.predict(Z).tolist() == alone
+
+
+PLUGIN = """
+from cfbench import ModelEntry, SklearnFamily, hookimpl
+from sklearn.tree import DecisionTreeClassifier
+
+def tree(seed):
+    return DecisionTreeClassifier(random_state=seed, min_samples_leaf=LEAF)
+
+@hookimpl
+def cfbench_register_models():
+    yield ModelEntry(name="my-tree", family=SklearnFamily(tree, {"max_depth": [2, 4]}))
+"""
+
+
+@pytest.mark.slow
+def test_worker_processes_fit_the_same_models_and_an_edited_factory_fits_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "mine.py"
+    study = {"datasets": ["wine"], "models": ["my-tree"], "searchers": ["nearest-unlike"], "folds": [0, 1]}
+    digests, fingerprints = [], []
+    for leaf, workers in ((1, 1), (1, 2), (9, 1)):
+        file.write_text(PLUGIN.replace("LEAF", str(leaf)))
+        results = tmp_path / f"results-{leaf}-{workers}"
+        if workers == 2:
+            monkeypatch.setenv("CFBENCH_CACHE_DIR", str(tmp_path / "another"))
+        cfbench.run(
+            study, points=2, repetitions=1, workers=workers, tracking="none", results=results, plugins=[str(file)]
+        )
+        digests.append(record_digest(results))
+        fingerprints.append(set(cfbench.load_record(results)["model_fingerprint"]))
+    assert digests[0] == digests[1]
+    assert len(fingerprints[0]) == 2
+    assert not fingerprints[0] & fingerprints[2]
 
 
 # ---------------------------------------------------------------- what an author may give by mistake
