@@ -72,7 +72,7 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
     entries = find_entries(target, registry)
     reports = []
     for entry in entries:
-        if len(entries) > 1 and isinstance(entry, SearcherEntry) and entry.unavailable:
+        if len(entries) > 1 and isinstance(entry, SearcherEntry | ModelEntry) and entry.unavailable:
             click.echo(f"{entry.name} cannot run here: {entry.unavailable}", err=True)
             continue
         if not as_json:

@@ -83,6 +83,8 @@ def _declarations(kind: str, entry: Any) -> dict[str, Any]:
     """Return what an entry of `kind` declares in addition to its name."""
     if kind == "datasets":
         return {"folder": str(entry.folder) if entry.folder else None}
+    if kind == "models":
+        return {"shows": sorted(entry.shows), "unavailable": entry.unavailable}
     if kind == "searchers":
         return {
             "handles": sorted(entry.handles),
@@ -154,6 +156,9 @@ def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
         said = [f"compares with {one['reference']}"] if one["reference"] else []
         said += ["what `cfbench run` takes by default"] if one["is_starting_point"] else []
         return ["; ".join(said)]
+    unavailable = f"unavailable: {one['unavailable']}" if one.get("unavailable") else ""
+    if kind == "models":
+        return [f"shows: {', '.join(one['shows'])}" if one["shows"] else "", unavailable]
     if kind != "searchers":
         return []
     lines = [
@@ -165,4 +170,4 @@ def _details(kind: str, one: Mapping[str, Any]) -> list[str]:
     lines += ["returns sets"] if one["returns_sets"] else []
     lines += ["slow"] if one["cost"] == "slow" else []
     lines += [f"default budget: {one['default_budget']} queries"] if one["default_budget"] else []
-    return ["; ".join(lines), f"unavailable: {one['unavailable']}" if one["unavailable"] else ""]
+    return ["; ".join(lines), unavailable]

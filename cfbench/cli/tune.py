@@ -69,6 +69,9 @@ def command(
     known, cache = FittedModels(cache_dir()).known, TunedCache(cache_dir())
     for variant in variants:
         entry = registry.model(variant.name).entry
+        if entry.unavailable:
+            tell(entry.name, f"skipped: {entry.unavailable}")
+            continue
         family = build_settings(entry.family, variant.settings, entry.name)
         if only_choice(grid_of(entry, family)) is not None:
             click.echo(f"{variant.label}: nothing to tune")

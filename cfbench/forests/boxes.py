@@ -93,8 +93,8 @@ class KBox:
                 mass[first : first + len(shares) + 1] = np.diff(shares, prepend=0.0, append=1.0)
             elif space.is_categorical[i] and z[i] == x[i] and len(drawn):
                 codes[i] = np.union1d(drawn, z[i])
-                allowed[first + _cells_of(structure, i, codes[i])] = True
-                np.add.at(mass, first + _cells_of(structure, i, drawn), 1 / len(drawn))
+                allowed[first + structure.cells_of(i, codes[i])] = True
+                np.add.at(mass, first + structure.cells_of(i, drawn), 1 / len(drawn))
             else:
                 allowed[first + own[i]], mass[first + own[i]] = True, 1.0
         return cls(structure, z, lower, upper, tuple(codes), _whole(structure, allowed), mass)
@@ -139,7 +139,7 @@ class KBox:
         point = self.z.copy()
         for i in np.flatnonzero(cells != self.structure.cells(self.z[np.newaxis])[0]).tolist():
             if len(self.codes[i]):
-                point[i] = self.codes[i][np.flatnonzero(_cells_of(self.structure, i, self.codes[i]) == cells[i])[0]]
+                point[i] = self.codes[i][np.flatnonzero(self.structure.cells_of(i, self.codes[i]) == cells[i])[0]]
                 continue
             ends, cell = self.structure.boundaries[i], cells[i]
             first_value = np.nextafter(ends[cell - 1], np.inf) if cell > 0 else -np.inf
@@ -160,10 +160,3 @@ def _shares_below(ends: FloatArray, start: float, width: float) -> FloatArray:
     if width == 0:
         return (ends >= start).astype(np.float64)
     return np.clip((ends - start) / width, 0.0, 1.0)
-
-
-def _cells_of(structure: ForestStructure, i: int, values: FloatArray) -> IntArray:
-    """Return the cells of some values of one feature."""
-    if structure.is_coded[i]:
-        return structure.cell_of_code[i][values.astype(np.intp)]
-    return np.searchsorted(structure.boundaries[i], values, side="left").astype(np.int64)

@@ -1,13 +1,15 @@
-"""A forest laid open: its trees as arrays over the cells that its splits cut each feature into.
+"""An additive ensemble of trees as arrays over the cells that its splits cut each feature into.
 
-Only comparisons matter to a tree. So a feature's values fall into *cells*, within which no split separates them. A
-point is one cell per feature, and the forest is a function of these.
+Random forests, single trees and boosted ensembles have one structure: each tree adds a number to the score of each
+class. Only comparisons matter to a tree. So a feature's values fall into *cells*, within which no split separates them.
+A point is one cell per feature, and the ensemble is a function of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -25,6 +27,29 @@ _CLEAR = 1e-9
 _FINEST = 2.0**20
 """Sums below this of multiples of its inverse are exact in float64."""
 
+_SINGLE_UNIT = 2.0**-24
+"""The largest relative error of an addition in float32."""
+
+
+class Decision(StrEnum):
+    """What the library compares in order to find the largest score; of equal ones, the first class wins."""
+
+    MEAN = "mean"
+    """The sums divided by the number of trees, as in forests."""
+    SUM = "sum"
+    """The sums themselves, as in boosted ensembles that compare raw scores."""
+    SOFTMAX = "softmax"
+    """The softmax of the sums, in the number type of the sums. Its rounding makes ties of scores that differ."""
+
+
+class Rule(NamedTuple):
+    """How a class follows from the shares, as compiled walks read it; see :class:`ForestStructure`."""
+
+    single: bool
+    softmax: bool
+    divisor: float
+    bar: float
+
 
 class ForestNodes(NamedTuple):
     """The arrays that compiled walks read, as :class:`ForestStructure` describes them."""
@@ -32,14 +57,24 @@ class ForestNodes(NamedTuple):
     nodes: Int32Array
     roots: Int32Array
     shares: FloatArray
+    rule: Rule
 
 
 @dataclass(frozen=True, eq=False)
 class ForestStructure:
-    """A forest of T trees with N nodes and L leaves over d features, K classes.
+    """An additive ensemble of T trees with N nodes and L leaves over d features, K classes.
 
-    A point's class is that with the largest vote: its leaves' shares added up in float64 in the order of the trees and
-    divided by their number; of classes with equal votes, the one that comes first.
+    Each tree has a leaf for a point, and the leaf adds its shares to the scores of the classes. The shares are added
+    in the order of the trees, in the number type of the library. The class with the largest score wins; of classes
+    with equal scores, the one that comes first. So the structure gives the library's classes, ties and rounding
+    included.
+
+    - A random forest: shares are votes that add up to 1, the decision is `MEAN`.
+    - A boosted ensemble of two classes: shares are ``(0, margin)``. With more classes, each tree adds to one class.
+    - A baseline is a tree that is a single leaf, the first one if the library starts with it.
+    - The side of a threshold and the number type of comparisons are in `boundaries`.
+    - There are no missing values in cfbench; where a split would send them is not kept.
+    - Splits on sets of categories are not expressed, except those that single out one category.
 
     Parameters
     ----------
@@ -53,11 +88,19 @@ class ForestStructure:
     shares : ndarray of float64, shape (L, K)
         What each leaf adds to the votes.
     boundaries : tuple of ndarray of float64
-        A feature each, ascending: the last value of every cell but the highest one. A forest that rounds values first
-        names the largest float64 number that still goes left. Empty for coded features and for those never looked at.
+        A feature each, ascending: the last value of every cell but the highest one. It is the largest float64 number
+        that goes left, whether the library compares by ``<=`` or by ``<``, in float64 or after rounding to float32.
+        Empty for coded features and for those never looked at.
     cell_of_code : tuple of ndarray of int64
         For a *coded* feature, one whose cells have no order: the cell of each category code. Several codes may share
         one, as categories that training lacked do. Empty for all others.
+    decision : Decision
+        What is compared to find the class.
+    single : bool
+        Whether the library adds in float32; otherwise it adds in float64.
+    bar : float
+        Two classes alone: the second one wins only where its lead is above this. A library that compares a sigmoid with
+        1/2 has a bar a little above 0, because the sigmoid rounds.
 
     Raises
     ------
@@ -71,6 +114,9 @@ class ForestStructure:
     shares: FloatArray
     boundaries: tuple[FloatArray, ...]
     cell_of_code: tuple[IntArray, ...]
+    decision: Decision = Decision.MEAN
+    single: bool = False
+    bar: float = 0.0
 
     def __post_init__(self) -> None:
         for name, dtype in (("classes", np.int64), ("nodes", np.int32), ("roots", np.int32), ("shares", np.float64)):
@@ -110,26 +156,42 @@ class ForestStructure:
 
     @cached_property
     def sums_are_exact(self) -> bool:
-        """Whether shares add up without rounding, in any order, as those of pure leaves do."""
+        """Whether votes add up without rounding, in any order, as those of pure leaves do."""
+        if self.decision is not Decision.MEAN:
+            return False
         few_digits = self.shares * _FINEST % 1 == 0
         return bool(few_digits.all() and np.abs(self.shares).max(initial=0.0) * len(self.roots) < _FINEST)
 
     @cached_property
     def rounding(self) -> float:
-        """How near to 0 a difference between two votes may be and still have the other sign, added up otherwise."""
-        return _CLEAR * len(self.roots) * max(1.0, float(np.abs(self.shares).max(initial=0.0)))
+        """How near to 0 a lead may be, added up in float64 in any order, and the library decide otherwise."""
+        largest = float(np.abs(self.shares).max(initial=0.0))
+        rounding = _CLEAR * len(self.roots) * max(1.0, largest) + self.bar
+        if self.single:
+            # Each of the library's additions errs by a share of the sum so far, and the softmax by a share of 1.
+            rounding += 4 * _SINGLE_UNIT * (1.0 + float(self._largest_sums.sum()))
+        return rounding
 
     @cached_property
     def walked(self) -> ForestNodes:
         """The arrays that compiled walks read."""
-        return ForestNodes(self.nodes, self.roots, self.shares)
+        divisor = float(len(self.roots)) if self.decision is Decision.MEAN else 1.0
+        rule = Rule(self.single, self.decision is Decision.SOFTMAX, divisor, float(self.bar))
+        return ForestNodes(self.nodes, self.roots, self.shares, rule)
 
     def cells(self, Z: FloatArray) -> IntArray:
         """Return the cells of the rows of `Z`, shape (n, d); categories are codes."""
         found = np.empty(Z.shape, dtype=np.int64)
-        for i, (ends, cells) in enumerate(zip(self.boundaries, self.cell_of_code, strict=True)):
-            found[:, i] = cells[Z[:, i].astype(np.intp)] if len(cells) else np.searchsorted(ends, Z[:, i], side="left")
+        for i in range(self.d):
+            found[:, i] = self.cells_of(i, Z[:, i])
         return found
+
+    def cells_of(self, feature: int, values: FloatArray) -> IntArray:
+        """Return the cells of some values of one feature, shape (n,)."""
+        cells = self.cell_of_code[feature]
+        if len(cells):
+            return cells[values.astype(np.intp)]
+        return np.searchsorted(self.boundaries[feature], values, side="left").astype(np.int64)
 
     def predict_cells(self, cells: IntArray) -> IntArray:
         """Return the class codes of points given by their cells, shape (n, d)."""
@@ -147,6 +209,14 @@ class ForestStructure:
     def _is_leaf(self) -> BoolArray:
         leaf: BoolArray = self.nodes[:, 0] < 0
         return leaf
+
+    @cached_property
+    def _largest_sums(self) -> FloatArray:
+        """What no sum of the first trees' shares is above in size, shape (T,)."""
+        from cfbench.forests.walks import largest_shares  # it loads the compiler
+
+        largest: FloatArray = largest_shares(self.walked, self.depth)
+        return np.cumsum(largest)
 
     @cached_property
     def _cells_named(self) -> IntArray:
@@ -182,11 +252,15 @@ class ForestStructure:
             yield "a cut names no boundary of its feature"
         if any((np.diff(ends) <= 0).any() or not np.isfinite(ends).all() for ends in self.boundaries):
             yield "a feature's boundaries do not ascend"
+        if not (0 <= self.bar < np.inf) or (self.bar > 0 and len(self.classes) != 2):
+            yield f"a bar of {self.bar} for {len(self.classes)} classes; it is 0 unless there are two classes"
+        if self.single and (shares.astype(np.float32) != shares).any():
+            yield "shares that are added in float32 are not float32 numbers"
 
 
 @runtime_checkable
 class ShowsForest(Protocol):
-    """A fitted model that lays its forest open."""
+    """A fitted model that shows its trees."""
 
     def forest_structure(self) -> ForestStructure:
         """Return the forest behind `predict`, which has to answer alike; it is asked for often, so keep it.

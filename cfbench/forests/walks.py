@@ -5,6 +5,7 @@ Their argument `forest` is a :class:`cfbench.forests.structure.ForestNodes`. The
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,14 +51,51 @@ def side_within(nodes: Any, node: Any, box: Any, first: Any) -> Any:
     return side
 
 
+@inlined_or_plain
+def to_softmax(scores: Any, single: Any) -> None:
+    """Turn scores, shape (K,), into their softmax, rounded as boosting libraries round it.
+
+    They subtract the largest score, add up the exponentials in float64, and divide; with `single`, all numbers except
+    the sum are float32.
+    """
+    largest, total = scores[0], 0.0
+    for k in range(1, len(scores)):
+        largest = max(largest, scores[k])
+    for k in range(len(scores)):
+        below = scores[k] - largest
+        if single:
+            scores[k] = np.float32(math.exp(np.float64(np.float32(below))))
+        else:
+            scores[k] = math.exp(below)
+        total += scores[k]
+    for k in range(len(scores)):
+        if single:
+            scores[k] = np.float32(scores[k] / np.float64(np.float32(total)))
+        else:
+            scores[k] /= total
+
+
+@inlined_or_plain
+def winner_of(scores: Any, rule: Any) -> Any:
+    """Return the place of the class that sums of shares, shape (K,), are decided for; they are overwritten."""
+    for k in range(len(scores)):
+        scores[k] /= rule.divisor
+    if rule.softmax:
+        to_softmax(scores, rule.single)
+    best = 0
+    for k in range(1, len(scores)):
+        if scores[k] > scores[best] + rule.bar:
+            best = k
+    return best
+
+
 @compiled_or_plain
 def class_of_cells(forest: Any, cells: Any) -> Any:
-    """Return the place of the class with the largest vote of one point, shape (d,), given by its cells.
+    """Return the place of the class of one point, shape (d,), given by its cells.
 
-    Shares are added in the order of the trees and divided by their number, and the first of equal votes wins: so it is
-    in scikit-learn, down to the last bit.
+    Shares are added in the order of the trees and in the library's number type, so every bit is the library's.
     """
-    nodes, shares = forest.nodes, forest.shares
+    nodes, shares, single = forest.nodes, forest.shares, forest.rule.single
     votes = np.zeros(shares.shape[1])
     for root in forest.roots:
         node = root
@@ -65,11 +103,9 @@ def class_of_cells(forest: Any, cells: Any) -> Any:
             node = next_node(nodes, node, cells)
         for k in range(len(votes)):
             votes[k] += shares[nodes[node, 2], k]
-    best = 0
-    for k in range(1, len(votes)):
-        if votes[k] / len(forest.roots) > votes[best] / len(forest.roots):
-            best = k
-    return best
+            if single:
+                votes[k] = np.float32(votes[k])
+    return winner_of(votes, forest.rule)
 
 
 @compiled_or_plain
@@ -97,6 +133,25 @@ def depth_of(nodes: Any, roots: Any) -> Any:
                     waiting[count], levels[count] = nodes[node, side], level + 1
                     count += 1
     return deepest
+
+
+@compiled_or_plain
+def largest_shares(forest: Any, depth: int) -> Any:
+    """Return the largest share in size of each tree's leaves, shape (T,)."""
+    nodes, shares = forest.nodes, forest.shares
+    waiting, largest = np.empty(depth + 2, dtype=np.int64), np.zeros(len(forest.roots))
+    for tree in range(len(forest.roots)):
+        waiting[0], count = forest.roots[tree], 1
+        while count > 0:
+            count -= 1
+            node = waiting[count]
+            if nodes[node, 0] >= 0:
+                waiting[count], waiting[count + 1] = nodes[node, 2], nodes[node, 3]
+                count += 2
+                continue
+            for k in range(shares.shape[1]):
+                largest[tree] = max(largest[tree], abs(shares[nodes[node, 2], k]))
+    return largest
 
 
 @compiled_or_plain

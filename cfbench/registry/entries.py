@@ -266,6 +266,8 @@ class ModelEntry(Entry):
         (methods `log_odds` and `log_odds_gradient`), ``Need.LINEAR`` (method `linear_structure`). The cells
         of a searcher that needs anything else are skipped. ``Need.MODEL`` is not declared, since every fitted model can
         be handed out.
+    unavailable : str
+        Why it cannot run in this installation and what installs it; empty where it can. Its cells are skipped.
 
     Examples
     --------
@@ -282,6 +284,7 @@ class ModelEntry(Entry):
     family: type[ModelFamily]
     tuned: Path | None = None
     shows: Iterable[Need] = frozenset()
+    unavailable: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

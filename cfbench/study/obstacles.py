@@ -57,8 +57,9 @@ def obstacle(
 ) -> str:
     """Say in one sentence why `searcher` is not run on a cell; empty if it is. `objective` is a label."""
     name = searcher.name
-    if searcher.unavailable:
-        return f"{name} cannot run here: {searcher.unavailable}"
+    for entry in (searcher, model):
+        if entry.unavailable:
+            return f"{entry.name} cannot run here: {entry.unavailable}"
     for need in SHOWN:
         if need in searcher.needs and need not in model.shows:
             return f"{name} needs {need.value}, and {model.name} does not show it"

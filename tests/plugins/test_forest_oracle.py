@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeRegressor
 
 from cfbench import CategoricalPerturbation, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.errors import UnavailableError
+from cfbench.forests import forest_of
 from cfbench.models import fit_encoding
 from cfbench.problem import Oracle
 from cfbench.problem.oracle import checked_oracle, objection, predict_neighbours
@@ -24,7 +26,7 @@ from cfbench.robustness import Distribution, KNeighbours
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest import oracle as forest_oracle
 from cfbench_models.forest import tables as flat_trees
-from cfbench_models.forest.family import ForestModel, RandomForest
+from cfbench_models.forest.family import DecisionTree, ExtraTrees, ForestModel, RandomForest
 from cfbench_models.forest.oracle import CompiledForest, TreeByTree
 from cfbench_models.forest.warmup import warm_up
 from cfbench_models.shared import compilation
@@ -72,7 +74,9 @@ each_forest = pytest.mark.parametrize(("trees", "classes", "split"), FORESTS)
 def compiled(model: ForestModel) -> CompiledForest:
     queries = compilation.compiled_queries()
     assert queries is not None, "the development tools need the extra `fast`"
-    return CompiledForest(model, queries)
+    oracle = model.oracle()
+    assert isinstance(oracle, CompiledForest)
+    return oracle
 
 
 def thresholds_of(model: ForestModel, column: int) -> FloatArray:
@@ -201,6 +205,31 @@ def test_values_beyond_single_precision_are_left_to_the_model(value: float) -> N
         compiled(model).predict_neighbours(Z, KNeighbours(SPACE, Z[0], 1, 3))
 
 
+@sums_of_huge_values
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    ("family", "chosen"),
+    [
+        (ExtraTrees(), {"n_estimators": 30, "min_samples_split": 8}),
+        (DecisionTree(), {"max_depth": 4, "min_samples_leaf": 10}),
+    ],
+)
+def test_extra_trees_and_single_trees(family: ExtraTrees | DecisionTree, chosen: dict[str, Any], classes: int) -> None:
+    X, y = table(150, seed=classes, classes=classes)
+    model = family.fit(X, y, SPACE, chosen, seed=1)
+    assert model.fingerprint() == family.fit(X, y, SPACE, chosen, seed=1).fingerprint()
+    if isinstance(family, ExtraTrees):
+        assert model.fingerprint() != family.fit(X, y, SPACE, chosen, seed=2).fingerprint()
+    Z, structure = table(5_000, seed=7)[0], forest_of(model)
+    for feature, ends in enumerate(structure.boundaries):
+        if len(ends):
+            Z[::3, feature] = np.random.default_rng(0).choice([*ends, *np.nextafter(ends, np.inf)], len(Z[::3]))
+    np.testing.assert_array_equal(structure.predict_cells(structure.cells(Z)), model.predict(Z))
+    for oracle in oracles(model):
+        np.testing.assert_array_equal(oracle.predict(Z), model.predict(Z))
+        np.testing.assert_array_equal(oracle.predict_proba(Z), model.predict_proba(Z))
+
+
 def test_a_class_that_training_lacked_has_no_share() -> None:
     X, y = table(150, seed=2)
     model = RandomForest().fit(X, y * 2, SPACE, {"n_estimators": 5})
@@ -297,7 +326,8 @@ def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
         if "\n@compiled" in file.read_text(encoding="utf-8")
     }
     assert compiling == {*compilation.FOREST.modules, *compilation.NETWORK.modules}
-    used = {"cfbench_models.forest.tables", "cfbench.robustness.draws", "cfbench.robustness.neighbours"}
+    used = {f"cfbench.{name}" for name in ("forests.walks", "robustness.draws", "robustness.neighbours")}
+    used.add("cfbench_models.forest.tables")
     assert set(compilation.FOREST.sources) == used
 
 
@@ -350,12 +380,14 @@ def with_counts() -> ForestModel:
 
 def with_another_member() -> ForestModel:
     model = refit(RandomForestClassifier(3, random_state=0))
-    model.classifier.estimators_[1] = ExtraTreesClassifier(1, random_state=0).fit([[0], [1]], [0, 1]).estimators_[0]
+    model.classifier.estimators_[1] = DecisionTreeRegressor().fit([[0], [1]], [0, 1])
     return model
 
 
 UNKNOWN = {
-    "the classifier is a ExtraTreesClassifier, not a RandomForestClassifier": lambda: refit(ExtraTreesClassifier(3)),
+    "the classifier is a BaggingClassifier, not a RandomForestClassifier": lambda: refit(
+        BaggingClassifier(n_estimators=3)
+    ),
     "a member of the forest is no DecisionTreeClassifier": with_another_member,
     "the forest has 2 outputs": lambda: refit(RandomForestClassifier(3), y=np.arange(300).reshape(150, 2) % 3),
     "the forest was grown under monotonic constraints": lambda: refit(
@@ -392,6 +424,6 @@ def test_standardised_columns_are_refused() -> None:
 
 
 def test_a_run_goes_on_with_the_model_itself(caplog: pytest.LogCaptureFixture) -> None:
-    model = refit(ExtraTreesClassifier(3))
+    model = refit(BaggingClassifier(n_estimators=3))
     assert checked_oracle(model, SPACE, table(150, seed=2)[0]) is model
-    assert "the fast oracle of this model is not used: the classifier is a ExtraTreesClassifier" in caplog.text
+    assert "the fast oracle of this model is not used: the classifier is a BaggingClassifier" in caplog.text

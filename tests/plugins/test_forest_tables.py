@@ -11,7 +11,8 @@ from cfbench.errors import UnavailableError
 from cfbench.forests import forest_of
 from cfbench.models import fit_encoding
 from cfbench.space import FloatArray, IntArray
-from cfbench_models.forest.family import RandomForest, last_left
+from cfbench_models.forest.family import RandomForest
+from cfbench_models.forest.laid_open import last_single_up_to
 from cfbench_models.forest.tables import ForestTables, forest_tables
 
 LETTERS = ("a", "b", "c", "d")
@@ -43,7 +44,7 @@ def test_a_stump_on_a_number() -> None:
     assert first == (1, False, False, 2)
     assert second == (0, False, False, 2)
     assert stump.shares.tolist() == [[0, 1], [1, 0]]
-    assert stump.exact
+    assert stump.clear == 0
     assert stump.thresholds.tolist() == [4, 0]
     assert stump.first_slot.tolist() == [0, 2]
     assert stump.first_leaf.tolist() == stump.roots.tolist() == [0]
@@ -62,8 +63,8 @@ def test_a_stump_on_a_category() -> None:
 
 def test_shares_that_are_no_short_binary_fractions_are_not_exact() -> None:
     X = np.column_stack([np.full(3, 0.5), np.full(3, 2.0)])
-    assert not tables(X, np.array([0, 1, 1]), SPACE).exact
-    assert tables(np.repeat(X, 2, axis=0)[:4], np.array([0, 1, 1, 1]), SPACE).exact
+    assert tables(X, np.array([0, 1, 1]), SPACE).clear > 0
+    assert tables(np.repeat(X, 2, axis=0)[:4], np.array([0, 1, 1, 1]), SPACE).clear == 0
 
 
 def test_a_split_of_an_indicator_beyond_its_values_is_refused() -> None:
@@ -114,6 +115,6 @@ def test_classes_are_scikit_learns_beside_every_boundary() -> None:
 
 def test_the_last_number_that_goes_left() -> None:
     thresholds = np.array([0.1, 0.5, 1.0, 3.25], dtype=np.float32)
-    ends = last_left(thresholds)
+    ends = last_single_up_to(thresholds)
     assert (ends.astype(np.float32) <= thresholds).all()
     assert (np.nextafter(ends, np.inf).astype(np.float32) > thresholds).all()

@@ -186,6 +186,14 @@ def test_the_fingerprint_is_of_what_was_learned(family: ModelFamily, choice: dic
     assert family.fit(X, y * 2, SPACE, choice).fingerprint() != first.fingerprint()
 
 
+@each_family
+def test_the_papers_families_keep_their_fingerprints(family: ModelFamily, choice: dict[str, Any]) -> None:
+    """Published records hold them."""
+    X, y = table()
+    kept = {RandomForest: "bcc87300e2d0a2273e6dc445014053dc", NeuralNetwork: "560b0d776ae6344239c8d7443b5f6caa"}
+    assert family.fit(X, y, SPACE, choice).fingerprint() == kept[type(family)]
+
+
 def test_both_models_are_registered_under_the_names_of_the_studies() -> None:
     entries = {entry.name: entry for entry in cfbench_register_models()}
     assert entries["random-forest"].family is RandomForest

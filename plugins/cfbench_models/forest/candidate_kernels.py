@@ -12,7 +12,7 @@ import numpy as np
 
 from cfbench.compilation import compiled
 from cfbench.robustness import perturbed_value as core_perturbed_value
-from cfbench_models.forest.cell_kernels import cell_of_category, cell_of_number, codes_of, index_of
+from cfbench_models.forest.cell_kernels import cell_of_category, cell_of_number, codes_of, compared, index_of
 from cfbench_models.forest.kernels import (
     BITS,
     GOES_LEFT,
@@ -45,13 +45,13 @@ def moves_number(reach: Any, i: int) -> Any:
 
 @compiled
 def number_between(reach: Any, i: int, z: float, share: float) -> Any:
-    """Return the value of a kept feature, as float32, at a share of the way through its perturbations.
+    """Return the value of a kept feature at a share of the way through its perturbations.
 
     It rises with the share, since every operation does, rounding included.
     """
     size = abs(z) if reach.relative[i] else 1.0
     lowest, highest = -reach.decrease[i] * size, reach.increase[i] * size
-    return np.float32(perturbed_value(z, share, lowest, highest, reach.lower[i], reach.upper[i]))
+    return perturbed_value(z, share, lowest, highest, reach.lower[i], reach.upper[i])
 
 
 @compiled
@@ -69,13 +69,13 @@ def set_boxes(forest: Any, reach: Any, Z: Any, x: Any, sure: Any, possible: Any)
         moves = moves_number(reach, i)
         for j in range(len(Z)):
             z = Z[j, i]
-            lowest = highest = np.float32(z)
+            lowest = highest = z
             if z == x[i] and len(codes) > 0:
-                lowest, highest = np.float32(codes[0]), np.float32(codes[-1])  # they ascend
+                lowest, highest = np.float64(codes[0]), np.float64(codes[-1])  # they ascend
             elif z == x[i] and moves:
                 lowest, highest = number_between(reach, i, z, 0.0), number_between(reach, i, z, 1.0)
-            low[j] = cell_of_number(thresholds, before_bin, scale, lowest)
-            high[j] = cell_of_number(thresholds, before_bin, scale, highest)
+            low[j] = cell_of_number(thresholds, before_bin, scale, compared(thresholds, lowest))
+            high[j] = cell_of_number(thresholds, before_bin, scale, compared(thresholds, highest))
         set_by_own_cells(low, sure[first:end])
         set_by_own_cells(high, possible[first:end])
 
@@ -132,7 +132,7 @@ def find_common(forest: Any, sure: Any, possible: Any, candidates: Any, room: An
     room : tuple of ndarray
         As for `find_leaves`.
     sums : ndarray of float64, shape (K, 64)
-        Filled with the shares of the leaves that hold all neighbours of a candidate, for the classes from 1 on.
+        Filled with the shares of the leaves that hold all neighbours of a candidate, for the classes that are summed.
     told_apart : ndarray of uint32, shape (T, 64)
         Filled with the node of a tree at which a candidate's neighbours separate, or ``NOWHERE``.
     """
@@ -141,7 +141,7 @@ def find_common(forest: Any, sure: Any, possible: Any, candidates: Any, room: An
     for first in range(0, len(forest.roots), TREES_AT_ONCE):
         group = forest.roots[first : first + TREES_AT_ONCE]
         found = walk_boxes(forest.nodes, group, sure, possible, candidates, room, told_apart[first:])
-        for k in range(1, len(sums)):
+        for k in range(forest.first_summed, len(sums)):
             of_all = add_shares(forest.shares[k], room[2][:found], room[3][:found], candidates, sums[k])
             for j in range(ROWS):
                 sums[k, j] += of_all

@@ -28,8 +28,14 @@ def cell_of_category(cell_of_code: Any, value: float) -> Any:
 
 
 @compiled
+def compared(thresholds: Any, value: float) -> Any:
+    """Return a value in the number type of the thresholds that it is compared with."""
+    return thresholds.dtype.type(value)
+
+
+@compiled
 def cell_of_number(thresholds: Any, before_bin: Any, scale: float, number: Any) -> Any:
-    """Count the thresholds of a feature that lie below a float32, by their index."""
+    """Count the thresholds of a feature that lie below a number of their type, by their index."""
     along = (np.float64(number) - np.float64(thresholds[0])) * scale
     own = np.int64(min(max(along, 0.0), np.float64(len(before_bin) - 2)))
     low, high = np.int64(before_bin[own]), np.int64(before_bin[own + 1])
@@ -77,7 +83,7 @@ def find_cells(forest: Any, Z: Any) -> Any:
         else:
             thresholds, before_bin, scale = index_of(forest, f)
             for i in range(len(Z)):
-                cells[i, f] = cell_of_number(thresholds, before_bin, scale, np.float32(Z[i, column]))
+                cells[i, f] = cell_of_number(thresholds, before_bin, scale, compared(thresholds, Z[i, column]))
     return cells
 
 

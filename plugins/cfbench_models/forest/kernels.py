@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 
 from cfbench.compilation import compiled
+from cfbench.forests import winner_of
 
 TREES_AT_ONCE = 16
 """Trees that share a queue."""
 
 ROWS = 64
 """Rows that a mask holds."""
-
-CLEAR = 1e-9
-"""How far apart two sums of shares must be, a tree, for their order to be beyond rounding."""
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 BITS = ONE << np.arange(ROWS, dtype=np.uint64)
@@ -156,7 +154,7 @@ def add_shares(shares: Any, leaves: Any, there: Any, rows: Any, sums: Any) -> fl
 
 @compiled
 def quick_sums(forest: Any, starts: Any, known: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
-    """Sum up the shares of the classes from 1 on, shape (K, 64), in any order; that of class 0 is what they leave.
+    """Sum up the shares of the classes, shape (K, 64), in any order; of votes, those of class 0 are what others leave.
 
     Parameters
     ----------
@@ -175,18 +173,21 @@ def quick_sums(forest: Any, starts: Any, known: Any, masks: Any, rows: Any, room
     sums[:] = 0.0
     for first in range(0, len(starts), TREES_AT_ONCE):
         found = find_leaves(forest.nodes, starts[first : first + TREES_AT_ONCE], masks, rows, room)
-        for k in range(1, n_classes):
+        for k in range(forest.first_summed, n_classes):
             common[k] += add_shares(forest.shares[k], room[2][:found], room[3][:found], rows, sums[k])
-    for j in range(ROWS):
-        sums[0, j] = len(forest.roots)
-        for k in range(1, n_classes):
+    for k in range(forest.first_summed, n_classes):
+        for j in range(ROWS):
             sums[k, j] += common[k]
-            sums[0, j] -= sums[k, j]
+    if forest.add_up:
+        for j in range(ROWS):
+            sums[0, j] = len(forest.roots)
+            for k in range(1, n_classes):
+                sums[0, j] -= sums[k, j]
 
 
 @compiled
-def mean_shares(forest: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
-    """Take the mean of the shares of all classes, shape (K, 64), in the order of the trees: scikit-learn's bits."""
+def sums_in_order(forest: Any, masks: Any, rows: Any, room: Any, sums: Any) -> None:
+    """Sum up the shares of all classes, shape (K, 64), in the order of the trees: the library's bits."""
     leaves, there = room[2], room[3]
     leaf_of = np.empty((TREES_AT_ONCE, ROWS), dtype=np.uint32)
     sums[:] = 0.0
@@ -209,9 +210,9 @@ def mean_shares(forest: Any, masks: Any, rows: Any, room: Any, sums: Any) -> Non
             for k in range(len(sums)):
                 for j in range(ROWS):
                     sums[k, j] += forest.shares[k, leaf_of[tree, j]]
-    for k in range(len(sums)):
-        for j in range(ROWS):
-            sums[k, j] /= len(forest.roots)
+                if forest.rule.single:
+                    for j in range(ROWS):
+                        sums[k, j] = np.float32(sums[k, j])
 
 
 @compiled
@@ -227,7 +228,7 @@ def settle(sums: Any, margin: float, rows: Any, winners: Any) -> Any:
     for j in range(len(winners)):
         if rows & BITS[j] == ZERO:
             continue
-        best, second = 0, -1.0
+        best, second = 0, -np.inf
         for k in range(1, len(sums)):
             if sums[k, j] > sums[best, j]:
                 best, second = k, sums[best, j]
@@ -244,7 +245,12 @@ def vote(forest: Any, starts: Any, known: Any, masks: Any, room: Any, sums: Any,
     """Fill in the classes of the rows that the masks are about, as many as `winners` holds; see `quick_sums`."""
     rows = ALL >> np.uint64(ROWS - len(winners))
     quick_sums(forest, starts, known, masks, rows, room, sums)
-    unclear = settle(sums, 0.0 if forest.exact else CLEAR * len(forest.roots), rows, winners)
+    unclear = settle(sums, forest.clear, rows, winners)
     if unclear:
-        mean_shares(forest, masks, unclear, room, sums)
-        settle(sums, 0.0, unclear, winners)
+        sums_in_order(forest, masks, unclear, room, sums)
+        scores = np.empty(len(sums))
+        for j in range(len(winners)):
+            if unclear & BITS[j]:
+                for k in range(len(sums)):
+                    scores[k] = sums[k, j]
+                winners[j] = winner_of(scores, forest.rule)

@@ -10,7 +10,14 @@ from cfbench.compilation import compiled
 from cfbench.robustness import descended_key as core_descended_key
 from cfbench.robustness import uniform_share as core_uniform_share
 from cfbench_models.forest.candidate_kernels import NOWHERE, find_common, moves_number, number_between, set_boxes
-from cfbench_models.forest.cell_kernels import are_single, cell_of_category, cell_of_number, codes_of, index_of
+from cfbench_models.forest.cell_kernels import (
+    are_single,
+    cell_of_category,
+    cell_of_number,
+    codes_of,
+    compared,
+    index_of,
+)
 from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, set_constant, vote
 
 # The core's own definitions, compiled: the draws have the same bits with and without numba.
@@ -43,10 +50,10 @@ def draw_numbers(index: Any, reach: Any, i: int, z: float, keys: Any, cells: Any
     """
     thresholds, before_bin, scale = index
     first, last = number_between(reach, i, z, 0.0), number_between(reach, i, z, 1.0)
-    low = cell_of_number(thresholds, before_bin, scale, first)
-    high = cell_of_number(thresholds, before_bin, scale, last)
+    low = cell_of_number(thresholds, before_bin, scale, compared(thresholds, first))
+    high = cell_of_number(thresholds, before_bin, scale, compared(thresholds, last))
     if low < high:
-        numbers = np.empty(len(keys), dtype=np.float32)
+        numbers = np.empty(len(keys), dtype=thresholds.dtype)
         for j in range(len(keys)):  # apart from the next loop, so that several are drawn at once
             numbers[j] = number_between(reach, i, z, uniform_share(descended_key(keys[j], np.uint64(i))))
         for j in range(len(keys)):
@@ -67,7 +74,7 @@ def draw_categories(forest: Any, f: int, reach: Any, keys: Any, cells: Any) -> A
             cell = cell_of_category(codes_of(forest, f), float(code))
         else:
             thresholds, before_bin, scale = index_of(forest, f)
-            cell = cell_of_number(thresholds, before_bin, scale, np.float32(code))
+            cell = cell_of_number(thresholds, before_bin, scale, compared(thresholds, code))
         cells[j] = cell
         low, high = min(low, cell), max(high, cell)
     return low, high
@@ -88,7 +95,7 @@ def set_neighbour_masks(forest: Any, reach: Any, z: Any, x: Any, keys: Any, cell
             low, high = draw_numbers(index_of(forest, f), reach, i, z[i], keys, cells)
         else:
             thresholds, before_bin, scale = index_of(forest, f)
-            low = high = cell_of_number(thresholds, before_bin, scale, np.float32(z[i]))
+            low = high = cell_of_number(thresholds, before_bin, scale, compared(thresholds, z[i]))
         slots = masks[forest.first_slot[f] : forest.first_slot[f + 1]]
         if low < high:
             set_by_cells(is_coded, low, high, cells[: len(keys)], slots)

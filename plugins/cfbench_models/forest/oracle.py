@@ -9,11 +9,12 @@ import numpy as np
 from cfbench.problem import Oracle
 from cfbench.robustness import Distribution, KNeighbours
 from cfbench.space import FloatArray, IntArray
-from cfbench_models.forest.tables import forest_tables, require_plain
+from cfbench_models.forest.tables import ForestTables, additive_tables, forest_tables, require_plain, trees_of
 from cfbench_models.shared.compilation import CompiledQueries, NeighbourReach, compiled_queries, plain
 
 if TYPE_CHECKING:
     from cfbench_models.forest.family import ForestModel
+    from cfbench_models.forest.laid_open import TreeModel
 
 MEMO_ROWS = 2**17
 MEMO_BYTES = 2**24
@@ -37,7 +38,22 @@ def forest_oracle(model: ForestModel) -> Oracle:
     if queries is None:
         require_plain(model.classifier)
         return TreeByTree(model)
-    return CompiledForest(model, queries)
+    tables = forest_tables(model.classifier, model.encoding)
+    return CompiledForest(model, np.asarray(model.classifier.classes_, dtype=np.int64), tables, queries)
+
+
+def additive_oracle(model: TreeModel) -> Oracle:
+    """Return the fastest exact way to query an ensemble whose shares are scores: compiled code, or the model itself.
+
+    Raises
+    ------
+    UnavailableError
+        If the ensemble has something that its structure cannot express; the message names it.
+    """
+    structure, queries = model.forest_structure(), compiled_queries()
+    if queries is None:
+        return model
+    return CompiledForest(model, structure.classes, additive_tables(structure), queries)
 
 
 class TreeByTree:
@@ -51,7 +67,7 @@ class TreeByTree:
     def __init__(self, model: ForestModel) -> None:
         self._model = model
         self._classes = np.asarray(model.classifier.classes_, dtype=np.int64)
-        self._trees = [member.tree_ for member in model.classifier.estimators_]
+        self._trees = trees_of(model.classifier)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`, shape (n, d)."""
@@ -82,7 +98,7 @@ class TreeByTree:
 
 
 class CompiledForest:
-    """A forest asked by compiled code.
+    """A forest or a boosted ensemble queried by compiled code.
 
     A row is turned into cells (see :mod:`cfbench_models.forest.tables`). Rows whose cells were answered before are
     looked up in a memo; the others are put into an order in which neighbours are alike and walk the trees 64 at a time.
@@ -90,15 +106,18 @@ class CompiledForest:
 
     Parameters
     ----------
-    model : ForestModel
+    model : TreeModel
+    classes : ndarray of int64, shape (K,)
+        Class codes, in the order of the tables.
+    tables : ForestTables
     queries : CompiledQueries
     """
 
-    def __init__(self, model: ForestModel, queries: CompiledQueries) -> None:
+    def __init__(self, model: TreeModel, classes: IntArray, tables: ForestTables, queries: CompiledQueries) -> None:
         self._model = model
         self._ask = queries
-        self._classes = np.asarray(model.classifier.classes_, dtype=np.int64)
-        self._forest = forest_tables(model.classifier, model.encoding)
+        self._classes = classes
+        self._forest = tables
         self._levels = self._forest.levels()
         used = len(self._forest.features)
         size = min(MEMO_ROWS, 2 ** int(np.log2(MEMO_BYTES / (4 * used + 8))))
@@ -112,7 +131,9 @@ class CompiledForest:
         return self._model.predict(Z) if answers is None else self._classes[answers]
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
-        """Return the class probabilities of the rows of `Z`, shape (n, n_classes)."""
+        """Return the class probabilities of the rows of `Z`, shape (n, n_classes); those of scores by the library."""
+        if not self._forest.add_up:
+            return self._model.predict_proba(Z)
         Z = plain(Z)
         shares = self._ask.shares_of_rows(self._forest, Z)
         if shares is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cfbench.compilation import compiled
 from cfbench_models.forest.cell_kernels import alike_order, are_single, find_cells, recall, remember
-from cfbench_models.forest.kernels import ALL, ROWS, mean_shares, room_for_walks, set_by_cells, vote
+from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, sums_in_order, vote
 
 
 @compiled
@@ -53,10 +53,13 @@ def classes_of_rows(forest: Any, levels: Any, Z: Any, kept_cells: Any, kept_answ
     fresh, places = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.int64)
     count = recall(cells, kept_cells, kept_answers, answers, fresh, places)
     fresh = fresh[:count]
-    order = alike_order(cells, fresh, levels, forest.first_slot)
-    in_order, winners = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    vote_in_order(forest, cells, fresh[order], in_order)
-    winners[order] = in_order
+    winners = np.empty(count, dtype=np.int64)
+    if count <= ROWS:  # they walk together in any order
+        vote_in_order(forest, cells, fresh, winners)
+    else:
+        order, in_order = alike_order(cells, fresh, levels, forest.first_slot), np.empty(count, dtype=np.int64)
+        vote_in_order(forest, cells, fresh[order], in_order)
+        winners[order] = in_order
     remember(winners, places, kept_answers, answers)
     return answers
 
@@ -73,8 +76,8 @@ def shares_of_rows(forest: Any, Z: Any) -> Any:
     for first in range(0, len(Z), ROWS):
         rows = np.arange(first, min(first + ROWS, len(Z)))
         set_masks(forest, cells, rows, masks)
-        mean_shares(forest, masks, ALL >> np.uint64(ROWS - len(rows)), room, sums)
+        sums_in_order(forest, masks, ALL >> np.uint64(ROWS - len(rows)), room, sums)
         for j in range(len(rows)):
             for k in range(len(sums)):
-                shares[rows[j], k] = sums[k, j]
+                shares[rows[j], k] = sums[k, j] / forest.rule.divisor
     return shares

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.errors import UnavailableError
+from cfbench.forests import ForestStructure, Rule
 from cfbench.models import Encoding
 from cfbench.space import FloatArray, IntArray
 
@@ -33,7 +34,7 @@ class ThresholdBins(NamedTuple):
     before: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, thresholds: NDArray[np.float32]) -> Self:
+    def of(cls, thresholds: NDArray[np.floating[Any]]) -> Self:
         """Cut the span of ascending thresholds, at least one."""
         exact = thresholds.astype(np.float64)
         bins = min(BINS_A_THRESHOLD * len(exact), MOST_BINS)
@@ -54,7 +55,7 @@ class FlatTrees:
 
     Parameters
     ----------
-    classifier : RandomForestClassifier
+    classifier : RandomForestClassifier, ExtraTreesClassifier or DecisionTreeClassifier
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class FlatTrees:
 
     def __init__(self, classifier: Any) -> None:
         require_plain(classifier)
-        members = [member.tree_ for member in classifier.estimators_]
+        members = trees_of(classifier)
         sizes = np.array([tree.node_count for tree in members])
         self.roots: Numbers = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
         offsets = np.repeat(self.roots, sizes)
@@ -99,32 +100,42 @@ class FlatTrees:
         self.weight = gathered("weighted_n_node_samples")
         self.weight /= self.weight[offsets]
 
-    def siblings_adjacent(self) -> tuple[Numbers, Numbers]:
-        """Order the nodes of each tree by depth, siblings side by side.
 
-        Returns
-        -------
-        order : ndarray of int32, shape (N,)
-            The node that comes to each place; roots keep theirs.
-        child : ndarray of int32, shape (N,)
-            By place: the place of the left child, or the place itself for a leaf.
-        """
-        tree = np.zeros(len(self.left), dtype=np.int32)
-        tree[self.roots] = np.arange(len(self.roots))
-        level, levels = self.roots, []
-        while len(level):
-            levels.append(level)
-            parents = level[self.is_split[level]]
-            level = np.stack([self.left[parents], self.right[parents]], axis=1).ravel()
-            tree[level] = np.repeat(tree[parents], 2)
-        order = np.concatenate(levels)
-        order = order[np.argsort(tree[order], kind="stable")]
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        splits = self.is_split[order]
-        child = np.arange(len(order), dtype=np.int32)
-        child[splits] = place[self.left[order[splits]]]
-        return order, child
+class NodesOfTrees(Protocol):
+    """The nodes of all trees, numbered through; children of leaves are of no meaning."""
+
+    roots: Numbers
+    left: Numbers
+    right: Numbers
+    is_split: NDArray[np.bool_]
+
+
+def siblings_adjacent(trees: NodesOfTrees) -> tuple[Numbers, Numbers]:
+    """Order the nodes of each tree by depth, siblings side by side.
+
+    Returns
+    -------
+    order : ndarray of int32, shape (N,)
+        The node that comes to each place; roots keep theirs if the trees' nodes follow each other.
+    child : ndarray of int32, shape (N,)
+        By place: the place of the left child, or the place itself for a leaf.
+    """
+    tree = np.zeros(len(trees.left), dtype=np.int32)
+    tree[trees.roots] = np.arange(len(trees.roots))
+    level, levels = trees.roots, []
+    while len(level):
+        levels.append(level)
+        parents = level[trees.is_split[level]]
+        level = np.stack([trees.left[parents], trees.right[parents]], axis=1).ravel()
+        tree[level] = np.repeat(tree[parents], 2)
+    order = np.concatenate(levels)
+    order = order[np.argsort(tree[order], kind="stable")]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    splits = trees.is_split[order]
+    child = np.arange(len(order), dtype=np.int32)
+    child[splits] = place[trees.left[order[splits]]]
+    return order, child
 
 
 def rounded_down(thresholds: Any) -> NDArray[np.float32]:
@@ -140,6 +151,16 @@ def rounded_down(thresholds: Any) -> NDArray[np.float32]:
     return rounded
 
 
+def members_of(classifier: Any) -> list[Any]:
+    """Return the decision trees of a forest; a decision tree is a forest of one."""
+    return list(getattr(classifier, "estimators_", [classifier]))
+
+
+def trees_of(classifier: Any) -> list[Any]:
+    """Return scikit-learn's arrays of each decision tree of a forest."""
+    return [member.tree_ for member in members_of(classifier)]
+
+
 def require_plain(classifier: Any) -> None:
     """Refuse classifiers of which more would have to be known than their trees.
 
@@ -148,18 +169,21 @@ def require_plain(classifier: Any) -> None:
     UnavailableError
         The message says why.
     """
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-    if type(classifier) is not RandomForestClassifier:
-        raise UnavailableError(f"the classifier is a {type(classifier).__name__}, not a RandomForestClassifier")
-    if any(type(member) is not DecisionTreeClassifier for member in classifier.estimators_):
+    if type(classifier) not in (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier):
+        raise UnavailableError(
+            f"the classifier is a {type(classifier).__name__}, not a RandomForestClassifier, an ExtraTreesClassifier "
+            "or a DecisionTreeClassifier"
+        )
+    if any(type(member) not in (DecisionTreeClassifier, ExtraTreeClassifier) for member in members_of(classifier)):
         raise UnavailableError("a member of the forest is no DecisionTreeClassifier")
     if classifier.n_outputs_ != 1:
         raise UnavailableError(f"the forest has {classifier.n_outputs_} outputs")
     if classifier.monotonic_cst is not None:
         raise UnavailableError("the forest was grown under monotonic constraints")
-    trees = [member.tree_ for member in classifier.estimators_]
+    trees = trees_of(classifier)
     nodes = sum(tree.node_count for tree in trees)
     if nodes > MOST_NODES:
         raise UnavailableError(f"the forest has {nodes} nodes, more than {MOST_NODES}")
@@ -180,9 +204,12 @@ KEY_BITS = 22
 
 _FINEST = 2.0**20
 
+_CLEAR = 1e-9
+"""How far apart two sums of votes must be, a tree, for their order to be beyond rounding."""
+
 
 class ForestTables(NamedTuple):
-    """A forest of T trees with N nodes over the u features that it uses, K classes.
+    """A forest or a boosted ensemble of T trees with N nodes over the u features that it uses, K classes.
 
     A *slot* stands for a question that splits ask: the slots of a feature follow each other, one a threshold or an
     indicator column, and one spare at their end.
@@ -198,14 +225,21 @@ class ForestTables(NamedTuple):
         A tree's first node, the number of its first leaf.
     shares : ndarray of float64, shape (K, leaves + 1)
         The classes' shares in each leaf; the last number stands for all leaves of the first class alone.
-    exact : bool
-        Whether sums of the shares are exact in float64, in any order.
+    add_up : bool
+        Whether the shares of each leaf add up to 1, as votes do.
+    first_summed : int
+        The first class whose shares are summed up: 1 where those of class 0 follow from the others or are all 0.
+    clear : float
+        How far apart two sums must be to decide whatever the order of addition; 0 where all sums are exact.
+    rule : Rule
+        How the class follows from sums in the order of the trees.
     features : ndarray of int64, shape (u,)
     is_coded : ndarray of bool, shape (u,)
         Which of them are one-hot encoded.
     first_slot : ndarray of int64, shape (u + 1,)
-    thresholds : ndarray of float32
-        By slot, ascending within a feature; of no meaning for one-hot encoded features.
+    thresholds : ndarray of float32 or float64
+        By slot, ascending within a feature; of no meaning for one-hot encoded features. Values are compared in this
+        number type.
     first_bin : ndarray of int64, shape (u + 1,)
     bin_scale : ndarray of float64, shape (u,)
     before_bin : ndarray of uint32
@@ -222,11 +256,14 @@ class ForestTables(NamedTuple):
     roots: NDArray[np.uint32]
     first_leaf: NDArray[np.uint32]
     shares: FloatArray
-    exact: bool
+    add_up: bool
+    first_summed: int
+    clear: float
+    rule: Rule
     features: IntArray
     is_coded: NDArray[np.bool_]
     first_slot: IntArray
-    thresholds: NDArray[np.float32]
+    thresholds: NDArray[np.floating[Any]]
     first_bin: IntArray
     bin_scale: FloatArray
     before_bin: NDArray[np.uint32]
@@ -254,18 +291,18 @@ class _Feature(NamedTuple):
     """What one feature adds to the tables; its splits are given separately."""
 
     position: int
-    thresholds: NDArray[np.float32]
+    thresholds: NDArray[np.floating[Any]]
     cell_of_code: NDArray[np.uint32]
     is_coded: bool
     weight: float
 
 
 def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
-    """Flatten a fitted random forest.
+    """Flatten a fitted forest.
 
     Parameters
     ----------
-    classifier : RandomForestClassifier
+    classifier : RandomForestClassifier, ExtraTreesClassifier or DecisionTreeClassifier
     encoding : Encoding
         What its columns are made by.
 
@@ -284,7 +321,7 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
         first_slot.append(first_slot[-1] + len(feature.thresholds) + 1)
         used.append(feature)
     slots[~trees.is_split] = first_slot[-1]
-    order, child = trees.siblings_adjacent()
+    order, child = siblings_adjacent(trees)
     is_split, slots = trees.is_split[order], slots[order]
     of_leaves, roots = trees.shares[order[~is_split]], trees.roots
     del trees, order  # what is made from here on is as large again
@@ -293,24 +330,103 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
     leaves_before = np.cumsum(is_leaf, dtype=np.int32) - is_leaf
     number = np.where(is_leaf, leaves_before, leaves_before[-1] + is_leaf[-1])
     shares = of_leaves[of_leaves[:, 0] != 1].T
-    bins = [ThresholdBins.of(feature.thresholds) for feature in used]
+    sums_are_exact = _sums_are_exact(of_leaves.T)
     return ForestTables(
         nodes=_packed(np.where(is_split, child, number), slots, is_split, is_split | is_leaf),
         roots=roots.astype(np.uint32),
         first_leaf=leaves_before[roots].astype(np.uint32),
         shares=np.append(shares, np.eye(len(shares))[:, :1], axis=1),
-        exact=_sums_are_exact(of_leaves.T),
-        features=np.array([feature.position for feature in used], dtype=np.int64),
-        is_coded=np.array([feature.is_coded for feature in used], dtype=bool),
-        first_slot=np.array(first_slot, dtype=np.int64),
-        thresholds=_joined([np.append(feature.thresholds, np.float32(0)) for feature in used], np.float32),
-        first_bin=_starts([one.before for one in bins]),
-        bin_scale=np.array([one.scale for one in bins], dtype=np.float64),
-        before_bin=_joined([one.before for one in bins], np.uint32),
-        first_code=_starts([feature.cell_of_code for feature in used]),
-        cell_of_code=_joined([feature.cell_of_code for feature in used], np.uint32),
-        weights=np.array([feature.weight for feature in used], dtype=np.float64),
+        add_up=True,
+        first_summed=1,
+        clear=0.0 if sums_are_exact else _CLEAR * len(roots),
+        rule=Rule(single=False, softmax=False, divisor=float(len(roots)), bar=0.0),
+        **_by_feature(used, np.float32),
     )
+
+
+def additive_tables(structure: ForestStructure) -> ForestTables:
+    """Flatten an ensemble whose shares are scores, given by its structure; values are compared in float64.
+
+    Raises
+    ------
+    UnavailableError
+        If the structure's splits cannot be numbered.
+    """
+    trees = _StructureTrees(structure)
+    if len(trees.left) > MOST_NODES:
+        raise UnavailableError(f"the ensemble has {len(trees.left)} nodes, more than {MOST_NODES}")
+    slots: Numbers = np.zeros(len(trees.left), dtype=np.int32)
+    used, first_slot = [], [0]
+    for position in range(structure.d):
+        splits = np.flatnonzero(trees.is_split & (structure.nodes[:, 0] == position))
+        if len(splits) == 0:
+            continue
+        feature = _feature_of(structure, position, float(trees.weight[splits].sum()))
+        cuts = structure.nodes[splits, 1]
+        slots[splits] = first_slot[-1] + np.where(cuts >= 0, cuts, -1 - cuts)
+        first_slot.append(first_slot[-1] + len(feature.thresholds) + 1)
+        used.append(feature)
+    slots[~trees.is_split] = first_slot[-1]
+    order, child = siblings_adjacent(trees)
+    is_split = trees.is_split[order]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    leaves_before = np.cumsum(~is_split, dtype=np.int32) - ~is_split
+    roots = place[trees.roots]
+    shares = structure.shares[structure.nodes[order[~is_split], 2]].T
+    return ForestTables(
+        nodes=_packed(np.where(is_split, child, leaves_before), slots[order], is_split, np.ones_like(is_split)),
+        roots=roots.astype(np.uint32),
+        first_leaf=leaves_before[roots].astype(np.uint32),
+        shares=np.append(shares, np.zeros((len(shares), 1)), axis=1),
+        add_up=False,
+        first_summed=0 if shares[0].any() else 1,
+        clear=structure.rounding,
+        rule=structure.walked.rule,
+        **_by_feature(used, np.float64),
+    )
+
+
+class _StructureTrees:
+    """The nodes of a structure, and how many rows come to a node if each split halves them."""
+
+    def __init__(self, structure: ForestStructure) -> None:
+        self.roots: Numbers = structure.roots
+        self.left: Numbers = structure.nodes[:, 2]
+        self.right: Numbers = structure.nodes[:, 3]
+        self.is_split = structure.nodes[:, 0] >= 0
+        self.weight = np.ones(len(self.left))
+        level = self.roots
+        while len(level):
+            parents = level[self.is_split[level]]
+            level = np.concatenate([self.left[parents], self.right[parents]])
+            self.weight[level] = np.tile(self.weight[parents] / 2, 2)
+
+
+def _feature_of(structure: ForestStructure, position: int, weight: float) -> _Feature:
+    """Return what a feature that splits look at adds to the tables."""
+    if not structure.is_coded[position]:
+        return _Feature(position, structure.boundaries[position], np.empty(0, dtype=np.uint32), False, weight)
+    n = int(structure.n_cells[position])
+    cells = np.append(structure.cell_of_code[position], n).astype(np.uint32)  # what is no code sets no indicator
+    return _Feature(position, np.zeros(n), cells, True, weight)
+
+
+def _by_feature(used: list[_Feature], number: type[np.floating[Any]]) -> dict[str, Any]:
+    """Return the tables' fields that are about features; thresholds have the given type."""
+    bins = [ThresholdBins.of(feature.thresholds) for feature in used]
+    return {
+        "features": np.array([feature.position for feature in used], dtype=np.int64),
+        "is_coded": np.array([feature.is_coded for feature in used], dtype=bool),
+        "first_slot": np.cumsum([0, *(len(feature.thresholds) + 1 for feature in used)], dtype=np.int64),
+        "thresholds": _joined([np.append(feature.thresholds, number(0)) for feature in used], number),
+        "first_bin": _starts([one.before for one in bins]),
+        "bin_scale": np.array([one.scale for one in bins], dtype=np.float64),
+        "before_bin": _joined([one.before for one in bins], np.uint32),
+        "first_code": _starts([feature.cell_of_code for feature in used]),
+        "cell_of_code": _joined([feature.cell_of_code for feature in used], np.uint32),
+        "weights": np.array([feature.weight for feature in used], dtype=np.float64),
+    }
 
 
 def _used_features(trees: FlatTrees, encoding: Encoding) -> Iterator[tuple[_Feature, Any, Any]]:

@@ -19,7 +19,12 @@ FOREST = Kernels(
         for name in ("kernels", "cell_kernels", "query_kernels", "candidate_kernels", "neighbour_kernels")
     ),
     warmup="cfbench_models.forest.warmup",
-    sources=("cfbench_models.forest.tables", descended_key.__module__, perturbed_value.__module__),
+    sources=(
+        "cfbench_models.forest.tables",
+        "cfbench.forests.walks",
+        descended_key.__module__,
+        perturbed_value.__module__,
+    ),
 )
 NETWORK = Kernels(
     modules=("cfbench_models.network.kernels", "cfbench_models.network.neighbour_kernels"),

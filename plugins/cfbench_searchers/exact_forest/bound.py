@@ -318,7 +318,7 @@ def pruned(forest: ForestNodes, depth: int, reached: NDArray[np.bool_], low: Int
     nodes, roots = np.empty((n_kept, 4), dtype=np.int32), np.empty(len(forest.roots), dtype=np.int32)
     shares = np.empty((n_kept, forest.shares.shape[1]))
     made, n_leaves = copy_kept(forest, depth, reached, low, high, nodes, roots, shares)
-    return ForestNodes(nodes[:made], roots, shares[:n_leaves].copy())
+    return ForestNodes(nodes[:made], roots, shares[:n_leaves].copy(), forest.rule)
 
 
 @compiled_or_plain

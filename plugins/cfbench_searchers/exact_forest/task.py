@@ -107,9 +107,7 @@ def _candidates(
         if problem.respect_steps and feature.step:
             values = _on_grid(values, feature.step, float(problem.x[i]))
             values = values[(values >= lower) & (values <= upper)]
-    rows = np.tile(problem.x, (len(values), 1))
-    rows[:, i] = values
-    return values, structure.cells(rows)[:, i]
+    return values, structure.cells_of(i, values)
 
 
 def _on_grid(values: FloatArray, step: float, x: float) -> FloatArray:
