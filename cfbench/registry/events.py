@@ -138,6 +138,8 @@ class CellFinished:
     preparation : (float, int) or None
         Wall-clock seconds and queries of one preparation of the searches, which do not contain them; None where the
         searcher prepares nothing.
+    warnings : tuple of str
+        The Python warnings of the cell's jobs in this run: a sentence for each, with how often it was raised.
     """
 
     cell: CellInfo
@@ -147,6 +149,7 @@ class CellFinished:
     content: Mapping[str, Any] = field(default_factory=dict)
     eligible: int = 0
     preparation: tuple[float, int] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

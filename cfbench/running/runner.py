@@ -6,6 +6,7 @@ ends when its results are confirmed and it is measured; or it fails, and runs ag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
@@ -29,6 +30,7 @@ from cfbench.running.preparation import PreparationLost
 from cfbench.running.progress import Metrics, RunReport, described, notes_of, open_agenda
 from cfbench.running.schedule import Assignment, Purpose, Schedule
 from cfbench.running.search import SearchTask, row_of
+from cfbench.running.warned import Counted, Warned, sentences, show
 from cfbench.running.worker import Batch, ModelKey, Prepared, model_key
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
@@ -79,6 +81,7 @@ class Run:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
         self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
+        self._warned: dict[str, Counter[Warned]] = {}
         self._slots = 0
         self._idle: list[int] = []
         self._running: dict[Future[Any], tuple[int, Assignment]] = {}
@@ -105,6 +108,8 @@ class Run:
             finally:
                 with interrupt.closing():
                     self._executor.close()
+                for counts in self._warned.values():  # of cells that have not ended, or have ended before
+                    show(counts)
             stopped = self._report.interrupted or lost is not None
             done, failed = self._report.cells_done, self._report.cells_failed
             resume = self._resume if stopped else ""
@@ -186,7 +191,7 @@ class Run:
     def _write(self, ended: Sequence[tuple[int, Assignment, Future[Any]]]) -> None:
         """Write the rows of all batches that have come: the run waits for the disk per cell, not per batch."""
         batches: list[tuple[Cell, Batch]] = [
-            (assignment.cell, future.result())
+            (assignment.cell, future.result().value)
             for _, assignment, future in ended
             if assignment.purpose is Purpose.SEARCH and future.exception() is None
         ]
@@ -205,7 +210,9 @@ class Run:
         if error is not None:
             self._failed(assignment, error)
             return
-        result = future.result()
+        counted: Counted = future.result()
+        self._warned.setdefault(assignment.cell.info.key, Counter()).update(counted.warnings)
+        result = counted.value
         match assignment.purpose:
             case Purpose.PREPARE:
                 self._prepared(assignment.model, result)
@@ -350,7 +357,15 @@ class Run:
         searches, measures = self._searches.pop(key), self._record.measures(key)
         took = self._record.preparation(key)
         self._notify(
-            CellFinished(cell.info, searches, measures, content=cell.content, eligible=eligible, preparation=took)
+            CellFinished(
+                cell.info,
+                searches,
+                measures,
+                content=cell.content,
+                eligible=eligible,
+                preparation=took,
+                warnings=self._warnings_of(key),
+            )
         )
 
     def _fail_cell(self, cell: Cell, error: BaseException) -> None:
@@ -362,7 +377,11 @@ class Run:
         self._record.fail(cell.info, cell.content, reason)
         self._report.cells_failed += 1
         self._report.failures.append(f"{described(cell)}: {reason}")
-        self._notify(CellFinished(cell.info, None, None, failure=reason))
+        self._notify(CellFinished(cell.info, None, None, failure=reason, warnings=self._warnings_of(cell.info.key)))
+
+    def _warnings_of(self, key: str) -> tuple[str, ...]:
+        """Return the warnings of a cell that were not shown yet."""
+        return sentences(self._warned.pop(key, Counter()))
 
     def _notify(self, event: Any) -> None:
         for complaint in self._registry.notify(event):

@@ -61,7 +61,7 @@ class Assignment:
         """The call to make; only searches have a time limit, a batch that of a single search."""
         limit = self.cell.time_limit if self.purpose is Purpose.SEARCH else None
         prepares = self.cell if self.purpose is Purpose.SEARCH and self.cell.prepares else None
-        return Job(_METHODS[self.purpose], self.arguments, limit, prepares)
+        return Job(_METHODS[self.purpose], self.arguments, limit, prepares, counted=True)
 
 
 class Schedule:

@@ -16,6 +16,7 @@ from cfbench.registry.entries import Handles
 from cfbench.registry.registry import Registry
 from cfbench.running.measure import Measured, cell_metrics, identity, objective_measure
 from cfbench.running.progress import Metrics
+from cfbench.running.warned import counted_warnings, show
 from cfbench.running.worker import Worker
 from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, beyond_objective
 from cfbench.study.plan import Cell
@@ -119,9 +120,12 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
 
 def _measured(record: Record, worker: Worker, cell: CellSummary, metrics: tuple[Variant, ...]) -> Measured:
     try:
-        return worker.measure(recorded_cell(cell), record.searches(cell.info.key), metrics)
+        with counted_warnings() as counts:
+            measured = worker.measure(recorded_cell(cell), record.searches(cell.info.key), metrics)
     except CfbenchError as error:
         return Measured(pd.DataFrame(), (str(error),))
+    show(counts)
+    return measured
 
 
 def _count(

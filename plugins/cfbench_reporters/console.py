@@ -161,6 +161,8 @@ class ConsoleReporter:
             left = counts.estimate.seconds_left(self._clock())
             about = "" if not left else f"; about {duration(left)} left"
             self._say(f"{ended}: {counted(statuses)}{about}")
+        for warning in event.warnings:
+            self._say(f"warning: {described(event.cell)}: {warning}")
 
     @hookimpl
     def cfbench_run_finished(self, event: RunFinished) -> None:

@@ -26,6 +26,7 @@ from cfbench.registry.discovery import is_file_name
 from cfbench.registry.registry import RegistryOptions
 from cfbench.running.executors.local import ExecutorLost, Job, ProcessExecutor, WorkerDied
 from cfbench.running.preparation import PreparationLost
+from cfbench.running.warned import Counted
 from cfbench.running.worker import FOLDS_KEPT, EntryName, Inventory, ModelKey, Prepared, WorkerSetup, model_key
 from cfbench.study.plan import Cell
 
@@ -339,17 +340,17 @@ class DaskExecutor:
         with self._lock:
             sent = self._pickled_models.get(model_key(cell))
         if sent is not None:
-            outer.set_result(sent.prepared)
+            outer.set_result(Counted(sent.prepared))
             return
 
         def arrived(ended: Future[Any]) -> None:
             try:
-                prepared, payload = ended.result()
-                outer.set_result(self._put(cell, prepared, payload).prepared)
+                counted: Counted = ended.result()
+                outer.set_result(Counted(self._put(cell, *counted.value).prepared, counted.warnings))
             except BaseException as error:
                 outer.set_exception(self._translated(error))
 
-        self._local.submit(0, Job("pickled_model", (cell,))).add_done_callback(arrived)
+        self._local.submit(0, Job("pickled_model", (cell,), counted=True)).add_done_callback(arrived)
 
     def _put(self, cell: Cell, prepared: Prepared, payload: bytes) -> _Sent:
         digest = digest_of([self._run_setup.run, *map(str, model_key(cell)), prepared.fingerprint])

@@ -26,6 +26,7 @@ from cfbench.running.executors.child import ONE_THREAD, ChildProcess, environmen
 from cfbench.running.interrupt import noticed_threads, was_asked_for
 from cfbench.running.preparation import preparation_lost, prepare_limit
 from cfbench.running.search import guarded_signals
+from cfbench.running.warned import Counted, counted_warnings
 from cfbench.running.worker import Worker, WorkerSetup
 from cfbench.study.plan import Cell
 
@@ -38,13 +39,15 @@ class Job:
     """One call of a worker's method.
 
     The worker is killed after `time_limit` wall-clock seconds; None: no limit. If `prepares` names a cell, the same
-    worker prepares the searches of that cell before, under a limit of their own.
+    worker prepares the searches of that cell before, under a limit of their own. With `counted`, the result is a
+    Counted, which has the warnings of the job and of this preparation.
     """
 
     method: str
     arguments: tuple[Any, ...]
     time_limit: float | None = None
     prepares: Cell | None = None
+    counted: bool = False
 
 
 class Executor(Protocol):
@@ -107,7 +110,7 @@ class SerialExecutor:
                 self._threads = ExitStack()
                 self._threads.enter_context(_one_thread())
             with noticed_threads(), guarded_signals():
-                future.set_result(getattr(self._worker, job.method)(*job.arguments))
+                future.set_result(_result(self._worker, job.method, job.arguments, counted=job.counted))
         except BaseException as error:  # a plugin's exit costs its own cell
             if isinstance(error, KeyboardInterrupt) and was_asked_for():
                 raise
@@ -134,16 +137,18 @@ class WorkerProcess(ChildProcess):
         Raises TimeoutError past the job's limit, WorkerDied, or PreparationLost if either happens in the preparation:
         the process is gone then. Raises CfbenchError if the worker raised anything, or no worker can start.
         """
+        before = None
         if job.prepares is not None:
+            preparation = Job("prepare_searches", (job.prepares,), prepare_limit(job.prepares), counted=job.counted)
             try:
-                self.perform(Job("prepare_searches", (job.prepares,), prepare_limit(job.prepares)))
+                before = self.perform(preparation)
             except (TimeoutError, WorkerDied) as error:
                 raise preparation_lost(job.prepares, error) from error
         try:
             if not self._is_ready:
                 self.receive(None)
                 self._is_ready = True
-            self.send((job.method, job.arguments))
+            self.send((job.method, job.arguments, job.counted))
             kind, value = self.receive(job.time_limit)
         except TimeoutError:
             self.end()
@@ -156,6 +161,8 @@ class WorkerProcess(ChildProcess):
             raise WorkerDied("its process could have no more memory")
         if kind is _Answer.ERROR:
             raise value
+        if isinstance(before, Counted):
+            return Counted(value.value, before.warnings + value.warnings)
         return value
 
 
@@ -243,10 +250,10 @@ def _serve(pipe: Connection, setup: WorkerSetup) -> None:
     pipe.send(None)
     while True:
         try:
-            method, arguments = pipe.recv()
+            method, arguments, counted = pipe.recv()
         except EOFError:
             return
-        pipe.send(_answer(worker, method, arguments))
+        pipe.send(_answer(worker, method, arguments, counted=counted))
 
 
 def _end_with_parent() -> None:
@@ -257,18 +264,29 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _answer(worker: Worker | CfbenchError, method: str, arguments: tuple[Any, ...]) -> tuple[_Answer, Any]:
+def _result(worker: Worker, method: str, arguments: tuple[Any, ...], *, counted: bool) -> Any:
+    """Return what a worker's method returns, with the warnings that it raised if they are counted."""
+    if not counted:
+        return getattr(worker, method)(*arguments)
+    with counted_warnings() as counts:
+        return Counted(getattr(worker, method)(*arguments), counts)
+
+
+def _answer(
+    worker: Worker | CfbenchError, method: str, arguments: tuple[Any, ...], *, counted: bool
+) -> tuple[_Answer, Any]:
     if isinstance(worker, CfbenchError):
         return _Answer.ERROR, worker
     try:
         with guarded_signals():
-            result = getattr(worker, method)(*arguments)
+            result = _result(worker, method, arguments, counted=counted)
     except MemoryError:
         return _Answer.OUT_OF_MEMORY, None
     except CfbenchError as error:
         return _Answer.ERROR, error
     except BaseException as error:  # a plugin's own class may not be known to the main process
         return _Answer.ERROR, CfbenchError(f"{type(error).__name__}: {error}")
-    if method == "search_all" and any(map(ran_out_of_memory, result.rows)):
+    batch = result.value if counted else result
+    if method == "search_all" and any(map(ran_out_of_memory, batch.rows)):
         return _Answer.OUT_OF_MEMORY, None
     return _Answer.RESULT, result
