@@ -118,7 +118,7 @@ class Bench:
         self.time_limit = time_limit
         given = dict(entry.check_settings or {}) if settings is None else settings
         self.settings = make_variant(entry, given).settings
-        self._model = None if SHOWN.isdisjoint(entry.needs) else model_that_shows(entry.needs, entry)
+        self._model = None if {*SHOWN}.isdisjoint(entry.needs) else model_that_shows(entry.needs, entry)
         self._child: Child | None = None
         self._seen: dict[tuple[str, bool, str], Observation] = {}
         self._is_unfit = False
