@@ -141,7 +141,7 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         searcher=GradientDescent,
         summary="descent on the model's probability and the distance, the smallest weight (Wachter et al. 2018)",
         url="https://arxiv.org/abs/1711.00399",
-        handles=_LOSS_ALONE,
+        handles=[*_LOSS_ALONE, Handles.RELATIONS],
         needs=[Need.GRADIENTS],
         check_settings={"n_weights": 6, "n_steps": 60},
     )

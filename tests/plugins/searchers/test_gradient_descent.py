@@ -10,7 +10,7 @@ import pytest
 from cfbench import Constraint, FeatureSpace, FeatureSpec, Kind
 from cfbench.space import FloatArray
 from cfbench_searchers.gradient_descent import GradientDescent
-from tests.plugins.searchers.problems import SpiedProblem, answer_of, searched
+from tests.plugins.searchers.problems import SpiedProblem, answer_of, rng, searched
 
 
 class Logistic:
@@ -71,6 +71,39 @@ def test_constraints_and_steps_hold() -> None:
     model = Logistic([3.0, 1.0], -14.5)  # at age 3, size must be 6
     z = answer_of(GradientDescent(), problem_of(space, [3.0, 2.0], model, constraints=True, respect_steps=True))
     assert z.tolist() == [3.0, 6.0]
+
+
+RELATED = FeatureSpace(
+    (FeatureSpec("width", Kind.NUMERICAL, 0, 20), FeatureSpec("height", Kind.NUMERICAL, -5, 5)),
+    relations=("width / 20 + height / 10 <= -0.053",),
+)
+
+
+def test_a_relation_that_excludes_nine_tenths_of_the_box_is_kept() -> None:
+    sizes = rng().uniform([0, -5], [20, 5], (100_000, 2))
+    assert RELATED.keeps_relations(sizes, np.array([2.0, -2.0])).mean() < 0.101
+    # The class changes at width 6, where the relation leaves heights up to -3.53.
+    problem = problem_of(RELATED, [2.0, -2.0], Logistic([1.0, 0.0], -6.0), constraints=True)
+    z = answer_of(GradientDescent(), problem)
+    assert problem.is_feasible(z[np.newaxis])[0]
+    assert 6 < z[0] < 6.5
+    cheapest = problem.distance(np.array([[6.0, -3.53]]))[0]
+    assert cheapest <= problem.distance(z[np.newaxis])[0] < cheapest + 0.02
+
+
+def test_a_forbidden_category_gives_way_to_the_next_best() -> None:
+    space = FeatureSpace(
+        (
+            FeatureSpec("size", Kind.NUMERICAL, 0, 1),
+            FeatureSpec("hue", Kind.CATEGORICAL, 0, 2, ("a", "b", "c")),
+        ),
+        relations=({"feature": "hue", "from": "a", "to": ["c"]},),
+    )
+    model = Logistic([0.4, 0.5], -0.45)  # the size alone is not enough; b is, and c would be further inside
+    z = answer_of(GradientDescent(), problem_of(space, [0.05, 0.0], model, constraints=True))
+    assert z.tolist() == [0.05, 1.0]
+    z = answer_of(GradientDescent(), problem_of(space, [0.05, 0.0], model))  # without constraints, the best comes first
+    assert z.tolist() == [0.05, 2.0]
 
 
 @pytest.mark.parametrize("bias", [-20.0, -np.inf])
