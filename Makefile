@@ -65,7 +65,7 @@ $(BIN)/python:
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	@echo "Installing cfbench and what it needs: a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[cma,dask,fast]"
+	$(BIN)/python -m pip install --quiet --editable ".[catboost,cma,dask,fast,lightgbm,xgboost]"
 	@touch $@
 
 $(DEVELOPMENT): $(INSTALLED)

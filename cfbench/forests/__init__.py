@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from cfbench.forests.probability import Interval as Interval
     from cfbench.forests.probability import k_probability as k_probability
     from cfbench.forests.structure import Decision as Decision
+    from cfbench.forests.structure import DecisionRule as DecisionRule
     from cfbench.forests.structure import ForestNodes as ForestNodes
     from cfbench.forests.structure import ForestStructure as ForestStructure
-    from cfbench.forests.structure import Rule as Rule
     from cfbench.forests.structure import ShowsForest as ShowsForest
     from cfbench.forests.structure import forest_of as forest_of
     from cfbench.forests.sweeps import entered as entered

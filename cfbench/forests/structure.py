@@ -42,7 +42,7 @@ class Decision(StrEnum):
     """The softmax of the sums, in the number type of the sums. Its rounding makes ties of scores that differ."""
 
 
-class Rule(NamedTuple):
+class DecisionRule(NamedTuple):
     """How a class follows from the shares, as compiled walks read it; see :class:`ForestStructure`."""
 
     single: bool
@@ -57,7 +57,7 @@ class ForestNodes(NamedTuple):
     nodes: Int32Array
     roots: Int32Array
     shares: FloatArray
-    rule: Rule
+    rule: DecisionRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,7 @@ class ForestStructure:
     def walked(self) -> ForestNodes:
         """The arrays that compiled walks read."""
         divisor = float(len(self.roots)) if self.decision is Decision.MEAN else 1.0
-        rule = Rule(self.single, self.decision is Decision.SOFTMAX, divisor, float(self.bar))
+        rule = DecisionRule(self.single, self.decision is Decision.SOFTMAX, divisor, float(self.bar))
         return ForestNodes(self.nodes, self.roots, self.shares, rule)
 
     def cells(self, Z: FloatArray) -> IntArray:

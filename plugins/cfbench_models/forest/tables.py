@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfbench.errors import UnavailableError
-from cfbench.forests import ForestStructure, Rule
+from cfbench.forests import DecisionRule, ForestStructure
 from cfbench.models import Encoding
 from cfbench.space import FloatArray, IntArray
 
@@ -231,7 +231,7 @@ class ForestTables(NamedTuple):
         The first class whose shares are summed up: 1 where those of class 0 follow from the others or are all 0.
     clear : float
         How far apart two sums must be to decide whatever the order of addition; 0 where all sums are exact.
-    rule : Rule
+    rule : DecisionRule
         How the class follows from sums in the order of the trees.
     features : ndarray of int64, shape (u,)
     is_coded : ndarray of bool, shape (u,)
@@ -259,7 +259,7 @@ class ForestTables(NamedTuple):
     add_up: bool
     first_summed: int
     clear: float
-    rule: Rule
+    rule: DecisionRule
     features: IntArray
     is_coded: NDArray[np.bool_]
     first_slot: IntArray
@@ -339,7 +339,7 @@ def forest_tables(classifier: Any, encoding: Encoding) -> ForestTables:
         add_up=True,
         first_summed=1,
         clear=0.0 if sums_are_exact else _CLEAR * len(roots),
-        rule=Rule(single=False, softmax=False, divisor=float(len(roots)), bar=0.0),
+        rule=DecisionRule(single=False, softmax=False, divisor=float(len(roots)), bar=0.0),
         **_by_feature(used, np.float32),
     )
 
