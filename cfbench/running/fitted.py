@@ -154,8 +154,6 @@ def only_choice(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
 N_SPLITS = 5
 """Parts of the cross-validation by which a model is tuned; the largest class needs as many training rows."""
 
-"""Folds of the cross-validation inside a training fold."""
-
 
 def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow:
     """Tune, and measure the choice.

@@ -18,7 +18,8 @@ class SetbackAware(RobustObjective):
     ever perturbed it adds nothing.
 
     Decision: a changed category that a perturbation may turn into another costs one more mismatch, ``1/d`` in Gower's
-    distance; the text defines setbacks for numerical features only.
+    distance; the text defines setbacks for numerical features only. It is charged as well where a relation forbids the
+    way back from that category: a price for what cannot be walked has no definition, and `fixability` counts such cases.
 
     References
     ----------

@@ -21,6 +21,10 @@ class NelderMead(Searcher):
     Decision: under an objective with draws, the 10 best vertices are rounded, and the rounded points are re-evaluated
     (`cfbench.Best`). The best of those that keep the class is returned.
 
+    It does not handle relations between features. Its first simplex reaches 5 % beyond `x`, and it contracts to `x` if
+    no vertex is of the target class: with repaired vertices, or with an infinite value for infeasible ones, it found
+    nothing where relations exclude most rows.
+
     Parameters
     ----------
     n_iterations : int
