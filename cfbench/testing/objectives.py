@@ -114,7 +114,7 @@ def candidates(rule: ScoreClassifier, *, seed: int = 2, n: int = N_CANDIDATES) -
 
 def _fitted(entry: ModelEntry, rule: ScoreClassifier) -> FittedModel:
     X = candidates(rule, seed=3, n=N_ROWS)
-    return fitted(entry, X, rule.predict(X), rule.space)
+    return next(fitted(entry, X, rule.predict(X), rule.space))
 
 
 def values_have_the_form(bench: ObjectiveBench) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,12 @@ def model_that_shows(needs: Iterable[Need], entry: Entry) -> ModelEntry:
     return found
 
 
-def fitted(entry: ModelEntry, X: FloatArray, y: IntArray, space: FeatureSpace) -> FittedModel:
-    """Return a model fitted with the first hyper-parameters of its grid."""
+def fitted(entry: ModelEntry, X: FloatArray, y: IntArray, space: FeatureSpace) -> Iterator[FittedModel]:
+    """Yield models fitted with the choices of the grid, the first hyper-parameters first."""
     family = entry.family()
-    return family.fit(X, y, space, {name: values[0] for name, values in family.grid().items()})
+    grid = family.grid()
+    for values in product(*grid.values()):
+        yield family.fit(X, y, space, dict(zip(grid, values, strict=True)))
 
 
 def with_fitted_model(case: Case, entry: ModelEntry) -> Case:
@@ -89,8 +92,10 @@ def with_fitted_model(case: Case, entry: ModelEntry) -> Case:
         X = np.concatenate([X, np.repeat(X[:1], OUTVOTED, axis=0)])
         y = np.append(y, np.full(OUTVOTED, y[0]))
         y[0] = case.target
-    model = fitted(entry, X, y, case.space)
-    others = X[model.predict(X) != case.target]
+    for model in fitted(entry, X, y, case.space):
+        others = X[model.predict(X) != case.target]
+        if len(others):  # a strong penalty may put all rows into the largest class
+            break
     x = others[np.argmin(case.space.gower(others, np.array(case.x)))]
     return replace(case, model=model, x=tuple(x.tolist()))
 

@@ -11,6 +11,7 @@ from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.dice import DiceA, DiceB
 from cfbench_searchers.exact_forest.searcher import ExactForest
+from cfbench_searchers.exact_linear.searcher import ExactLinear
 from cfbench_searchers.gradient_descent import GradientDescent
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled
 from cfbench_searchers.lore import Lore
@@ -135,6 +136,13 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         summary="the provably cheapest counterfactual on a forest, by branch and bound",
         handles=[*_LOSS_ALONE, Handles.SEPARABLE],
         needs=[Need.FOREST],
+    )
+    yield SearcherEntry(
+        name="exact-linear",
+        searcher=ExactLinear,
+        summary="the provably cheapest counterfactual on a linear model, by branch and bound",
+        handles=[*_LOSS_ALONE, Handles.SEPARABLE],
+        needs=[Need.LINEAR],
     )
     yield SearcherEntry(
         name="gradient-descent",

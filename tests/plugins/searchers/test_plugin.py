@@ -26,6 +26,7 @@ def test_names_are_permanent() -> None:
         "random-search",
         "nearest-unlike",
         "exact-forest",
+        "exact-linear",
         "gradient-descent",
     ]
 

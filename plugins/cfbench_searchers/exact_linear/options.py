@@ -1,0 +1,206 @@
+"""What each feature can do on a linear model: stay as it is, or change by one of its options.
+
+An option is a category, or a piece of the numbers on one side of `x`. Along a piece the scores and the cost are linear
+in the share of the way, so a whole search is a small mixed-integer linear problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from cfbench import Problem
+from cfbench.linear import LinearStructure
+from cfbench.problem import SeparableTerm
+from cfbench.space import BoolArray, FloatArray, IntArray
+
+_LINEAR = 1e-13
+"""A cost that is not further than this from a chord is linear."""
+
+_DEEPEST = 12
+"""How often a piece is cut to find where its cost bends. What bends still is bounded by its chord from below."""
+
+
+class Options(NamedTuple):
+    """The options of all features, J in number, feature after feature. R is the number of rival classes.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (d + 1,)
+        Where each feature's options start.
+    may_stay : ndarray of bool, shape (d,)
+        Whether the value of `x` is feasible.
+    start, end : ndarray of float64, shape (J,)
+        The first and the last value of an option; equal for a category. The start is nearer to `x`.
+    gain, gain_span : ndarray of float64, shape (J, R)
+        What the target's lead over each rival gains at the start, and how much more at the end.
+    cost, cost_span : ndarray of float64, shape (J,)
+        What the objective gains at the start, and how much more at the end. The start of a piece that begins at `x`
+        has the cost of a change.
+    begins_at_x : ndarray of bool, shape (J,)
+    spacing : ndarray of float64, shape (J,)
+        The share of the way between two feasible values; 0 for a continuum and for a single value.
+    """
+
+    first: IntArray
+    may_stay: BoolArray
+    start: FloatArray
+    end: FloatArray
+    gain: FloatArray
+    gain_span: FloatArray
+    cost: FloatArray
+    cost_span: FloatArray
+    begins_at_x: BoolArray
+    spacing: FloatArray
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Values of one feature from `start` to `end`."""
+
+    feature: int
+    start: float
+    end: float
+    spacing: float = 0.0  # in the feature's unit
+
+
+def options_of(structure: LinearStructure, problem: Problem, place: int) -> Options:
+    """List the options of one search; those that no point of least cost needs are left out.
+
+    Parameters
+    ----------
+    structure : LinearStructure
+    problem : Problem
+    place : int
+        The place of the target among the model's classes.
+    """
+    term, box, x = problem.separable_term, problem.box, problem.x
+    rivals = np.delete(np.arange(len(structure.classes)), place)
+    inside = (box.lower <= x) & (x <= box.upper)
+    home = np.isnan(box.arrays.home) & (box.spacing > 0)
+    may_stay = inside & ~home
+    kept: list[tuple[_Piece, FloatArray, FloatArray]] = []
+    counts = np.zeros(problem.space.d + 1, dtype=np.int64)
+    for f in range(problem.space.d):
+        pieces = [*_pieces(problem, f, term)]
+        if not pieces:
+            continue
+        values = np.array([[piece.start, piece.end] for piece in pieces])
+        parts = structure.parts(f, np.append(values.ravel(), x[f]))
+        leads = parts[:, [place]] - parts[:, rivals]
+        gains = (leads[:-1] - leads[-1]).reshape(len(pieces), 2, len(rivals))
+        costs = _costs(problem, f, values.ravel(), term).reshape(-1, 2)
+        of_use = _of_use(gains, costs, bool(may_stay[f]))
+        kept += [(pieces[i], gains[i], costs[i]) for i in of_use]
+        counts[f + 1] = len(of_use)
+    gains = np.array([gain for _, gain, _ in kept]).reshape(len(kept), 2, len(rivals))
+    costs = np.array([cost for _, _, cost in kept]).reshape(len(kept), 2)
+    start, end = (np.array([getattr(piece, name) for piece, _, _ in kept]) for name in ("start", "end"))
+    spacing = np.array([piece.spacing for piece, _, _ in kept])
+    owner = np.array([piece.feature for piece, _, _ in kept], dtype=np.int64)
+    return Options(
+        first=np.cumsum(counts),
+        may_stay=may_stay,
+        start=start,
+        end=end,
+        gain=gains[:, 0].copy(),
+        gain_span=gains[:, 1] - gains[:, 0],
+        cost=costs[:, 0].copy(),
+        cost_span=costs[:, 1] - costs[:, 0],
+        begins_at_x=(start == x[owner]) & (end != start),
+        spacing=spacing / np.where(spacing > 0, np.maximum(np.abs(end - start), spacing), 1.0),
+    )
+
+
+def _pieces(problem: Problem, f: int, term: SeparableTerm | None) -> Iterator[_Piece]:
+    """Yield the categories of a feature, or its numbers on both sides of `x` in pieces with a linear cost."""
+    box, x = problem.box, float(problem.x[f])
+    lower, upper = float(box.lower[f]), float(box.upper[f])
+    if lower > upper:
+        return
+    if problem.space.is_categorical[f]:
+        for code in np.arange(lower, upper + 1):
+            if code != x:
+                yield _Piece(f, float(code), float(code))
+        return
+    spacing = float(box.spacing[f])
+    for end, way in ((upper, 1.0), (lower, -1.0)):
+        if spacing:
+            steps = np.floor(way * x / spacing) + 1
+            start = way * steps * spacing
+            if abs(start - x) < spacing / 2:  # x stands for its own multiple
+                start = way * (steps + 1) * spacing
+        else:
+            start = x
+        nearest = lower if way > 0 else upper
+        start = max(start, nearest) if way > 0 else min(start, nearest)
+        if way * (end - start) > 0 or (way * (end - start) == 0 and start != x):
+            yield from _linear_pieces(problem, _Piece(f, start + 0.0, end + 0.0, spacing), term)
+
+
+def _linear_pieces(problem: Problem, piece: _Piece, term: SeparableTerm | None) -> Iterator[_Piece]:
+    """Cut a piece where the objective's term bends."""
+    if term is None or piece.start == piece.end:
+        yield piece
+        return
+    low, high = sorted((piece.start, piece.end))
+    at = np.unique([low, high, *(b for b in term.breaks[piece.feature] if low < b < high)])
+    cuts = at.tolist()
+    for a, b in pairwise(at):
+        cuts += _bends(problem, piece.feature, float(a), float(b), term, _DEEPEST)
+    if piece.spacing:  # both neighbours on the grid of each bend
+        places = (np.array(cuts) - piece.start) / piece.spacing
+        cuts = [piece.start + piece.spacing * float(k) for p in places for k in (np.floor(p), np.ceil(p))]
+        cuts = [min(max(cut, low), high) for cut in cuts]
+    ends = np.unique(cuts)
+    ends = ends if piece.end > piece.start else ends[::-1]
+    for a, b in pairwise(ends):
+        yield _Piece(piece.feature, float(a), float(b), piece.spacing)
+
+
+def _bends(problem: Problem, f: int, a: float, b: float, term: SeparableTerm, deeper: int) -> list[float]:
+    """Return where a concave cost bends between `a` and `b`; all places if it is linear in pieces."""
+    near = (b - a) * 1e-3
+    values = np.array([a, a + near, (a + b) / 2, b - near, b])
+    costs = _costs(problem, f, values, term)
+    chord = costs[0] + (costs[-1] - costs[0]) * (values - a) / (b - a)
+    if deeper == 0 or b - a < 1e-9 * problem.space.ranges[f] or (np.abs(costs - chord) <= _LINEAR).all():
+        return []
+    left, right = (costs[1] - costs[0]) / near, (costs[-1] - costs[-2]) / near
+    middle = (a + b) / 2
+    if left - right > 0:  # where the tangents at both ends meet
+        meet = (costs[-1] - costs[0] + left * a - right * b) / (left - right)
+        middle = meet if a + near < meet < b - near else middle
+    return [
+        *_bends(problem, f, a, middle, term, deeper - 1),
+        middle,
+        *_bends(problem, f, middle, b, term, deeper - 1),
+    ]
+
+
+def _of_use(gains: FloatArray, costs: FloatArray, may_stay: bool) -> list[int]:
+    """Return the options that a point of least cost may need: no option that another one beats in all respects."""
+    useful = (gains > 0).any(axis=(1, 2)) if may_stay else np.ones(len(costs), dtype=bool)
+    single = useful & (gains[:, 0] == gains[:, 1]).all(axis=1) & (costs[:, 0] == costs[:, 1])
+    gain, cost, place = gains[:, 0], costs[:, 0], np.arange(len(costs))
+    # [i, j]: option j is as good as option i in all respects; of equal options the first one is kept.
+    as_good = (gain >= gain[:, np.newaxis]).all(axis=2) & (cost <= cost[:, np.newaxis])
+    beats = as_good & (~as_good.T | (place < place[:, np.newaxis]))
+    beaten = single & (beats & single).any(axis=1)
+    return [int(i) for i in np.flatnonzero(useful & ~beaten)]
+
+
+def _costs(problem: Problem, f: int, values: FloatArray, term: SeparableTerm | None) -> FloatArray:
+    """Return what changed values of feature `f` add to the objective, shape (n,), those that equal `x` included."""
+    space, x = problem.space, float(problem.x[f])
+    gower = np.ones(len(values)) if space.is_categorical[f] else np.abs(values - x) / space.ranges[f]
+    costs: FloatArray = (0.5 * gower + 0.5) / space.d
+    if term is None:
+        return costs
+    rows = np.tile(problem.x, (len(values), 1))
+    rows[:, f] = values
+    return costs + term.parts(rows)[:, f]
