@@ -133,10 +133,11 @@ def standings_lines(shown: Leaderboard, width: int, *, keep_all: bool = False) -
 
     With `keep_all`, tables may be wider than `width`, and no column is left out.
     """
-    board, names, notes = shown.board, shown.columns, shown.notes
+    board, names = shown.board, shown.columns
     lines: list[StyledLine] = []
     table_width = sys.maxsize if keep_all else width
     tables = [_table(part, table_width, names, shown.by) for part in board.parts]
+    notes = shown.notes  # with what comparison metrics did wrong, which the tables compute
     end = max(cell_len(line.text) for table, _ in tables for line in table)
     left_out = dict.fromkeys(name for _, missing in tables for name in missing)
     if left_out and names:  # what was asked for
