@@ -173,8 +173,8 @@ def _compared(
     """Compute metrics that compare a result with another: under another objective, or of another searcher."""
     variants = [resolve_variant(registry, "metric", column.label) for column in columns]
     compared = compare_cells(record, registry, variants, cells=summaries.values(), results=results)
-    complaints = [f"{reason} ({count:,} cells)" for reason, count in compared.complaints.most_common()]
-    complaints += [f"{remark} ({count:,} points)" for remark, count in compared.remarks.most_common()]
+    complaints = [f"{reason} ({plural(count, 'cell')})" for reason, count in compared.complaints.most_common()]
+    complaints += [f"{remark} ({plural(count, 'point')})" for remark, count in compared.remarks.most_common()]
     return {column.identity: compared.values(column.label, summaries) for column in columns}, complaints
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import record_key, rows_of
 from cfbench.digests import digest_of
-from cfbench.errors import CfbenchError, DataError, StudyError
+from cfbench.errors import CfbenchError, DataError, StudyError, UnknownNameError
 from cfbench.record.cells import CellSummary
 from cfbench.record.measures import PointValues, metric_of
 from cfbench.record.reading import RecordReading
@@ -159,6 +159,10 @@ class PointResults:
         values, counted = dict(zip(cell.done, of_cell[wanted], strict=True)), self._counted(cell)
         results: Any = zip(counted.points, counted.results, strict=True)
         return np.array([values.get(search, np.nan) for search in results], dtype=np.float64)
+
+    def known(self, axis: str) -> set[str]:
+        """Return the registered names of searchers or objectives; `axis` is "searcher" or "objective"."""
+        return {*self._registry.kinds[f"{axis}s"]}
 
     def _dataset_of(self, cell: CellSummary) -> Dataset:
         name = cell.info.dataset
@@ -323,6 +327,11 @@ def _compared(
     axis = "objective" if reference.objective else "searcher"
     own = [cell for cell in every if bare_name(getattr(cell.info, axis)) == name]
     own.sort(key=lambda cell: bool(getattr(cell.info, axis) == name))  # of several, that with default settings
+    if not own and name not in results.known(axis):
+        unknown = UnknownNameError(axis, name, results.known(axis), "Correct the metric's reference.")
+        ran = sum(bool(cell.searches) for cell in every)
+        found.complaints.update({f"{one.label}: {unknown}": ran for one, _ in metrics})
+        return
     others = {_task(cell, axis): cell for cell in own if cell.searches}
     skipped = {_task(cell, axis): cell.skipped for cell in own if cell.skipped}
     remarked: set[tuple[str, str]] = set()

@@ -526,15 +526,27 @@ class Problem:
     def report_candidates(self, Z: FloatArray) -> None:
         """Report the set of counterfactuals found so far: the answer if the query budget ends the search.
 
-        For searchers whose entry says ``returns_sets``. The last report counts. Makes no query.
+        For searchers whose entry says ``returns_sets``. The last report counts. Makes no query. Where no row of it is
+        valid, the best row queried is judged instead.
 
         Parameters
         ----------
         Z : ndarray of float64, shape (k, d)
+            At least one row; NaN is refused.
+
+        Raises
+        ------
+        CfbenchError
+            If `Z` has another shape, no row, or a value that is not finite.
         """
         Z = np.array(Z, dtype=np.float64)
-        if Z.ndim != 2 or Z.shape[1] != self._space.d:
-            raise CfbenchError(f"a set of candidates has shape (k, {self._space.d}), not {Z.shape}")
+        if Z.ndim != 2 or Z.shape[1] != self._space.d or not len(Z):
+            raise CfbenchError(
+                f"a set of candidates has shape (k, {self._space.d}) with at least one row, not {Z.shape}; report "
+                "a set when there is one"
+            )
+        if not np.isfinite(Z).all():
+            raise CfbenchError("a set of candidates has finite values alone; it has NaN or infinity")
         self._trace.reported = Z
 
     def give_reason(self, reason: str) -> None:

@@ -123,8 +123,14 @@ def import_file(path: Path) -> object:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException as error:
         del sys.modules[name]
+        sibling = error.name if isinstance(error, ModuleNotFoundError) else None
+        if sibling and path.with_name(f"{sibling.partition('.')[0]}.py").is_file():
+            raise PluginError(
+                f"it imports {sibling!r}, a file next to it, and a plugin file is imported alone: put that folder on "
+                f"the path (PYTHONPATH={path.parent}), or make a distribution with `cfbench new`"
+            ) from error
         raise
     return module
 

@@ -5,7 +5,9 @@ What it does to its process ends with it, its queries are counted, and an error 
 
 from __future__ import annotations
 
+import inspect
 import time
+from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,6 +81,7 @@ def prepared_search(
             f"`prepare` of {entry.name} returned {type(search).__name__}; it has to return the function that searches, "
             "called as search(problem, rng), for example `return self.search`"
         )
+    _require_two_arguments(search, entry.name)
     queries = counting.rows + meter.gradient_queries
     if queries != meter.search_queries:
         raise PluginError(
@@ -87,6 +90,20 @@ def prepared_search(
         )
     meter.close("the preparation is over: in a search, query the model through the problem, which counts its queries")
     return PreparedSearch(search, Preparation(wall, queries))
+
+
+def _require_two_arguments(search: Callable[..., object], name: str) -> None:
+    """Raise PluginError if what `prepare` returned cannot be called as search(problem, rng)."""
+    try:
+        signature = inspect.signature(search)
+    except ValueError:  # some compiled functions have none; their first search shows it
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise PluginError(
+            f"`prepare` of {name} returned something that cannot be called as search(problem, rng): {error}"
+        ) from error
 
 
 class PreparationLost(PluginError):

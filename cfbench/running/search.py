@@ -336,9 +336,9 @@ def _after_budget(
     """
     reported = trace_of(problem).reported
     if reported is not None:
-        verdict = judge.verdict(CounterfactualSet(reported), returns_sets=entry.returns_sets)
         if not entry.returns_sets:
-            return verdict
+            return Verdict(Status.INVALID, "it called report_candidates, but its entry does not say returns_sets=True")
+        verdict = judge.verdict(CounterfactualSet(reported), returns_sets=True)
         if verdict.status is Status.FOUND:
             return replace(verdict, status=Status.BUDGET_EXHAUSTED)
     candidates = np.array(trace_of(problem).candidates)

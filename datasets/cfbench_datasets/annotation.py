@@ -123,6 +123,8 @@ def complaints(error: ValidationError, content: Mapping[str, Any]) -> list[str]:
     return [*worded, f"{rest:,} further problems, which are not listed"] if rest > 0 else worded
 
 
+_RELATIONS = "tables of relations, each under its own line [[relations]]"
+
 _ALLOWED = {
     "list_type": "a list",
     "string_type": "a string",
@@ -150,7 +152,7 @@ def _complaint(detail: Any, content: Mapping[str, Any]) -> str:
     elif kind == "value_error":
         allowed = str(detail["ctx"]["error"])
     else:
-        allowed = _ALLOWED.get(kind, detail["msg"])
+        allowed = _RELATIONS if loc[:1] == ["relations"] else _ALLOWED.get(kind, detail["msg"])
     shown = f"key {key!r}" if isinstance(key, str) else f"entry {key + 1} of {loc[-2]!r}"
     where = where if isinstance(key, str) else _place(loc[:-2], content)
     return f"{where}{shown} is {_shown(detail['input'])}; allowed: {allowed}"

@@ -124,7 +124,7 @@ def cfbench_register_metrics() -> Iterable[MetricEntry]:
         Direction.HIGHER,
         ("set-size", SetSize, "number of different counterfactuals that a search returned"),
         ("diversity", Diversity, "mean Gower distance between two counterfactuals of a set, 0 for a single one"),
-        ("set-coverage", SetCoverage, "different sets of changed features, divided by the size of the set"),
+        ("set-coverage", SetCoverage, "different sets of changed features, divided by the valid rows of the set"),
         ("hypervolume", Hypervolume, "area of (loss, 1 - K-score) that a set dominates, up to (1, 1)"),
     )
 

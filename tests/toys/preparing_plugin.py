@@ -69,8 +69,9 @@ class Prepares(Searcher):
     how: str = "well"
 
     def prepare(self, context: PrepareContext) -> Any:
-        if self.how == "returns-a-list":
-            return [self.search]
+        wrong = {"returns-a-list": [self.search], "returns-one-argument": lambda problem: None}
+        if self.how in wrong:
+            return wrong[self.how]
         if self.how == "writes":
             assert context.training is not None
             context.training.X[0, 0] = 3.0

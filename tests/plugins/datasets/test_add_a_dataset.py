@@ -45,11 +45,14 @@ def test_the_example_loads(loans: Path) -> None:
     assert (dataset.class_counts, dataset.class_labels, dataset.target) == ((5, 5), ("defaulted", "repaid"), 1)
 
 
-def test_the_command_shows_it(loans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_check_it_and_show_it(loans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(loans.parent)
-    words = fenced("sh").split()
-    assert words[0] == "cfbench"
-    result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
+    checked, shown = (line.split() for line in fenced("sh").splitlines())
+    assert checked[0] == shown[0] == "cfbench"
+    result = CliRunner().invoke(cli, checked[1:], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "It can be used: cfbench run --dataset ./loans" in result.output
+    result = CliRunner().invoke(cli, shown[1:], catch_exceptions=False)
     assert result.exit_code == 0
     assert "10 rows, 4 features, 2 of them categorical; user: Applicant" in result.output
 

@@ -243,9 +243,12 @@ def test_of_reported_sets_the_last_one_is_kept_as_it_was() -> None:
     problem.report_candidates(Z)
     Z[:] = 0.0
     assert np.array_equal(trace_of(problem).reported, [[1.0, 2.0], [3.0, 4.0]])  # type: ignore[arg-type]
-    for wrong in (np.zeros(2), np.zeros((1, 3))):
-        with pytest.raises(CfbenchError, match=r"a set of candidates has shape \(k, 2\), not"):
+    for wrong in (np.zeros(2), np.zeros((1, 3)), np.zeros((0, 2))):
+        with pytest.raises(CfbenchError, match=r"a set of candidates has shape \(k, 2\) with at least one row, not"):
             problem.report_candidates(wrong)
+    with pytest.raises(CfbenchError, match="it has NaN or infinity"):
+        problem.report_candidates(np.array([[1.0, np.nan]]))
+    assert np.array_equal(trace_of(problem).reported, [[1.0, 2.0], [3.0, 4.0]])  # type: ignore[arg-type]
 
 
 def test_an_objectives_own_rows_are_part_of_the_question() -> None:

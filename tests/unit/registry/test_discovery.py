@@ -236,3 +236,13 @@ def test_a_module_that_lies_here_as_a_file_is_pointed_at(tmp_path: Path, monkeyp
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", ".")])
     with pytest.raises(PluginError, match=r"give its path: \./beside\.py"):
         build_registry(RegistryOptions(plugins=("beside",)))
+
+
+def test_a_plugin_file_that_imports_the_file_next_to_it_says_how(tmp_path: Path) -> None:
+    (tmp_path / "graphs_nearby.py").write_text("K = 3\n")
+    file = tmp_path / "my_searcher.py"
+    file.write_text("from graphs_nearby import K\n")
+    (problem,) = build_registry(RegistryOptions(plugins=(str(file),))).problems
+    assert "imports 'graphs_nearby', a file next to it" in problem.reason
+    assert f"PYTHONPATH={tmp_path}" in problem.reason
+    assert "pip install" not in problem.reason

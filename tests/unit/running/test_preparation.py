@@ -68,6 +68,10 @@ def test_its_random_numbers_are_the_same_in_every_worker(toys: Toys, tmp_path: P
     ("how", "reason"),
     [
         ("returns-a-list", "`prepare` of prepares returned list; it has to return the function that searches"),
+        (
+            "returns-one-argument",
+            "`prepare` of prepares returned something that cannot be called as search(problem, rng)",
+        ),
         ("writes", "the preparation of prepares raised ValueError: assignment destination is read-only"),
         ("raises", "the preparation of prepares raised KeyError: 'no graph' (preparing_plugin.py:"),
         ("peeks", "did not declare that it uses the fitted model; add Need.MODEL to its entry"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,22 @@ class FarFromDice(Metric):
         return apart
 
 
+class Fails(Metric):
+    """A comparison with the board's reference that raises."""
+
+    def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:
+        raise KeyError("no such column")
+
+
+class Misspelt(FarFromDice):
+    reference = Reference(searcher="toy-dise")
+
+
 class Plugin:
     @hookimpl
     def cfbench_register_metrics(self) -> Iterator[MetricEntry]:
+        yield MetricEntry(name="fails", metric=Fails, summary="raises")
+        yield MetricEntry(name="misspelt", metric=Misspelt, summary="an unknown reference")
         yield MetricEntry(name="spread", metric=Spread, summary="spread of sizes")
         yield MetricEntry(name="far-from-dice", metric=FarFromDice, summary="distance of sizes")
 
@@ -123,7 +137,7 @@ def test_a_reported_set_without_a_valid_row_leaves_the_best_row_queried(tmp_path
 def test_a_set_that_the_entry_does_not_declare_is_refused(tmp_path: Path) -> None:
     found = search(tmp_path, "undeclared", 2)
     assert found["status"] == "invalid"
-    assert "its entry does not say returns_sets=True" in found["reason"]
+    assert found["reason"] == "it called report_candidates, but its entry does not say returns_sets=True"
 
 
 def test_metrics_of_sets_and_comparisons_stand_on_a_board(tmp_path: Path) -> None:
@@ -147,3 +161,15 @@ def test_metrics_of_sets_and_comparisons_stand_on_a_board(tmp_path: Path) -> Non
     assert board.loc["toy-both", "far-from-dice"] == pytest.approx(np.mean(apart))
     assert board.loc["toy-dice", "far-from-dice"] == 0
     assert "far-from-dice" in str(shown)
+
+
+def test_a_wrong_comparison_is_said_below_the_table(tmp_path: Path) -> None:
+    toys = Toys(tmp_path / "cache", objects=(Plugin(),), searchers=("toy-both", "toy-dice"))
+    toys.run(tmp_path / "r", folds=(0,), points=1, repetitions=1)
+    with Record.open(tmp_path / "r") as record:
+        columns = ["fails", "misspelt"]
+        shown = leaderboard_of(record, toys.registry, reference="toy-dice", columns=columns)
+        text = " ".join(str(replace(shown, all_notes=True)).split())
+    assert "metric 'fails' raised KeyError: 'no such column'" in text
+    assert "misspelt: unknown searcher 'toy-dise'. " in text
+    assert text.count("misspelt: unknown searcher") == 1
