@@ -176,7 +176,8 @@ def _compiler_process(kernels: Kernels) -> subprocess.Popen[str] | None:
 
 G = TypeVar("G", bound=Callable[..., Any])
 
-_CALLED_BY_OTHERS = ("walks.py", "sweeps.py")
+_SHARED = ("walks.py", "sweeps.py", "structure.py")
+"""Kernels that others call, and the classes of their arguments, which compiled code in the cache names."""
 
 
 def compiled_or_plain(function: G) -> G:
@@ -210,5 +211,5 @@ def _decorated(function: G, **options: Any) -> G:
 
 @cache
 def _state_of_called() -> str:
-    called = b"".join((Path(__file__).parent / "forests" / name).read_bytes() for name in _CALLED_BY_OTHERS)
+    called = b"".join((Path(__file__).parent / "forests" / name).read_bytes() for name in _SHARED)
     return hashlib.blake2b(called, digest_size=16).hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfbench import PresetEntry, ReportEntry, hookimpl
-from cfbench_paper.presets import PAPER, REFERENCE, quick, standard
+from cfbench_paper.presets import PAPER, REFERENCE, models, quick, standard
 
 if TYPE_CHECKING:
     from cfbench.analysis import RenderedReport, ReportContext
@@ -28,6 +28,12 @@ def cfbench_register_presets() -> Iterable[PresetEntry]:
         study=standard,
         reference=REFERENCE,
         summary="the published leaderboard: every searcher, five data sets, five folds, five points",
+    )
+    yield PresetEntry(
+        name="models",
+        study=models,
+        reference=REFERENCE,
+        summary="the families that the paper does not look at: every searcher, five data sets, fold 0, five points",
     )
     yield PresetEntry(
         name="paper",

@@ -76,7 +76,7 @@ def test_reports(fields: Any, results: list[str], why: str, registry: Registry) 
     assert all(why in finding.why for finding in report.failures)
 
 
-@pytest.mark.parametrize("name", ["quick", "standard", "paper"])
+@pytest.mark.parametrize("name", ["quick", "standard", "models", "paper"])
 def test_our_presets(name: str, registry: Registry) -> None:
     assert check_preset(registry.preset(name).entry, registry=registry).passed
 

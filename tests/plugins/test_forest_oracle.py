@@ -326,7 +326,10 @@ def test_the_lists_of_kernels_and_of_their_sources_are_complete() -> None:
         if "\n@compiled" in file.read_text(encoding="utf-8")
     }
     assert compiling == {*compilation.FOREST.modules, *compilation.NETWORK.modules}
-    used = {f"cfbench.{name}" for name in ("forests.walks", "robustness.draws", "robustness.neighbours")}
+    used = {
+        f"cfbench.{name}"
+        for name in ("forests.structure", "forests.walks", "robustness.draws", "robustness.neighbours")
+    }
     used.add("cfbench_models.forest.tables")
     assert set(compilation.FOREST.sources) == used
 

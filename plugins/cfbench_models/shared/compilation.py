@@ -21,6 +21,7 @@ FOREST = Kernels(
     warmup="cfbench_models.forest.warmup",
     sources=(
         "cfbench_models.forest.tables",
+        "cfbench.forests.structure",
         "cfbench.forests.walks",
         descended_key.__module__,
         perturbed_value.__module__,

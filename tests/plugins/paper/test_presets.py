@@ -91,6 +91,15 @@ def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
         assert cell.searches == (0 if cell.skipped else points)
 
 
+def test_models_runs_all_families_but_the_papers() -> None:
+    registry = build_registry()
+    study = preset("models", registry)
+    assert set(study.models) | set(MODELS) == set(registry.models)
+    assert not set(study.models) & set(MODELS)
+    assert (study.datasets, study.folds, study.points, study.repetitions) == (DATASETS, (0,), 5, 1)
+    assert study.searchers == tuple(registry.searchers)
+
+
 def test_standard_is_what_the_published_leaderboard_shows() -> None:
     study = preset("standard", with_names(searchers=("cogs", "lore", "mine", "dice-a")))
     assert (study.datasets, study.models, study.folds) == (DATASETS, MODELS, (0, 1, 2, 3, 4))
@@ -166,7 +175,7 @@ def test_a_preset_of_which_nothing_is_registered_is_an_error() -> None:
 def test_every_preset_compares_with_the_papers_searcher_and_quick_is_the_starting_point() -> None:
     registry = build_registry()
     assert {name: preset(name, registry).reference for name in registry.presets} == dict.fromkeys(
-        ("quick", "standard", "paper"), "cogs"
+        ("quick", "standard", "models", "paper"), "cogs"
     )
     assert registry.starting_point is registry.preset("quick").entry
     assert {name for name, found in registry.searchers.items() if found.entry.cost == Cost.SLOW} == set(SLOW)
