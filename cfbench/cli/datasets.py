@@ -111,8 +111,9 @@ def show_dataset(*, name: str, offline: bool, sources: Sources) -> None:
 def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     """Check a data set, and say what a run would do with it.
 
-    Lists every problem of a folder's files, with the line. Without a problem, it lists rows, relations, folds, and
-    which models have tuned settings. Nothing is tuned or fitted. Exits with 1 if the data set cannot be used.
+    Lists every problem of a folder's files, with the line. Without a problem, it lists rows, classes, relations, folds,
+    which models have tuned settings, and the eligible points of fitted models. Nothing is tuned or fitted. Exits with 1
+    if the data set cannot be used.
     """
     from cfbench.errors import DataError
     from cfbench.space.dataset import N_FOLDS, split
@@ -127,6 +128,8 @@ def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     shown = facts(dataset.name, dataset)
     target = visible(dataset.class_labels[dataset.target])
     click.echo(f"{dataset.name}: {dataset.n} rows, {shown['d']} features, {shown['d2']} of them categorical")
+    counts = zip(dataset.class_labels, dataset.class_counts, strict=True)
+    click.echo("classes: " + ", ".join(f"{visible(label)} ({count} rows)" for label, count in counts))
     click.echo(f"target: {target}, {dataset.class_counts[dataset.target]} of {dataset.n} rows")
     for line in relation_lines(dataset)[1:]:
         click.echo(line)
@@ -134,16 +137,19 @@ def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     click.echo(f"folds: {N_FOLDS}; models are fitted on {train} rows, and the points come from the others")
     for line in tuning_lines(registry, dataset):
         click.echo(line)
-    click.echo("eligible points: the rows of a test fold that the fitted model does not put into the target class")
+    click.echo("eligible points are the rows of a test fold that the fitted model does not put into the target class")
     click.echo(f"\nIt can be used: cfbench run --dataset {shlex.quote(name)}")
 
 
 def tuning_lines(registry: Registry, dataset: Dataset) -> list[str]:
-    """Return a line per model: whether its settings for the folds of a data set are known or have to be tuned."""
+    """Return a line per model: whether its settings for the folds of a data set are known or have to be tuned.
+
+    Where models of the folds are in the cache, the line says how many eligible points each leaves.
+    """
     import numpy as np
 
     from cfbench.caches import cache_dir
-    from cfbench.running.fitted import N_SPLITS, FittedModels, grid_of, only_choice
+    from cfbench.running.fitted import N_SPLITS, FittedModels, eligible_points, grid_of, only_choice
     from cfbench.space.dataset import N_FOLDS, split
     from cfbench.study.variants import build_settings, resolve_variant
 
@@ -164,7 +170,13 @@ def tuning_lines(registry: Registry, dataset: Dataset) -> list[str]:
         else:
             choices = math.prod(len(values) for values in grid.values())
             known = f"a run first tunes it, once per fold: {choices} settings, 5-fold cross-validation each"
-        lines.append(f"{name}: {known}")
+        points = {}
+        for fold in range(N_FOLDS):
+            model = fitted.stored(dataset, fold, entry, family)
+            if model is not None:
+                points[fold] = len(eligible_points(model, dataset, split(dataset, fold).test))
+        counts = ", ".join(f"{count} in fold {fold}" for fold, count in points.items())
+        lines.append(f"{name}: {known}" + (f"; eligible points: {counts}" if points else ""))
     return lines
 
 

@@ -231,11 +231,25 @@ class FittedModels:
         table = read_table(entry.tuned) if entry.tuned is not None else {}
         return table.get(key) or self._tuned.get(key, code_of(family))
 
+    def stored(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel | None:
+        """Return a fold's fitted model from the cache; None where it was not fitted yet."""
+        chosen = only_choice(grid_of(entry, family))
+        if chosen is None:
+            row = self.known(dataset, fold, entry, family)
+            if row is None:
+                return None
+            chosen = dict(row.hyperparameters)
+        model = load_object(self._path(_fitted_key(dataset, fold, entry, family, chosen)))
+        return model if isinstance(model, FittedModel) else None
+
+    def _path(self, key: str) -> Path:
+        return private_folder(self._cache_dir / "models") / f"{key}.pickle"
+
     def get(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel:
         """Return a fold's fitted model, from the cache or fitted now and cached."""
         hyperparameters = self.hyperparameters(dataset, fold, entry, family)
         key = _fitted_key(dataset, fold, entry, family, hyperparameters)
-        path = private_folder(self._cache_dir / "models") / f"{key}.pickle"
+        path = self._path(key)
         model = load_object(path)
         if not isinstance(model, FittedModel):
             self._told(f"fitting {entry.name} on {dataset.name}, fold {fold}; this is done once")

@@ -232,6 +232,18 @@ def read_annotation(path: Path) -> Annotation:
     DataError
         With all problems of the file that can be found at once.
     """
+    annotation, problems = annotation_but_for_relations(path)
+    if problems:
+        raise refuse(str(path), problems)
+    return annotation
+
+
+def annotation_but_for_relations(path: Path) -> tuple[Annotation, list[str]]:
+    """Return an annotation, and the problems of its relations.
+
+    With a problem, the annotation has no relations; the table can be checked nevertheless. Raises DataError with all
+    other problems of the file.
+    """
     table = _parse(path)
     problems = _label_problems(table.label)
     names = [feature.name for feature in table.features]
@@ -256,9 +268,9 @@ def read_annotation(path: Path) -> Annotation:
     if problems:
         raise refuse(str(path), problems)
     features = tuple(spec for spec in specs if spec is not None)
-    relations = _relations(path, table, features)
+    relations, problems = _relations(path, table, features)
     label = table.label
-    return Annotation(
+    annotation = Annotation(
         title=table.title,
         user=table.user,
         ignore=tuple(table.ignore),
@@ -270,6 +282,7 @@ def read_annotation(path: Path) -> Annotation:
         space=FeatureSpace(features, relations),
         values=tuple(tuple(feature.categories or ()) for feature in table.features),
     )
+    return annotation, problems
 
 
 def _parse(path: Path) -> AnnotationTable:
@@ -297,8 +310,10 @@ def _parse(path: Path) -> AnnotationTable:
 _RELATION = re.compile(r"^\s*\[\[\s*relations\s*\]\]")
 
 
-def _relations(path: Path, table: AnnotationTable, features: tuple[FeatureSpec, ...]) -> tuple[Relation, ...]:
-    """Read the relations; DataError with the line of the file for what cannot be read, and for contradictions."""
+def _relations(
+    path: Path, table: AnnotationTable, features: tuple[FeatureSpec, ...]
+) -> tuple[tuple[Relation, ...], list[str]]:
+    """Return the relations, or what is wrong with them, with the lines of the file."""
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     places = [f"{FILE_NAME}, line {number}" for number, line in enumerate(lines, start=1) if _RELATION.match(line)]
     spellings = [tuple(feature.categories or ()) for feature in table.features]
@@ -317,9 +332,7 @@ def _relations(path: Path, table: AnnotationTable, features: tuple[FeatureSpec, 
         elif clash:
             names = " and the ".join(relation.name for relation in clash)
             problems = [f"no row keeps the {names} together: they contradict each other; correct or remove one"]
-    if problems:
-        raise refuse(str(path), problems)
-    return tuple(found)
+    return (() if problems else tuple(found)), problems
 
 
 def _label_problems(label: LabelTable) -> list[str]:

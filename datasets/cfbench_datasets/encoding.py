@@ -13,7 +13,7 @@ import numpy as np
 from cfbench import Dataset, FeatureSpec, Kind
 from cfbench.errors import DataError, UnknownNameError
 from cfbench.space import FloatArray, IntArray, are_multiples
-from cfbench_datasets.annotation import FILE_NAME, Annotation, read_annotation, refuse, refuse_device
+from cfbench_datasets.annotation import FILE_NAME, Annotation, annotation_but_for_relations, refuse, refuse_device
 
 
 @dataclass(frozen=True)
@@ -259,8 +259,15 @@ def load_folder(folder: Path, name: str) -> Dataset:
         raise DataError(
             f"{folder} is not a folder; a data set is one that holds {FILE_NAME} and {TABLE_NAME}. Correct the path"
         )
-    annotation = read_annotation(folder / FILE_NAME)
-    return make_dataset(name, annotation, read_csv(folder / TABLE_NAME))
+    annotation, problems = annotation_but_for_relations(folder / FILE_NAME)
+    complaints = [str(refuse(str(folder / FILE_NAME), problems))] if problems else []
+    try:
+        dataset = make_dataset(name, annotation, read_csv(folder / TABLE_NAME))
+    except DataError as error:
+        complaints.append(str(error))
+    if complaints:
+        raise DataError("\n".join(complaints))
+    return dataset
 
 
 def make_dataset(name: str, annotation: Annotation, table: TextTable) -> Dataset:

@@ -13,6 +13,11 @@ from click.testing import CliRunner
 
 from cfbench.cli import cli
 from cfbench.errors import DataError, PluginError, UnknownNameError
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import RegistryOptions, build_registry
+from cfbench.running.fitted import FittedModels
+from cfbench.space.dataset import split
+from cfbench.study.sources import load_dataset
 
 PLUGIN = """
 import numpy as np
@@ -175,7 +180,8 @@ def test_show_suggests_names() -> None:
 def test_check_says_what_a_run_would_do() -> None:
     said = stdout("check", "wine", "--offline").splitlines()
     assert said[0] == "wine: 178 rows, 13 features, 0 of them categorical"
-    assert said[1].startswith("target: ")
+    assert said[1].startswith("classes: ")
+    assert said[2].startswith("target: ")
     assert "folds: 5; models are fitted on 142, 143 rows, and the points come from the others" in said
     assert "random-forest: tuned settings for all folds are at hand" in said
     assert said[-1] == "It can be used: cfbench run --dataset wine"
@@ -186,7 +192,84 @@ def test_check_of_a_small_table_says_that_models_cannot_be_tuned(plugin: str) ->
     assert said[0] == "boxes: 10 rows, 2 features, 0 of them categorical"
     assert "target: a|b, 5 of 10 rows" in said
     reason = "cannot be tuned, as no class has 5 training rows; give its settings values"
-    assert [line for line in said if reason in line] == [f"random-forest: {reason}", f"neural-network: {reason}"]
+    assert {f"random-forest: {reason}", f"neural-network: {reason}"} <= set(said)
+
+
+PLAIN_FAMILY = """
+import numpy as np
+from cfbench import ModelEntry, ModelFamily, hookimpl
+
+class Model:
+    def predict(self, Z):
+        return (Z[:, 0] > 13).astype(np.int64)
+    def predict_proba(self, Z):
+        above = (Z[:, 0] > 13).astype(np.float64)
+        return np.column_stack([1 - above, above, 0 * above])
+    def fingerprint(self):
+        return "above-13"
+    def oracle(self):
+        return self
+
+class Above(ModelFamily):
+    def fit(self, X, y, space, hyperparameters):
+        return Model()
+
+@hookimpl
+def cfbench_register_models():
+    yield ModelEntry(name="above", family=Above)
+"""
+
+
+def test_check_counts_the_eligible_points_of_models_that_are_fitted(tmp_path: Path) -> None:
+    (tmp_path / "above.py").write_text(PLAIN_FAMILY)
+    plugin = str(tmp_path / "above.py")
+    (tmp_path / "cache").mkdir(mode=0o700)
+
+    def line() -> str:
+        said = stdout("check", "wine", "--offline", "--plugin", plugin).splitlines()
+        return next(line for line in said if line.startswith("above: "))
+
+    assert line() == "above: nothing to tune"
+    registry = build_registry(RegistryOptions(plugins=(plugin,)))
+    source = DataSource((), tmp_path / "cache", download=False)
+    wine, entry = load_dataset(registry.dataset("wine").entry, source), registry.model("above").entry
+    FittedModels(tmp_path / "cache").get(wine, 2, entry, entry.family())
+    test = wine.X[split(wine, 2).test]
+    target = wine.target
+    n = int(((test[:, 0] > 13).astype(int) != target).sum())
+    assert line() == f"above: nothing to tune; eligible points: {n} in fold 2"
+
+
+def test_check_lists_the_problems_of_both_files(tmp_path: Path) -> None:
+    folder = tmp_path / "loans"
+    folder.mkdir()
+    rows = [f"{i / 10},{i % 2}\n" for i in range(20)]
+    rows[3] = "tall,1\n"
+    (folder / "data.csv").write_text("height,ok\n" + "".join(rows))
+    (folder / "annotations.toml").write_text(
+        '[label]\ncolumn = "ok"\nclasses = ["0", "1"]\ntarget = "1"\n'
+        '[[features]]\nname = "height"\nkind = "numerical"\ninterval = [0, 3]\n'
+        '[[relations]]\ninequality = "height * height <= 2"\n[[relations]]\ninequality = "width <= 2"\n'
+    )
+    result = CliRunner().invoke(cli, ["datasets", "check", str(folder)])
+    assert result.exit_code == 1
+    with pytest.raises(DataError) as caught:
+        stdout("check", str(folder))
+    for words in ("line 9: 'height * height <= 2' is not linear", "line 11: unknown feature 'width'", "line 5", "tall"):
+        assert words in str(caught.value)
+
+
+def test_check_names_relations_that_contradict_each_other(tmp_path: Path) -> None:
+    folder = tmp_path / "loans"
+    folder.mkdir()
+    (folder / "data.csv").write_text("height,ok\n" + "".join(f"{i / 10},{i % 2}\n" for i in range(20)))
+    (folder / "annotations.toml").write_text(
+        '[label]\ncolumn = "ok"\nclasses = ["0", "1"]\ntarget = "1"\n'
+        '[[features]]\nname = "height"\nkind = "numerical"\ninterval = [0, 3]\n'
+        '[[relations]]\ninequality = "height <= 1"\n[[relations]]\ninequality = "height >= 2"\n'
+    )
+    with pytest.raises(DataError, match=r"line 9.* and .*line 11.* contradict each other"):
+        stdout("check", str(folder))
 
 
 @pytest.mark.parametrize(
