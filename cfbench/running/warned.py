@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from cfbench.text import plural
 
@@ -32,30 +32,27 @@ class Counted:
 
 @contextmanager
 def counted_warnings() -> Iterator[Counter[Warned]]:
-    """Count the warnings of a block instead of showing them. If the block raises, they are shown at once.
+    """Count the warnings of a block, when it has ended, instead of showing them. If it raises, they are shown at once.
 
     The filters of the user come first: what they ignore is not counted, and what they turn into errors is raised.
     """
     counts: Counter[Warned] = Counter()
-
-    def count(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,  # noqa: ARG001 - the form of warnings.showwarning
-        file: TextIO | None = None,  # noqa: ARG001 - as above
-        line: str | None = None,  # noqa: ARG001 - as above
-    ) -> None:
-        counts[Warned(category.__name__, " ".join(str(message).split()), "/".join(Path(filename).parts[-2:]))] += 1
-
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", append=True)  # in place of "once per line of code", which hides how often
-        warnings.showwarning = count
         try:
             yield counts
         except BaseException:
-            show(counts)
+            show(_counted(caught))
             raise
+    counts.update(_counted(caught))
+
+
+def _counted(caught: Iterable[warnings.WarningMessage]) -> Counter[Warned]:
+    """Count warnings by category, message and file."""
+    return Counter(
+        Warned(one.category.__name__, " ".join(str(one.message).split()), "/".join(Path(one.filename).parts[-2:]))
+        for one in caught
+    )
 
 
 def show(counts: Mapping[Warned, int]) -> None:

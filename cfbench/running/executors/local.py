@@ -269,7 +269,8 @@ def _result(worker: Worker, method: str, arguments: tuple[Any, ...], *, counted:
     if not counted:
         return getattr(worker, method)(*arguments)
     with counted_warnings() as counts:
-        return Counted(getattr(worker, method)(*arguments), counts)
+        value = getattr(worker, method)(*arguments)
+    return Counted(value, counts)
 
 
 def _answer(
