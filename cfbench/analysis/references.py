@@ -323,12 +323,14 @@ def _compared(
     found: Comparisons,
 ) -> Iterable[_Part]:
     """Yield the values of cells compared with one reference; complaints and remarks are added to `found`."""
-    name = reference.objective or reference.searcher
+    names = reference.names
+    name = " or ".join(names)
     axis = "objective" if reference.objective else "searcher"
-    own = [cell for cell in every if bare_name(getattr(cell.info, axis)) == name]
-    own.sort(key=lambda cell: bool(getattr(cell.info, axis) == name))  # of several, that with default settings
-    if not own and name not in results.known(axis):
-        unknown = UnknownNameError(axis, name, results.known(axis), "Correct the metric's reference.")
+    own = [cell for cell in every if bare_name(getattr(cell.info, axis)) in names]
+    # The last one counts: of several names the first, of several settings the default ones.
+    own.sort(key=lambda cell: (-names.index(bare_name(getattr(cell.info, axis))), getattr(cell.info, axis) in names))
+    if not own and {*names}.isdisjoint(results.known(axis)):
+        unknown = UnknownNameError(axis, names[0], results.known(axis), "Correct the metric's reference.")
         ran = sum(bool(cell.searches) for cell in every)
         found.complaints.update({f"{one.label}: {unknown}": ran for one, _ in metrics})
         return

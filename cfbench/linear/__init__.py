@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING
 from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
+    from cfbench.linear.either import Structure as Structure
+    from cfbench.linear.either import certificate_of as certificate_of
+    from cfbench.linear.either import probability_of as probability_of
+    from cfbench.linear.either import structure_of as structure_of
+    from cfbench.linear.robustness import k_certificate as k_certificate
+    from cfbench.linear.robustness import k_probability as k_probability
     from cfbench.linear.structure import NUMBER as NUMBER
     from cfbench.linear.structure import LinearStructure as LinearStructure
     from cfbench.linear.structure import ShowsLinear as ShowsLinear

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cfbench.forests.structure import ForestStructure
 from cfbench.linear.structure import LinearStructure
-from cfbench.problem.access import Gradients, ModelAccess, TrainingFold
+from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
 from cfbench.problem.oracle import Oracle
 from cfbench.problem.outcome import CounterfactualSet
 from cfbench.problem.problem import Problem
@@ -325,7 +325,7 @@ class ObjectiveContext:
     query_neighbours : callable or None
         The model's own method for the classes of many K-neighbours, also counted; None: they are queried row by row.
     model : object or None
-        The fitted model, for objectives that say so (`Objective.needs_forest`).
+        The fitted model, for objectives that say so (`Objective.needs_one_of`).
 
     Examples
     --------
@@ -392,8 +392,8 @@ class Objective(Settings):
     [0.25, 0.5]
     """
 
-    needs_forest: ClassVar[bool] = False
-    """Whether it needs the model's forest; cells of models that do not show theirs are skipped."""
+    needs_one_of: ClassVar[tuple[Need, ...]] = ()
+    """The needs of which the model has to show one, such as ``(Need.FOREST, Need.LINEAR)``; other cells are skipped."""
 
     def bind(self, context: ObjectiveContext) -> Callable[[FloatArray, IntArray], FloatArray] | None:
         """Return the term for one search: candidates (n, d) and their classes (n,) in, values to add (n,) out.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, StudyError
+from cfbench.problem.access import Need
 from cfbench.problem.oracle import Oracle, checked_oracle, predict_neighbours
 from cfbench.registry.contracts import FittedModel, Settings
 from cfbench.robustness.neighbours import KNeighbours
@@ -471,9 +472,9 @@ class Reference:
 
     Parameters
     ----------
-    searcher : str
+    searcher : str or tuple of str
         The registered name of another searcher, on the same task, fold and fitted model. The proven optimum is what a
-        searcher that proves it reports (`Found.figure`).
+        searcher that proves it reports (`Found.figure`). Of several names, the first one with results for the task.
     objective : str
         The registered name of another objective: the same searcher's cell with all else equal.
 
@@ -491,7 +492,7 @@ class Reference:
     Reference(searcher='', objective='none')
     """
 
-    searcher: str = ""
+    searcher: str | tuple[str, ...] = ""
     objective: str = ""
 
     def __post_init__(self) -> None:
@@ -499,6 +500,13 @@ class Reference:
             raise StudyError(
                 f"a reference is another searcher or another objective, not both: {self.searcher!r}, {self.objective!r}"
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the searchers, or of the objective."""
+        if self.objective:
+            return (self.objective,)
+        return (self.searcher,) if isinstance(self.searcher, str) else self.searcher
 
     @property
     def is_of_board(self) -> bool:
@@ -511,9 +519,9 @@ class Metric(Settings):
 
     Attributes
     ----------
-    needs_forest : bool
-        Whether `measure` needs the model's forest. It has no values for models that do not show theirs, and boards
-        say so.
+    needs_one_of : tuple of Need
+        The needs of which the model has to show one, such as ``(Need.FOREST, Need.LINEAR)``. The metric has no values
+        for other models, and boards say so.
     reference : Reference
         What `compare` compares with; the leaderboard's reference searcher unless a subclass says otherwise.
 
@@ -538,7 +546,7 @@ class Metric(Settings):
     [0.25, nan]
     """
 
-    needs_forest: ClassVar[bool] = False
+    needs_one_of: ClassVar[tuple[Need, ...]] = ()
     reference: ClassVar[Reference] = Reference()
 
     def needs(self) -> tuple[str, ...]:

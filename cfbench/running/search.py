@@ -313,7 +313,7 @@ def _objective_context(
         stream=stream,
         judging=judging,
         query_neighbours=unmetered if meter is None else meter.predict_neighbours_for_objective,
-        model=fitted_fold.model if objective.needs_forest else None,
+        model=fitted_fold.model if objective.needs_one_of else None,
     )
 
 

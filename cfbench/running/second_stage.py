@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from cfbench.errors import CfbenchError
-from cfbench.problem.access import Need
 from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.entries import Handles
@@ -18,7 +17,7 @@ from cfbench.running.measure import Measured, cell_metrics, identity, objective_
 from cfbench.running.progress import Metrics
 from cfbench.running.warned import counted_warnings, show
 from cfbench.running.worker import Worker
-from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, beyond_objective
+from cfbench.study.obstacles import PLAIN, added_by, beyond_metric, beyond_objective, lacks_all
 from cfbench.study.plan import Cell
 from cfbench.study.variants import Variant, build_settings
 
@@ -107,7 +106,7 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
     if content["objective"]["name"] != PLAIN or name not in registry.searchers:
         return False
     searcher, entry = registry.searcher(name).entry, registry.objective(objective.name).entry.objective
-    if entry.needs_forest and Need.FOREST not in registry.model(content["model"]["name"]).entry.shows:
+    if lacks_all(entry.needs_one_of, registry.model(content["model"]["name"]).entry):
         return False
     if Handles.SEPARABLE not in searcher.handles:
         return Handles.OBJECTIVES not in searcher.handles

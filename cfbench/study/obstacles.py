@@ -33,7 +33,7 @@ class Added(NamedTuple):
 
     has_term: bool = False
     separable: bool = False  # the term is a sum over the features
-    needs_forest: bool = False
+    needs_one_of: tuple[Need, ...] = ()
 
 
 def added_by(objective: Objective, dataset: Dataset) -> Added:
@@ -48,8 +48,8 @@ def added_by(objective: Objective, dataset: Dataset) -> Added:
     try:
         term = objective.bind(context)
     except Exception:  # a broken objective shows as such in its searches, where the record keeps the reason
-        return Added(True, False, objective.needs_forest)
-    return Added(term is not None, isinstance(term, SeparableTerm), objective.needs_forest)
+        return Added(True, False, objective.needs_one_of)
+    return Added(term is not None, isinstance(term, SeparableTerm), objective.needs_one_of)
 
 
 def obstacle(
@@ -67,8 +67,8 @@ def obstacle(
         return f"{name} does not handle categorical features, and {dataset.name} has them"
     if constraints and (unable := beyond_constraints(searcher, dataset)):
         return unable
-    if added.needs_forest and Need.FOREST not in model.shows:
-        return f"objective {objective} needs {Need.FOREST.value}, and {model.name} does not show it"
+    if lacks_all(added.needs_one_of, model):
+        return f"objective {objective} needs {either(added.needs_one_of)}, and {model.name} does not show it"
     return beyond_objective(searcher, objective, added)
 
 
@@ -96,7 +96,17 @@ def beyond_metric(metric: str, model: str, registry: Registry) -> str:
     """Say in one sentence why a metric has no values for a model's results; empty if it has, or is not registered."""
     if metric not in registry.metrics or model not in registry.models:
         return ""
-    looks = getattr(registry.metric(metric).entry.metric, "needs_forest", False)
-    if looks and Need.FOREST not in registry.model(model).entry.shows:
-        return f"{metric} needs {Need.FOREST.value}, and {model} does not show it"
+    needs: tuple[Need, ...] = getattr(registry.metric(metric).entry.metric, "needs_one_of", ())
+    if lacks_all(needs, registry.model(model).entry):
+        return f"{metric} needs {either(needs)}, and {model} does not show it"
     return ""
+
+
+def lacks_all(needs: tuple[Need, ...], model: ModelEntry) -> bool:
+    """Whether a model shows none of the structures of which a metric or an objective needs one."""
+    return bool(needs) and {*needs}.isdisjoint(model.shows)
+
+
+def either(needs: tuple[Need, ...]) -> str:
+    """Return the needs of which one suffices, as a message names them."""
+    return " or ".join(need.value for need in needs)

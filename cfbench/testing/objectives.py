@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.problem.access import Need
 from cfbench.problem.oracle import random_rows
 from cfbench.problem.problem import SeparableTerm, Term
 from cfbench.registry.contracts import FittedModel, Objective, ObjectiveContext
@@ -61,7 +60,7 @@ class ObjectiveBench:
         variant = make_variant(entry, settings or {})
         self.objective: Objective = build_settings(entry.objective, variant.settings, entry.name)
         self.queries: list[FloatArray] = []
-        shown = model_that_shows([Need.FOREST], entry) if self.objective.needs_forest else None
+        shown = model_that_shows(needs, entry) if (needs := self.objective.needs_one_of[:1]) else None
         self._model = cache(lambda name: None if shown is None else _fitted(shown, SPACES[name]))
 
     def context(self, space: str = "mixed", *, stream: int = 7, judging: bool = False) -> ObjectiveContext:

@@ -8,22 +8,22 @@ from cfbench import ComparisonContext, Found, Metric, Reference
 from cfbench.space import FloatArray
 
 UNPROVEN = "no optimum is proven, so that the gap is to a lower bound: at most what is shown"
-UNBOUNDED = "exact-forest reports no lower bound, so that there is no gap"
-NO_COUNTERFACTUAL = "exact-forest proved that there is no counterfactual, or that its value is 0"
+UNBOUNDED = "the exact searcher reports no lower bound, so that there is no gap"
+NO_COUNTERFACTUAL = "the exact searcher proved that there is no counterfactual, or that its value is 0"
 
 
 class OptimalityGap(Metric):
     """``(value - bound) / bound`` of the best repetition, per point: how far its objective value is above the optimum.
 
-    The bound is what the exact searcher reports as its lower bound: the optimum where that is proven; where it is not,
-    something below it, so that the gap is at most this. A gap of 0.001 or less counts as none.
+    The bound is what the exact searcher of the model's kind reports as its lower bound: the optimum where that is
+    proven; where it is not, something below it, so that the gap is at most this. A gap of 0.001 or less counts as none.
 
     References
     ----------
     The relative gap of mathematical programming.
     """
 
-    reference = Reference(searcher="exact-forest")
+    reference = Reference(searcher=("exact-forest", "exact-linear"))
 
     def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the gap per point: 0.01 is one percent above the optimum.

@@ -95,7 +95,7 @@ def test_points_without_a_proof_are_told_from_those_that_have_no_counterfactual(
     ]
     assert list(OptimalityGap().remarks(reports(*figures)).items()) == [
         ("no optimum is proven, so that the gap is to a lower bound: at most what is shown", 2),
-        ("exact-forest reports no lower bound, so that there is no gap", 2),
-        ("exact-forest proved that there is no counterfactual, or that its value is 0", 1),
+        ("the exact searcher reports no lower bound, so that there is no gap", 2),
+        ("the exact searcher proved that there is no counterfactual, or that its value is 0", 1),
     ]
     assert OptimalityGap().remarks(reports(*figures[:1])) == {}

@@ -50,40 +50,40 @@ class Adds(Objective):
 
 
 class Looks(Adds):
-    needs_forest = True
+    needs_one_of = (Need.FOREST,)
 
 
 @pytest.mark.parametrize(
     ("objective", "added"),
     [
-        (Adds(what="sum"), (True, True, False)),
-        (Adds(what="product"), (True, False, False)),
-        (Adds(what="nothing"), (False, False, False)),
-        (Adds(what="error"), (True, False, False)),
-        (Looks(what="error"), (True, False, True)),
+        (Adds(what="sum"), (True, True, ())),
+        (Adds(what="product"), (True, False, ())),
+        (Adds(what="nothing"), (False, False, ())),
+        (Adds(what="error"), (True, False, ())),
+        (Looks(what="error"), (True, False, (Need.FOREST,))),
     ],
 )
-def test_what_an_objective_adds_is_found_out(objective: Objective, added: tuple[bool, bool, bool]) -> None:
+def test_what_an_objective_adds_is_found_out(objective: Objective, added: tuple[bool, bool, tuple[Need, ...]]) -> None:
     assert added_by(objective, DATASET) == Added(*added)
 
 
 @pytest.mark.parametrize(
     ("handles", "added", "model", "said"),
     [
-        ((), Added(False, False, False), BLACK, ""),
-        ((), Added(True, True, False), BLACK, "mine minimises the loss alone, not objective other"),
-        ((Handles.SEPARABLE,), Added(True, True, False), BLACK, ""),
+        ((), Added(False, False, ()), BLACK, ""),
+        ((), Added(True, True, ()), BLACK, "mine minimises the loss alone, not objective other"),
+        ((Handles.SEPARABLE,), Added(True, True, ()), BLACK, ""),
         (
             (Handles.SEPARABLE,),
-            Added(True, False, False),
+            Added(True, False, ()),
             BLACK,
             "mine minimises sums over the features, and objective other adds none",
         ),
-        ((Handles.OBJECTIVES,), Added(True, False, False), BLACK, ""),
-        ((Handles.OBJECTIVES,), Added(True, False, True), GLASS, ""),
+        ((Handles.OBJECTIVES,), Added(True, False, ()), BLACK, ""),
+        ((Handles.OBJECTIVES,), Added(True, False, (Need.FOREST,)), GLASS, ""),
         (
             (Handles.OBJECTIVES,),
-            Added(True, False, True),
+            Added(True, False, (Need.FOREST,)),
             BLACK,
             "objective other needs the model's forest, and black does not show it",
         ),
