@@ -19,7 +19,7 @@ class SetbackAware(RobustObjective):
 
     Decision: a changed category that a perturbation may turn into another costs one more mismatch, ``1/d`` in Gower's
     distance; the text defines setbacks for numerical features only. It is charged as well where a relation forbids the
-    way back from that category: a price for what cannot be walked has no definition, and `fixability` counts such cases.
+    way back from that category: what cannot be walked has no defined price, and `fixability` counts such cases.
 
     References
     ----------

@@ -23,6 +23,8 @@ OWN_WORDS = {
     *PerturbedPart,
     # The loss alone: what a searcher is judged by that handles no objectives. Options are switched off with it, too.
     "none",
+    # The key of a study; the preset of that name runs the families of models.
+    "models",
 }
 """Words of the core that are also names of entries."""
 
@@ -55,7 +57,7 @@ def test_no_literal_of_the_core_is_the_name_of_a_plugins_entry() -> None:
 def test_names_that_would_be_found() -> None:
     names = registered() - OWN_WORDS
     assert {"cogs", "wine", "random-forest", "k-exact", "k-robustness", "quick", "cfbench-tracking"} <= names
-    assert OWN_WORDS & registered() == {"none", "c", "k", "ck", "loss", "gower", "l0", "queries", "seconds"}
+    assert OWN_WORDS & registered() == {"none", "c", "k", "ck", "loss", "gower", "l0", "queries", "seconds", "models"}
 
 
 @pytest.mark.parametrize(

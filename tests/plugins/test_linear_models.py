@@ -66,8 +66,8 @@ def test_settings_and_grid() -> None:
     assert LogisticRegression().grid() == {"C": [0.01, 0.1, 1.0, 10.0]}
     assert LogisticRegression(C=3).grid() == {"C": [3.0]}
     X, y = table(3)
-    for settings in ({}, {"multi_class": "one-vs-rest"}):
-        chosen = LogisticRegression(**settings).tune(X, y, SPACE)
+    for family in (LogisticRegression(), LogisticRegression(multi_class="one-vs-rest")):
+        chosen = family.tune(X, y, SPACE)
         assert chosen.keys() == {"C"}
         assert chosen["C"] in LogisticRegression().grid()["C"]
 
@@ -179,7 +179,7 @@ def test_the_structure_is_the_model(model: LinearModel) -> None:
     assert problem.linear is structure
 
 
-HAND = {
+HAND: dict[str, Any] = {
     "d": 2,
     "classes": np.array([3, 5]),
     "weights": np.array([[0.0, 0.0, 0.0], [2.0, 1.0, -1.0]]),

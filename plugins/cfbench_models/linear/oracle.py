@@ -23,7 +23,10 @@ class LinearScores:
     def __init__(self, structure: LinearStructure) -> None:
         self._structure = structure
         two = len(structure.classes) == 2
-        difference = (lambda rows: rows[1:] - rows[:1]) if two else (lambda rows: rows)
+
+        def difference(rows: FloatArray) -> FloatArray:
+            return rows[1:] - rows[:1] if two else rows
+
         numbers = ~structure.is_coded
         self._numbers = np.flatnonzero(numbers)
         self._slopes = np.ascontiguousarray(difference(structure.slopes[:, numbers]).T)

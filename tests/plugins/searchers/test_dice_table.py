@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cfbench import FeatureSpace, FeatureSpec, Kind, TrainingFold
-from cfbench.space import FloatArray
+from cfbench.space import BoolArray, FloatArray
 from cfbench_searchers.dice import (
     DiceTable,
     MeteredModel,
@@ -120,9 +120,10 @@ def test_where_steps_must_be_kept_numbers_are_counted_in_steps() -> None:
 
 
 class _Script:
-    """A problem that answers with what it was given."""
+    """A problem that answers with what it was given, and has no feasible row."""
 
     target = 1
+    x = np.zeros(3)
 
     def __init__(self, shares: list[float]) -> None:
         self._shares = shares
@@ -131,10 +132,13 @@ class _Script:
         share = np.array([self._shares.pop(0) for _ in Z])
         return np.column_stack([1 - share, share])
 
+    def is_feasible(self, Z: FloatArray) -> BoolArray:
+        return np.zeros(len(Z), dtype=bool)
+
 
 def test_patience_starts_anew_with_every_row_of_the_target_class() -> None:
     table = make_table([2, 0, 5])
-    model = MeteredModel(_Script([0, 0.5, 0.9, 0.1, 0.1, 0.2]), table, patience=3)  # type: ignore[arg-type]
+    model = MeteredModel(_Script([0, 0.5, 0.9, 0.1, 0.1, 0.2]), table, n_kept=2, patience=3)  # type: ignore[arg-type]
     for _ in range(5):
         model.predict_proba(table.factual())
     with pytest.raises(NoTargetInSightError):
@@ -143,7 +147,7 @@ def test_patience_starts_anew_with_every_row_of_the_target_class() -> None:
 
 def test_patience_is_for_rows_drawn_one_at_a_time_and_not_for_generations() -> None:
     table = make_table([2, 0, 5])
-    model = MeteredModel(_Script([0.1] * 10), table, patience=3)  # type: ignore[arg-type]
+    model = MeteredModel(_Script([0.1] * 10), table, n_kept=2, patience=3)  # type: ignore[arg-type]
     for frame in (table.factual(), table.factual(), table.training(), table.training(), table.factual()):
         model.predict_proba(frame)
     model.predict_proba(table.factual())
@@ -157,7 +161,7 @@ def test_whole_columns_are_decoded_as_the_library_decodes_values(population: lis
 
     problem = SpiedProblem(SPACE, [2, 2, 5], lambda Z: Z[:, 0] > 1, training=FOLD)
     table = table_of(problem)
-    explainer = explainer_of(library_data(table), MeteredModel(problem, table, patience=1))
+    explainer = explainer_of(library_data(table), MeteredModel(problem, table, n_kept=2, patience=1))
     rows = np.array(population)
     decoded = explainer.label_decode(rows)
     pd.testing.assert_frame_equal(decoded, DiceGenetic.label_decode(explainer, rows))

@@ -77,7 +77,10 @@ def test_a_metric_that_needs_a_forest_says_so_of_other_models(
         put_cell(record, finished_cell([0.25], info=network))
     with Record.open(tmp_path / "both") as record:
         found, _ = measurements_for(("k-certified", "l0"), OTHERS, record, registry, record.summaries())
-    needs = "k-certified needs the model's forest or the model's linear structure, and neural-network does not show it: no values in 1 cell"
+    needs = (
+        "k-certified needs the model's forest or the model's linear structure, and neural-network does not show it: "
+        "no values in 1 cell"
+    )
     assert found.complaints == (needs, "not measured: l0; `cfbench measure --metric 'l0'` adds them")
     with Record.open(tmp_path / "both", write=True) as record:
         put_cell(record, finished_cell([0.25], info=first))

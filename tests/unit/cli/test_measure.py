@@ -70,7 +70,8 @@ def test_a_metric_that_needs_a_forest_says_so_of_other_models(measure: Measure) 
     result = measure("--metric", "k-certified", "--metric", "l0")
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines() == [
-        "Note: k-certified needs the model's forest or the model's linear structure, and threshold does not show it: no values in 1 cell"
+        "Note: k-certified needs the model's forest or the model's linear structure, and threshold does not show it: "
+        "no values in 1 cell"
     ]
 
 

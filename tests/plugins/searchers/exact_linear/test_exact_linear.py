@@ -91,7 +91,8 @@ def random_task(seed: int, *, step: float | None) -> tuple[FeatureSpace, Toy, Fl
     specs = []
     for i in range(n_numbers):
         constraint = CONSTRAINTS[int(rng.integers(0, 4))] if rng.random() < 0.5 else None
-        reach = NumericalPerturbation(*rng.uniform(0, 1.5, 2).tolist(), relative=bool(rng.random() < 0.5))
+        decrease, increase = rng.uniform(0, 1.5, 2).tolist()
+        reach = NumericalPerturbation(decrease, increase, relative=bool(rng.random() < 0.5))
         options: dict[str, Any] = {"perturbation": reach, "step": step}
         if constraint is not None:
             options["constraint"] = constraint
@@ -156,6 +157,7 @@ def least_by_linear_programs(problem: Problem, structure: LinearStructure) -> fl
     space, x = problem.space, problem.x
     lower, upper = problem.bounds()
     place = structure.place_of(problem.target)
+    assert place is not None
     numbers = [*np.flatnonzero(~space.is_categorical)]
     codes = [np.arange(lower[f], upper[f] + 1) for f in np.flatnonzero(space.is_categorical)]
     least = np.inf
@@ -179,7 +181,8 @@ def least_by_linear_programs(problem: Problem, structure: LinearStructure) -> fl
             price = [0.5 / space.d / space.ranges[f] for f in moved]
             found = linprog(price, -gain * np.array(signs), -need, bounds=[(0, width) for width in room])
             if found.status == 0:
-                least = min(least, fixed + found.fun)
+                assert found.fun is not None
+                least = min(least, fixed + float(found.fun))
     return float(least)
 
 
@@ -205,8 +208,16 @@ def least_by_milp(problem: Problem, structure: LinearStructure) -> float:
     lower, upper = problem.bounds()
     place = structure.place_of(problem.target)
     assert place is not None
-    lead = lambda scores: scores[..., place] - scores[..., 1 - place]  # noqa: E731
-    cost, gain, top, integral, rows = [], [], [], [], []
+
+    def lead(scores: FloatArray) -> FloatArray:
+        difference: FloatArray = scores[..., place] - scores[..., 1 - place]
+        return difference
+
+    cost: list[float] = []
+    gain: list[float] = []
+    top: list[float] = []
+    integral: list[int] = []
+    rows: list[tuple[dict[int, float], float]] = []
     for f in range(space.d):
         first = len(cost)
         if space.is_categorical[f]:
@@ -236,7 +247,7 @@ def least_by_milp(problem: Problem, structure: LinearStructure) -> float:
         cost,
         constraints=LinearConstraint(matrix, ub=limits),
         bounds=Bounds(0, top),
-        integrality=integral,
+        integrality=np.array(integral),
         options={"mip_rel_gap": 1e-9},
     )
     return float(found.fun) if found.success else np.inf
