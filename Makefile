@@ -61,11 +61,12 @@ $(BIN)/python:
 	echo "Install one, or name it: make PYTHON=/path/to/python quickstart" >&2; \
 	exit 1
 
-# pip 25.1 is the first that reads dependency groups. The extra dice is apart: it brings 720 MB.
+# pip 25.1 is the first that reads dependency groups. The extra dice is apart: it brings 720 MB. The
+# libraries of boosted trees come with the development tools.
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	@echo "Installing cfbench and what it needs: a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[catboost,cma,dask,fast,lightgbm,xgboost]"
+	$(BIN)/python -m pip install --quiet --editable ".[cma,dask,fast]"
 	@touch $@
 
 $(DEVELOPMENT): $(INSTALLED)
