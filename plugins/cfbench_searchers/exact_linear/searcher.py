@@ -22,7 +22,7 @@ class ExactLinear(Searcher):
 
     It minimises the loss, and objectives whose term is a sum over the features (`SeparableTerm`). Decision: the optimum
     of the real numbers lies on a tie between two classes. The returned row lies just past it, where the library's own
-    sums give the target class. It costs at most 1e-9 more than the lower bound if it is reported as proven.
+    sums give the target class. It costs at most 2e-9 more than the lower bound if it is reported as proven.
 
     Figures reported: ``proven``, 1 or 0; ``lower_bound``, which no counterfactual's objective value is below (absent
     if there is proven to be no counterfactual); ``boxes``, the parts that branch and bound looked at.
