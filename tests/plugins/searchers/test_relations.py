@@ -122,6 +122,7 @@ def test_who_declares_relations_and_constraints() -> None:
     assert {entry.name for entry in entries if Handles.RELATIONS in entry.handles} == {
         "cma-es",
         "cogs",
+        "gradient-descent",
         "nearest-unlike",
         "random-search",
         "sparse-sweep",
