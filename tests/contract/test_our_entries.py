@@ -46,8 +46,12 @@ def settings_of(name: str) -> list[dict[str, Any]]:
     return [{}, *OTHER_SETTINGS.get(name, [])]
 
 
+COMPILING = 600.0
+"""Seconds that a search may take here: without a cache, the first search of an exact searcher compiles its kernels."""
+
+
 @pytest.mark.slow
-@parametrize_searchers(*(entry for entry in SEARCHERS if not entry.unavailable))
+@parametrize_searchers(*(entry for entry in SEARCHERS if not entry.unavailable), time_limit=COMPILING)
 def test_searchers(check: Callable[[], None]) -> None:
     check()
 
