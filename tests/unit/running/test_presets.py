@@ -87,7 +87,8 @@ def test_what_cannot_be_used_is_said_with_the_presets_name(study: Any, error: ty
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, mine, models, paper, standard"
+        UnknownNameError,
+        match=r"unknown preset 'quik'\. Did you mean 'quick'\? Known: quick, mine, models, paper, standard",
     ):
         preset("quik", having(study=KEYS))
 
