@@ -229,7 +229,7 @@ def _checked_grid(grid: Any) -> dict[str, list[Any]]:
 
 
 def _type_of(values: list[Any]) -> Any:
-    """Return the type of a setting that takes the place of these values, or is None."""
+    """Return the type of a setting: one value in place of these, or None for tuning."""
     kinds = {type(value) for value in values if value is not None}
     if not kinds or not kinds <= set(SCALARS):
         return Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -20,7 +21,39 @@ _COLUMNS: dict[str | None, list[Any]] = {"sqrt": ["sqrt"], "all": [None], None: 
 """The choices of `max_features` by setting."""
 
 
-class RandomForest(ModelFamily):
+class TreeFamily(ModelFamily):
+    """What the families of scikit-learn's trees share: tuned by accuracy, grown on encoded rows, on one thread."""
+
+    @abstractmethod
+    def classifier(self, seed: int) -> Any:
+        """Return the unfitted classifier, with everything set that the grid does not set."""
+
+    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+        """Choose by five-fold cross-validation on accuracy."""
+        from cfbench.models import best_of_grid  # it loads scikit-learn
+
+        return best_of_grid(self.classifier(RANDOM_STATE), self.grid(), X, y, space)
+
+    def fit(
+        self,
+        X: FloatArray,
+        y: IntArray,
+        space: FeatureSpace,
+        hyperparameters: Mapping[str, Any],
+        seed: int = RANDOM_STATE,
+    ) -> ForestModel:
+        """Grow the trees."""
+        from cfbench.models import quiet_training  # it loads scikit-learn
+
+        n_classes = n_classes_of(y)
+        encoding = fit_encoding(X, space, standardise=False)
+        classifier = self.classifier(seed).set_params(**hyperparameters)
+        with quiet_training():
+            classifier.fit(encoding.transform(X), y)
+        return ForestModel(encoding, classifier, n_classes)
+
+
+class RandomForest(TreeFamily):
     """A forest of CART trees; a setting that is left out is chosen from the paper's grid on the training fold.
 
     Parameters
@@ -50,18 +83,14 @@ class RandomForest(ModelFamily):
             "max_features": _COLUMNS[self.max_features],
         }
 
-    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
-        """Choose by five-fold cross-validation on accuracy."""
-        from cfbench.models import best_of_grid
+    def classifier(self, seed: int) -> Any:
+        """Return the unfitted classifier."""
+        from sklearn.ensemble import RandomForestClassifier  # slow to import
 
-        return best_of_grid(_forest(), self.grid(), X, y, space)
-
-    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> ForestModel:
-        """Grow the forest."""
-        return _grown(_forest().set_params(**hyperparameters), X, y, space)
+        return RandomForestClassifier(n_jobs=1, random_state=seed)
 
 
-class ExtraTrees(ModelFamily):
+class ExtraTrees(TreeFamily):
     """Extremely randomised trees; a setting that is None is chosen on the training fold.
 
     Parameters
@@ -91,25 +120,14 @@ class ExtraTrees(ModelFamily):
             "max_features": _COLUMNS[self.max_features],
         }
 
-    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
-        """Choose by five-fold cross-validation on accuracy."""
-        from cfbench.models import best_of_grid  # it loads scikit-learn
+    def classifier(self, seed: int) -> Any:
+        """Return the unfitted classifier."""
+        from sklearn.ensemble import ExtraTreesClassifier  # slow to import
 
-        return best_of_grid(_extra_trees(RANDOM_STATE), self.grid(), X, y, space)
-
-    def fit(
-        self,
-        X: FloatArray,
-        y: IntArray,
-        space: FeatureSpace,
-        hyperparameters: Mapping[str, Any],
-        seed: int = RANDOM_STATE,
-    ) -> ForestModel:
-        """Grow the trees."""
-        return _grown(_extra_trees(seed).set_params(**hyperparameters), X, y, space)
+        return ExtraTreesClassifier(n_jobs=1, random_state=seed)
 
 
-class DecisionTree(ModelFamily):
+class DecisionTree(TreeFamily):
     """A CART tree; a setting that is None is chosen on the training fold.
 
     Parameters
@@ -135,22 +153,11 @@ class DecisionTree(ModelFamily):
             "min_samples_leaf": [1, 10] if self.min_samples_leaf is None else [self.min_samples_leaf],
         }
 
-    def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
-        """Choose by five-fold cross-validation on accuracy."""
-        from cfbench.models import best_of_grid  # it loads scikit-learn
+    def classifier(self, seed: int) -> Any:
+        """Return the unfitted classifier."""
+        from sklearn.tree import DecisionTreeClassifier  # slow to import
 
-        return best_of_grid(_tree(RANDOM_STATE), self.grid(), X, y, space)
-
-    def fit(
-        self,
-        X: FloatArray,
-        y: IntArray,
-        space: FeatureSpace,
-        hyperparameters: Mapping[str, Any],
-        seed: int = RANDOM_STATE,
-    ) -> ForestModel:
-        """Grow the tree."""
-        return _grown(_tree(seed).set_params(**hyperparameters), X, y, space)
+        return DecisionTreeClassifier(random_state=seed)
 
 
 class ForestModel(TreeModel):
@@ -180,32 +187,3 @@ class ForestModel(TreeModel):
             yield np.asarray(tree.feature, dtype=np.int64)
             yield tree.threshold
             yield tree.value
-
-
-def _grown(classifier: Any, X: FloatArray, y: IntArray, space: FeatureSpace) -> ForestModel:
-    """Fit a forest or a tree on encoded rows."""
-    from cfbench.models import quiet_training  # it loads scikit-learn
-
-    n_classes = n_classes_of(y)
-    encoding = fit_encoding(X, space, standardise=False)
-    with quiet_training():
-        classifier.fit(encoding.transform(X), y)
-    return ForestModel(encoding, classifier, n_classes)
-
-
-def _forest() -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_jobs=1, random_state=RANDOM_STATE)
-
-
-def _extra_trees(seed: int) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier  # slow to import
-
-    return ExtraTreesClassifier(n_jobs=1, random_state=seed)
-
-
-def _tree(seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier  # slow to import
-
-    return DecisionTreeClassifier(random_state=seed)

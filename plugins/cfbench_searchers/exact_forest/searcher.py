@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-from pydantic import Field
-
-from cfbench import CfbenchError, PrepareContext, Problem, Searcher
-from cfbench.errors import ModelError
+from cfbench import PrepareContext, Problem
 from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray
+from cfbench_searchers.exact import ExactSearcher
 
 
-class ExactForest(Searcher):
+class ExactForest(ExactSearcher):
     """Find the cheapest counterfactual on a forest, and prove that none is cheaper.
 
     Four steps: all points that differ from `x` in one feature; all that differ in two; a good point with more changes,
@@ -37,8 +32,6 @@ class ExactForest(Searcher):
     explanations to adverse perturbations".
     """
 
-    seconds: float = Field(default=60.0, gt=0)
-
     def prepare(self, context: PrepareContext) -> SearchFunction:
         """Lay the forest open, and compile what reads it.
 
@@ -53,32 +46,8 @@ class ExactForest(Searcher):
         warm_up()
         return self.search
 
-    def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
-        """Return the optimum; None if there is provably none, or none was found in time.
-
-        Raises
-        ------
-        UnavailableError
-            If the model shows no forest.
-        ModelError
-            If the model gives the optimum another class than its forest does.
-        """
+    def solve(self, problem: Problem, end: float) -> FloatArray | None:
+        """Return the best point found, and report the figures; see the module `solving`."""
         from cfbench_searchers.exact_forest.solving import solve  # it loads a compiler, where there is one
 
-        if problem.has_term and problem.separable_term is None:
-            raise CfbenchError(
-                "exact-forest minimises the loss and terms that are sums over the features; this objective's term is "
-                "not a sum"
-            )
-        # A proof replaces it.
-        problem.give_reason(f"the limit of {self.seconds:g} s was reached before a counterfactual or a proof")
-        z = solve(problem, time.perf_counter() + self.seconds)
-        if z is None:
-            return None
-        answered = int(problem.predict(z[np.newaxis])[0])
-        if answered != problem.target or not problem.is_feasible(z[np.newaxis])[0]:
-            raise ModelError(
-                f"the forest's structure has class {problem.target} for the feasible row {z.tolist()}, the model says "
-                f"class {answered}: the structure is not the model's, and nothing is proven"
-            )
-        return z
+        return solve(problem, end)

@@ -9,6 +9,7 @@ import numpy as np
 from cfbench import Problem
 from cfbench.forests import toy_forest
 from cfbench.space import FloatArray, IntArray
+from cfbench_searchers.exact import NONE_EXISTS
 from cfbench_searchers.exact_forest.bound import pruned
 from cfbench_searchers.exact_forest.branching import BranchAndBound
 from cfbench_searchers.exact_forest.pairs import cost_of_changes, no_change, one_change, two_changes
@@ -61,10 +62,6 @@ def _given_back(task: ForestTask, best: CheapestPoint) -> CheapestPoint:
             task.check_time()
         if best.cost >= before:
             return best
-
-
-NONE_EXISTS = "proven: there is no counterfactual"
-"""The reason if all feasible points are known to be of other classes."""
 
 
 def solve(problem: Problem, end: float) -> FloatArray | None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-from pydantic import Field
-
-from cfbench import CfbenchError, PrepareContext, Problem, Searcher
-from cfbench.errors import ModelError
+from cfbench import PrepareContext, Problem
 from cfbench.registry import SearchFunction
 from cfbench.space import FloatArray
+from cfbench_searchers.exact import ExactSearcher
 
 
-class ExactLinear(Searcher):
+class ExactLinear(ExactSearcher):
     """Find the cheapest counterfactual on a linear model, and prove that none is cheaper.
 
     Branch and bound over which features change and by which option; the bound is a linear problem with one inequality
@@ -39,8 +34,6 @@ class ExactLinear(Searcher):
     counterfactual explanations to adverse perturbations".
     """
 
-    seconds: float = Field(default=60.0, gt=0)
-
     def prepare(self, context: PrepareContext) -> SearchFunction:
         """Read the weights, and compile what solves the relaxations.
 
@@ -55,32 +48,8 @@ class ExactLinear(Searcher):
         warm_up()
         return self.search
 
-    def search(self, problem: Problem, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 - draws nothing
-        """Return the optimum; None if there is provably none, or none was found in time.
-
-        Raises
-        ------
-        UnavailableError
-            If the model shows no linear structure.
-        ModelError
-            If the model gives the optimum another class than its structure does.
-        """
+    def solve(self, problem: Problem, end: float) -> FloatArray | None:
+        """Return the best point found, and report the figures; see the module `solving`."""
         from cfbench_searchers.exact_linear.solving import solve  # it loads a compiler, where there is one
 
-        if problem.has_term and problem.separable_term is None:
-            raise CfbenchError(
-                "exact-linear minimises the loss and terms that are sums over the features; this objective's term is "
-                "not a sum"
-            )
-        # A proof replaces it.
-        problem.give_reason(f"the limit of {self.seconds:g} s was reached before a counterfactual or a proof")
-        z = solve(problem, time.perf_counter() + self.seconds)
-        if z is None:
-            return None
-        answered = int(problem.predict(z[np.newaxis])[0])
-        if answered != problem.target or not problem.is_feasible(z[np.newaxis])[0]:
-            raise ModelError(
-                f"the linear structure has class {problem.target} for the feasible row {z.tolist()}, the model says "
-                f"class {answered}: the structure is not the model's, and nothing is proven"
-            )
-        return z
+        return solve(problem, end)

@@ -14,14 +14,12 @@ import numpy as np
 from cfbench import Problem
 from cfbench.linear import LinearStructure
 from cfbench.space import FloatArray, IntArray
+from cfbench_searchers.exact import NONE_EXISTS
 from cfbench_searchers.exact_linear.options import Options, options_of
 from cfbench_searchers.exact_linear.relaxation import STAYS, UNDECIDED, relax
 
 TOLERANCE = 1e-9
 """An optimum is proven if no counterfactual is cheaper by more than this: a row just past a tie costs a little more."""
-
-NONE_EXISTS = "proven: there is no counterfactual"
-"""The reason if all feasible points are known to be of other classes."""
 
 _WHOLE = 1e-9
 """A weight is a whole number if it is not further than this from one."""
