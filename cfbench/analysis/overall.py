@@ -276,6 +276,7 @@ class _RankedTable:
             objective=self.losses.mean(task, searcher, value=True),
             objective_against_best=self.losses.against_best(task, searcher, value=True),
             loss_alone=group.loss_alone,
+            solved=int(np.isfinite(task.losses[searcher][task.counted]).sum()),
         )
 
     def view(self, task: ComparedTask) -> TaskView:

@@ -80,6 +80,7 @@ class TaskResult:
     objective_against_best: float | None
     # Whether its results were searched for the loss alone, and judged under the task's objective
     loss_alone: bool = False
+    solved: int = 0  # of the points that count, how many have a result
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 import cfbench
-from cfbench.analysis.board import Board, make_board
+from cfbench.analysis.board import Board
 from cfbench.analysis.groups import Selection
-from cfbench.analysis.standings import RankState
+from cfbench.analysis.standings import RankState, Standings
 from cfbench.board.board import Leaderboard, leaderboard_of
 from cfbench.board.columns import columns_of, page_columns
 from cfbench.board.page.render import render_page
 from cfbench.board.text import share
-from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.registry import RegistryOptions, build_registry
 from tests.browser.chromium import Page, open_page
@@ -83,11 +82,10 @@ FACETS = ("dataset", "model", "objective", "constraints")
 
 @dataclass(frozen=True)
 class Published:
-    """The published record's page: its address, its numbers, and the cells behind them."""
+    """The published record's page: its address, its numbers, and the searchers on it."""
 
     address: str
     shown: Leaderboard
-    cells: list[CellSummary]
     searchers: set[str]
 
     def board(self, chosen: dict[str, str]) -> Board:
@@ -95,16 +93,16 @@ class Published:
         datasets, models, objectives = ([chosen[name]] if name in chosen else [] for name in FACETS[:3])
         constraints = {"": None, "on": True, "off": False}[chosen.get("constraints", "")]
         selection = Selection(datasets, models, objectives, constraints, searchers=self.searchers)
-        return make_board(self.cells, self.shown.registry, need_reference=False, selection=selection)
+        with Record.open(RECORD) as record:
+            return leaderboard_of(record, self.shown.registry, selection=selection).board
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    """Make the page of the searchers that are compared over all tasks: these are the same ones in any of its parts."""
+    """Make the page of the searchers that have a rank, or are white boxes: the same ones in any of its parts."""
     registry = build_registry()
     with Record.open(RECORD) as record:
-        cells = list(record.summaries().values())
-        rows = make_board(cells, registry, need_reference=False).standings.rows
+        rows = leaderboard_of(record, registry).board.standings.rows
         compared = {row.searcher.name for row in rows if row.state in (RankState.RANKED, RankState.WHITE_BOX)}
         selection = Selection(searchers=compared)
         shown = leaderboard_of(record, registry, selection=selection, columns=page_columns(registry))
@@ -112,7 +110,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     assert len(text) < 1_000_000
     file = tmp_path_factory.mktemp("published") / "published.html"
     file.write_text(text, encoding="utf-8")
-    return Published(file.as_uri(), shown, cells, compared)
+    return Published(file.as_uri(), shown, compared)
 
 
 def names(page: Page) -> list[str]:
@@ -215,6 +213,8 @@ def test_the_browser_computes_what_python_computes_for_every_filter_value(page: 
     assert filters
     single = [{name: value} for name, values in filters.items() for value in values]
     ends = [{name: values[at] for name, values in filters.items()} for at in (0, -1)]
+    compared = compared_of(published.board({}).standings)
+    alike = []
     for chosen in [*single, *ends]:
         for name in filters:
             choose(page, name, chosen.get(name, ""))
@@ -224,21 +224,31 @@ def test_the_browser_computes_what_python_computes_for_every_filter_value(page: 
         shown = values_of(page)
         assert list(shown)[: len(ranked)] == [row.label for row in ranked]
         columns = {column.name: column for column in columns_of(standings, ("rank", "objective", "loss", "wins"))}
+        alike.append(compared_of(standings) == compared)
         for row in ranked:
             own = shown[row.label]
             assert own["position"] == str(row.position).strip(), (chosen, row.label)
             assert own["found"][0] == f"{row.found.k:,} of {row.found.n:,} ({share(row.found.share)})"
             for name, column in columns.items():
                 text, number = own[name]
+                if name in ("objective", "loss") and not alike[-1]:
+                    assert (text, number) == ("-", None), (chosen, row.label, name)
+                    continue
                 assert number == pytest.approx(column.value(row), abs=1e-12), (chosen, row.label, name)
                 assert text == column.text(row).removesuffix(f" {row.group}"), (chosen, row.label, name)
         for row in standings.rows:
-            if row.state is RankState.WHITE_BOX:
+            if row.state is RankState.WHITE_BOX and alike[-1]:
                 assert shown[row.label]["loss"][1] == pytest.approx(row.loss.value, abs=1e-12)
                 assert shown[row.label]["rank"][0] == "-"
         rows = page.value("[...document.querySelectorAll('.heat [data-task]')].filter(row => !row.hidden).length")
         assert rows == len(standings.tasks)
         assert page.value("document.getElementById('chosen').textContent").startswith(f"{rows} of ")
+    assert {True, False} == set(alike)
+
+
+def compared_of(standings: Standings) -> set[str]:
+    """Return the ranked searchers that found enough to be compared in losses."""
+    return {row.label for row in standings.rows if row.state is RankState.RANKED and row.loss.value is not None}
 
 
 def test_numbers_of_all_tasks_are_back_when_filters_are_off(page: Page, published: Published) -> None:

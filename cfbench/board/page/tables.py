@@ -12,7 +12,8 @@ from cfbench.analysis.board import Board
 from cfbench.analysis.groups import bare_name
 from cfbench.analysis.loss_alone import MARK, record_key
 from cfbench.analysis.ranks import EQUAL
-from cfbench.analysis.standings import RankState, Standings, StandingsRow, TaskResult, TaskView
+from cfbench.analysis.scores import LEAST_FOUND
+from cfbench.analysis.standings import Basis, RankState, Standings, StandingsRow, TaskResult, TaskView
 from cfbench.board.columns import StandingColumn, columns_of, page_columns, state_text
 from cfbench.board.page.evidence import Example
 from cfbench.board.text import ABSENT, decimal, share, short_seconds, whole, whole_change
@@ -92,11 +93,12 @@ def _headings(columns: Sequence[StandingColumn], names: Sequence[str], registry:
 def filter_data(standings: Standings) -> str:
     """Return what the page's script needs to compute a table of some tasks alone, as JSON.
 
-    A task has the results that the table has: its ranks among the ranked searchers, and values on the points that they
-    all solved. So a table of all tasks is the table itself.
+    A task has the results that the table has: its ranks among the ranked searchers, and values on the points that all
+    compared searchers solved. So a table of all tasks is the table itself. The script shows no values of tasks on which
+    other searchers would be compared, those that found at least the share `least` there.
     """
     tasks = [
-        {**{part.replace(" ", ""): value for part, value in view.task.parts.items()}, "counts": view.points > 0}
+        {**{part.replace(" ", ""): value for part, value in view.task.parts.items()}, "points": view.points}
         for view in standings.tasks
     ]
     rows = []
@@ -104,12 +106,20 @@ def filter_data(standings: Standings) -> str:
         results = [
             None
             if result is None or result.state not in ("ran", "partly")
-            else [result.rank, result.found.k, result.found.n, result.against_best, result.objective_against_best]
+            else [
+                result.rank,
+                result.found.k,
+                result.found.n,
+                result.against_best,
+                result.objective_against_best,
+                result.solved,
+            ]
             for result in row.results
         ]
         compared = row.state in (RankState.RANKED, RankState.WHITE_BOX) or not standings.ranked
         rows.append({"ranked": row.state is RankState.RANKED, "blank": not compared, "results": results})
-    text = json.dumps({"tasks": tasks, "rows": rows}, separators=(",", ":"))
+    least = 0.0 if standings.basis is Basis.OWN_SUCCESSES else LEAST_FOUND
+    text = json.dumps({"least": least, "tasks": tasks, "rows": rows}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("&", "\\u0026")  # nothing in it ends the element that it stands in
 
 

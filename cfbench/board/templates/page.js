@@ -14,10 +14,11 @@
   // ---------------------------------------------------------------- numbers, written as Python writes them
   // Python rounds a number that lies exactly between two others to the even one, toFixed rounds it up.
   function fixed(number, digits) {
-    const scaled = Math.abs(number) * 10 ** digits;
-    const half = scaled - Math.floor(scaled) === 0.5;
-    const whole = half ? 2 * Math.round(scaled / 2) : Math.round(scaled);
-    const text = half ? (whole / 10 ** digits).toFixed(digits) : Math.abs(number).toFixed(digits);
+    const size = Math.abs(number);
+    const exact = size.toFixed(100); // all digits of the binary number: 3.85 is a little more than a half
+    const half = /^50*$/.test(exact.slice(exact.indexOf(".") + 1 + digits));
+    const even = (2 * Math.round((size * 10 ** digits) / 2)) / 10 ** digits;
+    const text = (half ? even : size).toFixed(digits);
     return (number < 0 ? "-" : "") + text;
   }
   function thousands(text) {
@@ -67,6 +68,7 @@
       this.original = this.bodies.map((body) => [...body.rows[0].cells].map((cell) => cell.innerHTML));
       this.values = this.bodies.map((body) => [...body.rows[0].cells].map((cell) => cell.dataset.value));
       this.units = this.heads.map((head) => (head.querySelector(".unit") ? head.querySelector(".unit").textContent : ""));
+      this.compared = this.comparedOn(this.data.tasks.map((_, i) => i));
       this.places = this.bodies.map((_, row) => row);
       this.current = this.places.slice();
       this.bodies.forEach((body) => this.fold(body));
@@ -174,15 +176,23 @@
       this.current = this.places.slice();
     }
 
+    // Which ranked searchers found enough on some tasks: losses are of the points that all of these solved.
+    comparedOn(tasks) {
+      const points = tasks.reduce((sum, i) => sum + this.data.tasks[i].points, 0);
+      return this.data.rows.map((row) => row.ranked && tasks.reduce((sum, i) => sum + (row.results[i] ? row.results[i][5] : 0), 0) >= this.data.least * points);
+    }
+
     // Computes a table of some tasks from what the table of all tasks has of each of them.
     numbersOf(tasks) {
       const { data } = this;
-      const counting = tasks.filter((i) => data.tasks[i].counts);
+      const counting = tasks.filter((i) => data.tasks[i].points);
       const ranked = data.rows.map((row) => row.ranked && counting.length > 0 && counting.every((i) => row.results[i] && row.results[i][0] !== null));
       const separating = counting.filter((i) => data.rows.some((row, r) => ranked[r] && row.results[i][1]));
       const anything = separating.length > 0;
       const ranks = equalMeans(data.rows.map((row, r) => (ranked[r] && anything ? mean(counting.map((i) => row.results[i][0])) : null)));
+      const compares = this.comparedOn(counting).every((one, r) => one === this.compared[r]);
       const middle = (row, place) => {
+        if (!compares) return null;
         const values = counting.map((i) => row.results[i] && row.results[i][place]).filter((one) => typeof one === "number");
         return values.length ? median(values) : null;
       };
