@@ -144,8 +144,10 @@ def test_what_filters_compute_with_is_json_that_ends_no_element(results: Path) -
     data = json.loads(text[1])
     assert [task["model"] for task in data["tasks"]] == ["threshold", "threshold[shift=1]"]
     assert len(data["rows"]) == 3
-    rank, found, searched, _, _ = data["rows"][0]["results"][0]
+    rank, found, searched, _, _, solved = data["rows"][0]["results"][0]
     assert (found, searched) == (4, 4)
+    assert 0 < solved <= data["tasks"][0]["points"]
+    assert data["least"] == 0.5
     assert 1 <= rank <= 3
 
 
