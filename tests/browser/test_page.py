@@ -84,6 +84,7 @@ FACETS = ("dataset", "model", "objective", "constraints")
 class Published:
     """The published record's page: its address, its numbers, and the searchers on it."""
 
+    record: Record
     address: str
     shown: Leaderboard
     searchers: set[str]
@@ -93,12 +94,11 @@ class Published:
         datasets, models, objectives = ([chosen[name]] if name in chosen else [] for name in FACETS[:3])
         constraints = {"": None, "on": True, "off": False}[chosen.get("constraints", "")]
         selection = Selection(datasets, models, objectives, constraints, searchers=self.searchers)
-        with Record.open(RECORD) as record:
-            return leaderboard_of(record, self.shown.registry, selection=selection).board
+        return leaderboard_of(self.record, self.shown.registry, selection=selection).board
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
     """Make the page of the searchers that have a rank, or are white boxes: the same ones in any of its parts."""
     registry = build_registry()
     with Record.open(RECORD) as record:
@@ -107,10 +107,10 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         selection = Selection(searchers=compared)
         shown = leaderboard_of(record, registry, selection=selection, columns=page_columns(registry))
         text = render_page(shown, record, {}, "published.csv")
-    assert len(text) < 1_000_000
-    file = tmp_path_factory.mktemp("published") / "published.html"
-    file.write_text(text, encoding="utf-8")
-    return Published(file.as_uri(), shown, compared)
+        assert len(text) < 1_000_000
+        file = tmp_path_factory.mktemp("published") / "published.html"
+        file.write_text(text, encoding="utf-8")
+        yield Published(record, file.as_uri(), shown, compared)
 
 
 def names(page: Page) -> list[str]:

@@ -61,7 +61,7 @@ def test_a_searcher_that_passes_and_one_that_does_not() -> None:
     passing = check("acme-up")
     assert passing.exit_code == 0, passing.output
     assert passing.stderr == "Checking the searcher acme-up ...\n"
-    assert "acme-up: 31 passed, 9 not applicable" in passing.stdout
+    assert "acme-up: 31 passed, 10 not applicable" in passing.stdout
     failing = check("acme-stay")
     assert failing.exit_code == 1
     (line,) = [line for line in failing.stdout.splitlines() if "finds-something" in line]
@@ -178,7 +178,7 @@ def test_an_entry_in_a_module_need_not_be_registered() -> None:
     declared = check("acme_plugin:DECLARED")
     assert declared.exit_code == 0, declared.output
     assert "the library is talkative (it wrote to stdout: '[bold]here\\n')" in declared.stdout
-    assert "acme-loud: 30 passed, 9 not applicable, 1 known failure" in declared.stdout
+    assert "acme-loud: 30 passed, 10 not applicable, 1 known failure" in declared.stdout
     assert check("acme_plugin:Group.entry").exit_code == 0
 
 
