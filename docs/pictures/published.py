@@ -18,7 +18,7 @@ from cfbench.registry.registry import build_registry
 from cfbench.study.variants import resolve_variant
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "exact-forest.md"
+PAGE = ROOT / "docs" / "exact-trees.md"
 NO_GAP = 0.001
 """A gap up to this share counts as none, as on boards."""
 
@@ -49,7 +49,7 @@ def gap_table(path: Path) -> str:
     gaps = gaps[gaps["value"].notna() & (gaps["objective"] == "none")]
     best = gaps.groupby(["searcher", "dataset", "model", "constraints", "fold", "row_id"])["value"].min()
     lines = []
-    for searcher, values in best.drop("exact-forest").groupby("searcher"):
+    for searcher, values in best.drop("exact-trees").groupby("searcher"):
         points, found = counts.loc[str(searcher)]
         shares = f"{values.mean():.2%} | {(values <= NO_GAP).mean():.0%} | {values.max():,.1%}".replace("%", " %")
         lines.append((found < points, values.mean(), f"| {searcher} | {points} | {found} | {shares} |"))

@@ -23,7 +23,7 @@ class OptimalityGap(Metric):
     The relative gap of mathematical programming.
     """
 
-    reference = Reference(searcher=("exact-forest", "exact-linear"))
+    reference = Reference(searcher=("exact-trees", "exact-linear"))
 
     def compare(self, found: Found, reference: Found, context: ComparisonContext) -> FloatArray:  # noqa: ARG002 - the contract's parameters
         """Return the gap per point: 0.01 is one percent above the optimum.

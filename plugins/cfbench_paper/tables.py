@@ -16,7 +16,7 @@ from cfbench_paper import presets
 N_FOLDS = 5
 """The paper's folds."""
 
-EXACT = "exact-forest"
+EXACT = "exact-trees"
 """The searcher that proves optima on forests."""
 
 DATASETS: Mapping[str, str] = dict(zip(presets.DATASETS, ("Cre", "Inc", "Hou", "Pro", "Rec"), strict=True))

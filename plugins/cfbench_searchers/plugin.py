@@ -10,8 +10,8 @@ from cfbench import Cost, Handles, Need, SearcherEntry, hookimpl
 from cfbench_searchers.cma_es import CmaEs
 from cfbench_searchers.cogs import Cogs
 from cfbench_searchers.dice import DiceA, DiceB
-from cfbench_searchers.exact_forest.searcher import ExactForest
 from cfbench_searchers.exact_linear.searcher import ExactLinear
+from cfbench_searchers.exact_trees.searcher import ExactTrees
 from cfbench_searchers.gradient_descent import GradientDescent
 from cfbench_searchers.growing_spheres import GrowingSpheres, GrowingSpheresScaled
 from cfbench_searchers.lore import Lore
@@ -131,9 +131,9 @@ def cfbench_register_searchers() -> Iterable[SearcherEntry]:
         needs=[Need.TRAINING_DATA],
     )
     yield SearcherEntry(
-        name="exact-forest",
-        searcher=ExactForest,
-        summary="the provably cheapest counterfactual on a forest, by branch and bound",
+        name="exact-trees",
+        searcher=ExactTrees,
+        summary="the provably cheapest counterfactual on an ensemble of trees, by branch and bound",
         handles=[*_LOSS_ALONE, Handles.SEPARABLE],
         needs=[Need.FOREST],
     )

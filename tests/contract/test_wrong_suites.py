@@ -14,7 +14,7 @@ from cfbench.registry.registry import Registry, build_registry
 from cfbench.testing.check import Result
 from cfbench.testing.suites import check_preset, check_report
 
-BLIND = {"searchers": ["exact-forest"], "models": ["neural-network"]}
+BLIND = {"searchers": ["exact-trees"], "models": ["neural-network"]}
 """A white box on a model that shows no forest."""
 
 KEYS = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["lore", "cogs"], "points": 1, "folds": [0]}

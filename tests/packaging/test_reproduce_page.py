@@ -53,7 +53,7 @@ def test_the_study_of_the_record_has_all_that_the_report_needs() -> None:
     assert {one.label for one in needed} <= {one.label for one in measured}
     anywhere = study.model_copy(update={"optional_datasets": study.datasets})
     plan = make_plan(anywhere, registry, DataSource((), Path("nowhere"), download=False))
-    credit = [cell for cell in plan.cells if cell.dataset == "credit" and cell.searcher.name != "exact-forest"]
+    credit = [cell for cell in plan.cells if cell.dataset == "credit" and cell.searcher.name != "exact-trees"]
     counts = Counter((cell.searcher.name, cell.info.objective, cell.constraints) for cell in credit)
     robust = {("cogs", objective, True): 10 for objective in (*OBJECTIVES, *SAMPLES)}
     searchers = ("cogs", "growing-spheres", "nelder-mead", "lore")

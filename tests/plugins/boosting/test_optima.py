@@ -15,7 +15,7 @@ from cfbench.problem.problem import trace_of
 from cfbench.robustness import KNeighbours
 from cfbench.space import FloatArray
 from cfbench_models.boosting.family import BoostedModel, Boosting, CatBoost, GradientBoosting, LightGBM, XGBoost
-from cfbench_searchers.exact_forest.searcher import ExactForest
+from cfbench_searchers.exact_trees.searcher import ExactTrees
 from tests.plugins.drawn_forests import Drawn, draw_forest
 
 FAMILIES: dict[str, tuple[Boosting, dict[str, Any]]] = {
@@ -72,7 +72,7 @@ def test_the_optimum_is_that_of_full_enumeration(name: str, n_classes: int) -> N
             needs=[Need.FOREST],
             model=model,
         )
-        z = ExactForest().search(problem, np.random.default_rng(0))
+        z = ExactTrees().search(problem, np.random.default_rng(0))
         Z = everything(model, drawn, on_grid=respect_steps)
         Z = Z[drawn.space.is_feasible(Z, x, constraints=constraints, respect_steps=respect_steps)]
         Z = Z[model.predict(Z) == target] if len(Z) else Z

@@ -104,7 +104,7 @@ def test_a_run_on_data_with_relations(related: Path, tmp_path: Path) -> None:
                 "random-search[n_rows=500]",
                 "nearest-unlike",
                 "lore",
-                "exact-forest",
+                "exact-trees",
             ],
             "constraints": [True],
             "folds": [0],
@@ -118,7 +118,7 @@ def test_a_run_on_data_with_relations(related: Path, tmp_path: Path) -> None:
     skipped = {(cell.info.searcher, cell.skipped) for cell in Record.open(tmp_path / "results").cells() if cell.skipped}
     assert skipped == {
         (name, f"{name} does not handle relations between features, and loans has them")
-        for name in ("lore", "exact-forest")
+        for name in ("lore", "exact-trees")
     }
     space = load_folder(related, "loans").space
     searches = cfbench.load_record(tmp_path / "results")

@@ -34,4 +34,4 @@ def test_certificates_and_probabilities_on_logistic_regression() -> None:
 
 
 def test_the_gap_is_to_the_exact_searcher_that_has_results() -> None:
-    assert OptimalityGap.reference.names == ("exact-forest", "exact-linear")
+    assert OptimalityGap.reference.names == ("exact-trees", "exact-linear")

@@ -96,14 +96,14 @@ def test_values_of_the_right_points_and_metrics(record: Record) -> None:
 def test_comparisons_take_the_repetitions_that_all_cells_have(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (7, 0.1, 3.0), (8, 0.3, 1.0), (8, 0.3, 1.0)])
     put(record, [(7, 0.4, 2.0), (8, 0.6, 2.0)], objective="c")
-    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
+    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-trees", bounds={7: 0.1, 8: 0.2})
     found = gather(context(record), datasets())
     ours = {(row["objective"], row["row_id"]): row for row in found.robust.to_dict("records")}
     # The second repetition under none, which found 0.1, is in no comparison.
     assert ours["c", 7]["cost-of-robustness"] == pytest.approx(2.0)
     assert [ours["none", 7][name] for name in ("loss", "cpu_seconds", "queries")] == [0.2, 1.0, 10.0]
     assert found.selection.passed_over == 0
-    assert [cell.info.searcher for cell in found.selection.exact] == ["exact-forest"]
+    assert [cell.info.searcher for cell in found.selection.exact] == ["exact-trees"]
     # Gaps of row 7: 100 % and 0; of row 8: twice 50 %. The best of two: 0 and 50 %.
     table = gap_table(found.optimum)
     assert [(row.heads, [entry.text for entry in row.entries]) for row in table.rows] == [
@@ -114,7 +114,7 @@ def test_comparisons_take_the_repetitions_that_all_cells_have(record: Record) ->
 
 def test_one_search_per_point_is_no_best_of_several(record: Record) -> None:
     put(record, [(7, 0.2, 1.0), (8, None, 1.0)])
-    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-forest", bounds={7: 0.1, 8: 0.2})
+    put(record, [(7, 0.1, 9.0), (8, 0.2, 9.0)], searcher="exact-trees", bounds={7: 0.1, 8: 0.2})
     (row,) = gap_table(gather(context(record), datasets()).optimum).rows
     assert (row.heads, row.entries[0].text) == (("Hou", "on", "one search"), "100.00 % (n = 1)")
 

@@ -84,7 +84,7 @@ def test_quick_plans_from_what_is_shipped_alone(tmp_path: Path) -> None:
     unavailable = {name: found.entry.unavailable for name, found in registry.searchers.items()}
     for cell in plan.cells:
         # A forest shows no gradients, a network no forest, and neither is a linear model.
-        pairs = (("exact-forest", "neural-network"), ("gradient-descent", "random-forest"))
+        pairs = (("exact-trees", "neural-network"), ("gradient-descent", "random-forest"))
         blind = cell.searcher.name == "exact-linear" or (cell.searcher.name, cell.model.name) in pairs
         assert bool(cell.skipped) == bool(unavailable[cell.searcher.name] or blind)
         points = 1 if cell in slow else 3

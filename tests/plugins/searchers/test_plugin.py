@@ -25,7 +25,7 @@ def test_names_are_permanent() -> None:
         "cma-es",
         "random-search",
         "nearest-unlike",
-        "exact-forest",
+        "exact-trees",
         "exact-linear",
         "gradient-descent",
     ]

@@ -12,7 +12,7 @@ from tests.toys.cells import REGISTRY, cell
 def test_rows_stand_best_first_and_white_boxes_last() -> None:
     board = make_board(
         [
-            cell([0.1, 0.1], searcher="exact-forest"),  # by what is registered, not by the record
+            cell([0.1, 0.1], searcher="exact-trees"),  # by what is registered, not by the record
             cell([0.2, 0.4], searcher="cogs"),
             cell([0.2, 0.3], searcher="lore"),
             cell([0.1, None], searcher="grow"),
@@ -20,7 +20,7 @@ def test_rows_stand_best_first_and_white_boxes_last() -> None:
         ],
         REGISTRY,
     )
-    assert [row.label for row in board.rows] == ["cogs", "lore", "grow", "dice-a", "exact-forest [white-box]"]
+    assert [row.label for row in board.rows] == ["cogs", "lore", "grow", "dice-a", "exact-trees [white-box]"]
     assert [row.shared_loss for row in board.rows[:3]] == [Median(0.2, 1, 2), Median(0.2, 1, 2), Median(0.1, 1, 2)]
 
 

@@ -22,7 +22,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {
             "datasets": ["credit"],
             "models": ["random-forest[n_estimators=5,min_samples_split=8,max_features=sqrt]"],
-            "searchers": ["exact-forest", "random-search[n_rows=2000]", "nearest-unlike"],
+            "searchers": ["exact-trees", "random-search[n_rows=2000]", "nearest-unlike"],
             "objectives": ["none", "c"],
             "metrics": ["k-robustness", "k-probability"],
             "constraints": [True],

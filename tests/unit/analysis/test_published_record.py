@@ -31,7 +31,7 @@ def test_a_published_result_below_the_optimum_would_be_noticed(tmp_path: Path) -
             for cell in record.summaries().values()
             if (cell.info.dataset, cell.info.model, cell.info.objective, cell.info.constraints, cell.info.fold) == PLACE
         }
-        for searcher in ("exact-forest", "random-search"):
+        for searcher in ("exact-trees", "random-search"):
             cell = cells[searcher]
             rows = sorted(record.rows(cell.info.key), key=lambda row: int(row["point"]))
             if searcher == "random-search":

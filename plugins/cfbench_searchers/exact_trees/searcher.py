@@ -1,4 +1,4 @@
-"""The provably cheapest counterfactual on a forest: exact, by looking at its trees."""
+"""The provably cheapest counterfactual on an ensemble of trees: exact, by looking at its trees."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from cfbench.space import FloatArray
 from cfbench_searchers.exact import ExactSearcher
 
 
-class ExactForest(ExactSearcher):
-    """Find the cheapest counterfactual on a forest, and prove that none is cheaper.
+class ExactTrees(ExactSearcher):
+    """Find the cheapest counterfactual on an ensemble of trees, and prove that none is cheaper.
 
     Four steps: all points that differ from `x` in one feature; all that differ in two; a good point with more changes,
     by greedy moves; branch and bound on the rest. It ends with the first step that leaves nothing to prove. It asks the
@@ -40,7 +40,7 @@ class ExactForest(ExactSearcher):
         UnavailableError
             If the model shows no forest.
         """
-        from cfbench_searchers.exact_forest.solving import warm_up  # it loads a compiler, where there is one
+        from cfbench_searchers.exact_trees.solving import warm_up  # it loads a compiler, where there is one
 
         _ = context.forest.depth
         warm_up()
@@ -48,6 +48,6 @@ class ExactForest(ExactSearcher):
 
     def solve(self, problem: Problem, end: float) -> FloatArray | None:
         """Return the best point found, and report the figures; see the module `solving`."""
-        from cfbench_searchers.exact_forest.solving import solve  # it loads a compiler, where there is one
+        from cfbench_searchers.exact_trees.solving import solve  # it loads a compiler, where there is one
 
         return solve(problem, end)

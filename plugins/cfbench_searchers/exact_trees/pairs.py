@@ -10,7 +10,7 @@ import numpy as np
 from cfbench.compilation import compiled_or_plain
 from cfbench.forests import ForestNodes, class_of_cells, entered, leads_of_pair
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.exact_forest.task import CheapestPoint, ForestTask
+from cfbench_searchers.exact_trees.task import CheapestPoint, ForestTask
 
 STEPS_A_TREE = 60
 """Steps that a tree takes in a sweep, about."""

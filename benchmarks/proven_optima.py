@@ -28,7 +28,7 @@ def searched(
 ) -> tuple[FloatArray | None, bool, float]:
     """Return what the exact searcher finds for one point, whether that is proven, and the CPU seconds it took."""
     registry = build_registry()
-    searcher = registry.searcher("exact-forest").entry.searcher
+    searcher = registry.searcher("exact-trees").entry.searcher
     assert isinstance(searcher, type)
     space = of.dataset.space
     context = ObjectiveContext(x=x, target=of.dataset.target, space=space, predict=of.oracle.predict, stream=0)
@@ -94,4 +94,4 @@ def figures(names: list[str]) -> Iterator[Figure]:
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        report("exact_forest", figures(sys.argv[1:] or [*DATASETS]))
+        report("proven_optima", figures(sys.argv[1:] or [*DATASETS]))

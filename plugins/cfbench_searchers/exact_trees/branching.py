@@ -12,9 +12,9 @@ import numpy as np
 
 from cfbench.forests import ForestNodes
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.exact_forest.bound import budget_bound, pruned, settle
-from cfbench_searchers.exact_forest.pairs import looked_through
-from cfbench_searchers.exact_forest.task import SLACK, CheapestPoint, ForestTask
+from cfbench_searchers.exact_trees.bound import budget_bound, pruned, settle
+from cfbench_searchers.exact_trees.pairs import looked_through
+from cfbench_searchers.exact_trees.task import SLACK, CheapestPoint, ForestTask
 
 
 class CellBox(NamedTuple):

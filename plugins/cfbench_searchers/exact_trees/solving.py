@@ -10,10 +10,10 @@ from cfbench import Problem
 from cfbench.forests import toy_forest
 from cfbench.space import FloatArray, IntArray
 from cfbench_searchers.exact import NONE_EXISTS
-from cfbench_searchers.exact_forest.bound import pruned
-from cfbench_searchers.exact_forest.branching import BranchAndBound
-from cfbench_searchers.exact_forest.pairs import cost_of_changes, no_change, one_change, two_changes
-from cfbench_searchers.exact_forest.task import SLACK, CellCosts, CheapestPoint, ForestTask, OutOfTime, cell_costs
+from cfbench_searchers.exact_trees.bound import pruned
+from cfbench_searchers.exact_trees.branching import BranchAndBound
+from cfbench_searchers.exact_trees.pairs import cost_of_changes, no_change, one_change, two_changes
+from cfbench_searchers.exact_trees.task import SLACK, CellCosts, CheapestPoint, ForestTask, OutOfTime, cell_costs
 
 
 def descend(task: ForestTask) -> None:

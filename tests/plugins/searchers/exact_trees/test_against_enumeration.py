@@ -14,10 +14,10 @@ from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
 from cfbench_objectives.c_setback import SetbackAware
-from cfbench_searchers.exact_forest import bound, pairs
-from cfbench_searchers.exact_forest.branching import BranchAndBound
-from cfbench_searchers.exact_forest.searcher import ExactForest
-from cfbench_searchers.exact_forest.task import ForestTask, cell_costs
+from cfbench_searchers.exact_trees import bound, pairs
+from cfbench_searchers.exact_trees.branching import BranchAndBound
+from cfbench_searchers.exact_trees.searcher import ExactTrees
+from cfbench_searchers.exact_trees.task import ForestTask, cell_costs
 from tests.plugins.drawn_forests import Drawn, draw_forest
 
 A_STEP = 1e-5
@@ -83,7 +83,7 @@ def test_the_optimum_is_that_of_full_enumeration(
         place = int(np.flatnonzero(drawn.model.classifier.classes_ == drawn.target)[0])
         if seed % 3 == 0:
             monkeypatch.setattr(bound, "WORTH_PRUNING", 1.0)  # these forests are so small that no copy pays
-        z = ExactForest().search(problem, np.random.default_rng(0))
+        z = ExactTrees().search(problem, np.random.default_rng(0))
         figures = trace_of(problem).figures
         enumerated = cheapest(drawn, term, constraints=constraints, respect_steps=respect_steps)
         assert figures["proven"] == 1, seed

@@ -17,7 +17,7 @@ from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.family import RandomForest
-from cfbench_searchers.exact_forest.searcher import ExactForest
+from cfbench_searchers.exact_trees.searcher import ExactTrees
 
 NONE = np.empty(0, dtype=np.int64)
 NO_ENDS = np.empty(0)
@@ -54,7 +54,7 @@ def problem_of(model: Any, *, space: FeatureSpace = SPACE, x: FloatArray = X, **
 
 
 def search(problem: Problem, **settings: Any) -> tuple[FloatArray | None, dict[str, float]]:
-    answer = ExactForest(**settings).search(problem, np.random.default_rng(0))
+    answer = ExactTrees(**settings).search(problem, np.random.default_rng(0))
     assert answer is None or isinstance(answer, np.ndarray)
     return answer, trace_of(problem).figures
 
@@ -162,7 +162,7 @@ from cfbench.forests import forest_of, k_probability
 from cfbench.problem.oracle import Meter
 from cfbench.problem.problem import trace_of
 from cfbench_models.forest.family import RandomForest
-from cfbench_searchers.exact_forest.searcher import ExactForest
+from cfbench_searchers.exact_trees.searcher import ExactTrees
 
 far = NumericalPerturbation(0.4, 0.4)
 space = FeatureSpace(tuple(FeatureSpec(f"n{i}", Kind.NUMERICAL, 0, 1, perturbation=far) for i in range(4)))
@@ -171,7 +171,7 @@ labels = (rows.sum(axis=1) > 2.4).astype(np.int64)
 model = RandomForest().fit(rows, labels, space, {"n_estimators": 4, "min_samples_split": 8})
 x = np.full(4, 0.3)
 problem = Problem(x, 1, space, Meter(model, 4), needs=[Need.FOREST], model=model)
-z = ExactForest().search(problem, np.random.default_rng(0))
+z = ExactTrees().search(problem, np.random.default_rng(0))
 found = k_probability(forest_of(model), space, x, z, 1, width=0.1)
 figures = [value for _, value in sorted(trace_of(problem).figures.items())]
 print([float(value).hex() for value in (*z, *found, *figures)])
@@ -229,7 +229,7 @@ def test_votes_that_rounding_tells_apart_are_counted_as_the_forest_counts_them()
     for seed in range(60):
         model, x, above = Coarse(seed), np.array([0.5]), np.array([1.5])
         problem = Problem(x, 1, LINE, Meter(model, 1), needs=[Need.FOREST], model=model)
-        z = ExactForest().search(problem, np.random.default_rng(0))
+        z = ExactTrees().search(problem, np.random.default_rng(0))
         certificate = k_certificate(model.forest_structure(), LINE, above, above, 1)
         interval = k_probability(model.forest_structure(), LINE, above, above, 1)
         assert trace_of(problem).figures["proven"] == 1, seed
