@@ -14,7 +14,7 @@ from pathlib import Path
 from cfbench import DataSource
 from cfbench.digests import digest_of
 from cfbench.errors import DataError, UnavailableError
-from cfbench_datasets.encoding import TextTable, read_csv
+from cfbench.tables import TextTable, read_csv
 
 TABLE_NAME = "garments_worker_productivity.csv"
 URL = "https://archive.ics.uci.edu/static/public/597/productivity+prediction+of+garment+employees.zip"

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from cfbench import Dataset, DatasetEntry, DataSource, hookimpl
-from cfbench_datasets.encoding import TextTable
+from cfbench.tables import TextTable
 
 
 def wine_table() -> TextTable:
@@ -88,27 +88,25 @@ def _shipped(name: str, source: DataSource) -> Dataset:
 
 
 def _of_folder(folder: Path, name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
-    from cfbench_datasets.encoding import load_folder
+    from cfbench.tables import load_folder
 
     return load_folder(folder, name)
 
 
 def _productivity(name: str, source: DataSource) -> Dataset:
-    from cfbench_datasets.annotation import FILE_NAME, read_annotation
-    from cfbench_datasets.encoding import make_dataset
+    from cfbench.tables import FILE_NAME, make_dataset, read_annotation
     from cfbench_datasets.garments import garments_table
 
     return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), garments_table(source))
 
 
 def _wine(name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
-    from cfbench_datasets.annotation import FILE_NAME, read_annotation
-    from cfbench_datasets.encoding import make_dataset
+    from cfbench.tables import FILE_NAME, make_dataset, read_annotation
 
     return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), wine_table())
 
 
 def _card(folder: Path) -> str:
-    from cfbench_datasets.encoding import read_card
+    from cfbench.tables import read_card
 
     return read_card(folder)

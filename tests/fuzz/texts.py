@@ -14,7 +14,7 @@ from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import read_study
-from cfbench_datasets.encoding import load_folder
+from cfbench.tables.folder import load_folder
 
 WORDS = ("toy", "threshold", "toy-dice", "none", "success", "cogs", "k[m=4]", "toy-dice[rows=8]", "toy-dice[rows=")
 WORD = st.sampled_from(WORDS) | st.text(max_size=12)

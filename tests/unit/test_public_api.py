@@ -24,6 +24,7 @@ import cfbench.record
 import cfbench.registry
 import cfbench.robustness
 import cfbench.space
+import cfbench.tables
 import cfbench.tracking
 
 NAMESPACES = (
@@ -37,6 +38,7 @@ NAMESPACES = (
     cfbench.registry,
     cfbench.robustness,
     cfbench.space,
+    cfbench.tables,
     cfbench.tracking,
 )
 MOST_NAMES = 46

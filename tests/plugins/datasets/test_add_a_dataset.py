@@ -17,8 +17,8 @@ from cfbench.registry.discovery import import_file
 from cfbench.registry.registry import build_registry
 from cfbench.running.fitted import N_SPLITS
 from cfbench.space.dataset import N_FOLDS, broken_relations, split
-from cfbench_datasets.annotation import FeatureTable, LabelTable
-from cfbench_datasets.encoding import load_folder
+from cfbench.tables.annotation import FeatureTable, LabelTable
+from cfbench.tables.folder import load_folder
 
 PAGE = (Path(__file__).parents[3] / "docs" / "add-a-dataset.md").read_text("utf-8")
 

@@ -15,7 +15,7 @@ from cfbench.registry.registry import RegistryOptions, build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import Study
 from cfbench_datasets.plugin import cfbench_register_datasets, folder_names
-from tests.plugins.datasets.folders import write_folder
+from tests.unit.tables.folders import write_folder
 
 
 def of_users(folders: list[Path]) -> list[DatasetEntry]:

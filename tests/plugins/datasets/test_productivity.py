@@ -10,7 +10,7 @@ import pytest
 
 from cfbench import DataSource
 from cfbench.errors import DataError, UnavailableError
-from cfbench_datasets.encoding import read_csv
+from cfbench.tables import read_csv
 from cfbench_datasets.garments import CONTENT_DIGEST, MOST_BYTES, content_digest, garments_table
 from tests.plugins.conftest import Serve, answer
 

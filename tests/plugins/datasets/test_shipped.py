@@ -23,8 +23,8 @@ from cfbench import (
     NumericalPerturbation,
 )
 from cfbench.space import FloatArray
+from cfbench.tables.annotation import Annotation, read_annotation
 from cfbench_datasets import plugin
-from cfbench_datasets.annotation import Annotation, read_annotation
 
 ROOT = Path(__file__).parents[3]
 SPEC = ROOT.parent / "shared" / "spec" / "annotations.json"

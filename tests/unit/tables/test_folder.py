@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cfbench import CategoricalPerturbation, Constraint, Kind, NumericalPerturbation
 from cfbench.space.dataset import N_FOLDS
-from cfbench_datasets.encoding import FEWEST_ROWS_A_CLASS, load_folder
-from tests.plugins.datasets.folders import refusal, write_folder
+from cfbench.tables.folder import FEWEST_ROWS_A_CLASS, load_folder
+from tests.unit.tables.folders import refusal, write_folder
 
 
 def test_a_good_folder_becomes_what_it_says(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cfbench import Dataset, FeatureSpec, Kind
 from cfbench.errors import DataError, UnknownNameError
-from cfbench.space import FloatArray, IntArray, are_multiples
-from cfbench_datasets.annotation import FILE_NAME, Annotation, annotation_but_for_relations, refuse, refuse_device
+from cfbench.space.dataset import Dataset
+from cfbench.space.feature import FeatureSpec, Kind
+from cfbench.space.space import FloatArray, IntArray, are_multiples
+from cfbench.tables.annotation import FILE_NAME, Annotation, annotation_but_for_relations, refuse, refuse_device
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import pytest
 
 from cfbench.errors import DataError
 from cfbench.space.dataset import require_kept_relations
-from cfbench_datasets.encoding import load_folder
-from tests.plugins.datasets.folders import ANNOTATION, write_folder
+from cfbench.tables.folder import load_folder
+from tests.unit.tables.folders import ANNOTATION, write_folder
 
 FIRST = len(ANNOTATION.splitlines()) + 2
 """The line of the first relation's header."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfbench.errors import DataError
-from cfbench_datasets.encoding import load_folder
+from cfbench.tables.folder import load_folder
 
 Edit = Callable[[str], str]
 

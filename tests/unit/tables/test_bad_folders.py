@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cfbench.errors import DataError
-from cfbench_datasets.encoding import load_folder
-from tests.plugins.datasets.folders import Edit, refusal, swap, write_folder
+from cfbench.tables.folder import load_folder
+from tests.unit.tables.folders import Edit, refusal, swap, write_folder
 
 
 def cell(row: int, column: int, value: str) -> Edit:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
-from cfbench import CategoricalPerturbation, Constraint, FeatureSpace, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.errors import DataError, UnknownNameError
-from cfbench.space import Relation, contradiction, read_relations
+from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
+from cfbench.space.relations import Relation, contradiction, read_relations
+from cfbench.space.space import FeatureSpace
 
 MOST_SHOWN = 10
 """A file with more problems than this usually has one cause; the rest is counted."""

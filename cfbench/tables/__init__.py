@@ -1,0 +1,25 @@
+"""Tables of people's own: reading annotated folders, and making a first annotation from a table.
+
+A folder holds `data.csv` and `annotations.toml`; `annotation.py` reads the second, `folder.py` both. Imports `space`
+alone. Start with `folder.py`.
+
+The names below are public. They are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfbench.lazy import public_names
+
+if TYPE_CHECKING:
+    from cfbench.tables.annotation import FILE_NAME as FILE_NAME
+    from cfbench.tables.annotation import Annotation as Annotation
+    from cfbench.tables.annotation import read_annotation as read_annotation
+    from cfbench.tables.folder import TextTable as TextTable
+    from cfbench.tables.folder import load_folder as load_folder
+    from cfbench.tables.folder import make_dataset as make_dataset
+    from cfbench.tables.folder import read_card as read_card
+    from cfbench.tables.folder import read_csv as read_csv
+
+__all__, __getattr__, __dir__ = public_names(__name__)
