@@ -16,8 +16,8 @@ from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSp
 from cfbench.space.relations import Relation, contradiction, read_relations
 from cfbench.space.space import FeatureSpace
 
-MOST_SHOWN = 10
-"""A file with more problems than this usually has one cause; the rest is counted."""
+MOST_SHOWN = 100
+"""Problems of a file that are listed; the rest is counted, since so many usually have one cause."""
 
 
 def refuse(where: str, problems: Sequence[str]) -> DataError:
@@ -42,7 +42,11 @@ def refuse_device(path: Path) -> None:
 
 
 def _value(content: Any) -> Any:
-    if isinstance(content, bool) or not isinstance(content, (str, int)):
+    if isinstance(content, bool):
+        raise ValueError(
+            f'a string or a whole number; write {str(content).lower()} as data.csv does, such as "{content}"'
+        )
+    if not isinstance(content, (str, int)):
         raise ValueError("a category or class is a string or a whole number")
     if isinstance(content, str) and (not content or content != content.strip()):
         raise ValueError("a category or class is a string with no blanks around it, and not an empty one")
@@ -116,10 +120,36 @@ class AnnotationTable(_StrictTable):
     relations: list[dict[str, Any]] = []
 
 
-def complaints(error: ValidationError, content: Mapping[str, Any]) -> list[str]:
-    """Return messages for pydantic's errors: the key, the value received and what is allowed."""
+class Places:
+    """The lines of an annotations.toml on which its tables and keys stand; empty where they are written otherwise."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+        heads = [(number, re.match(r"\s*\[+\s*([\w.]+)", line)) for number, line in enumerate(self._lines)]
+        self._heads = [(number, match[1]) for number, match in heads if match and "=" not in self._lines[number]]
+
+    def line(self, *loc: str | int) -> str:
+        """Return the line of a key, such as ("features", 3, "interval"), or of its table, as "line 12: "."""
+        name, number = str(loc[0]) if loc else "", loc[1] if len(loc) > 1 and isinstance(loc[1], int) else 0
+        starts = [line for line, table in self._heads if table == name]
+        inline = number >= len(starts)  # a key at the top, or a table that is written inline
+        start = -1 if inline else starts[number]
+        keys = [part for part in loc[0 if inline else 1 :] if isinstance(part, str)]
+        end = next((line for line, _ in self._heads if line > start), len(self._lines))
+        for line in range(start + 1, end):
+            if keys and re.match(rf"\s*[\"']?{re.escape(keys[0])}[\"']?\s*=", self._lines[line]):
+                return f"line {line + 1}: "
+        return f"line {start + 1}: " if start >= 0 else ""
+
+
+def complaints(error: ValidationError, content: Mapping[str, Any], places: Places) -> list[str]:
+    """Return messages for pydantic's errors: the line, the key, the value received and what is allowed."""
     details = error.errors(include_url=False)
-    worded = list(dict.fromkeys(_complaint(detail, content) for detail in details[:MOST_COMPLAINTS]))
+    worded = list(
+        dict.fromkeys(
+            f"{places.line(*detail['loc'])}{_complaint(detail, content)}" for detail in details[:MOST_COMPLAINTS]
+        )
+    )
     rest = len(details) - MOST_COMPLAINTS
     return [*worded, f"{rest:,} further problems, which are not listed"] if rest > 0 else worded
 
@@ -245,31 +275,39 @@ def annotation_but_for_relations(path: Path) -> tuple[Annotation, list[str]]:
     With a problem, the annotation has no relations; the table can be checked nevertheless. Raises DataError with all
     other problems of the file.
     """
-    table = _parse(path)
-    problems = _label_problems(table.label)
+    return parse_annotation(str(path), _text_of(path))
+
+
+def parse_annotation(origin: str, text: str) -> tuple[Annotation, list[str]]:
+    """Return the annotation that is written in `text`, as `annotation_but_for_relations` does for a file."""
+    content, places = _toml(origin, text), Places(text)
+    try:
+        table = AnnotationTable.model_validate(content)
+    except ValidationError as error:
+        raise refuse(origin, [*complaints(error, content, places), *_other_problems(content, error, places)]) from None
+    problems = _label_problems(table.label, places)
     names = [feature.name for feature in table.features]
     if not names:
         problems.append("there is no feature; add a [[features]] table for every column that a model may use")
     problems += [
-        f"feature {name!r} is annotated {names.count(name)} times; keep one of its [[features]] tables"
+        f"{places.line('features', len(names) - 1 - names[::-1].index(name))}feature {name!r} is annotated "
+        f"{names.count(name)} times; keep one of its [[features]] tables"
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     ]
     for name, role in [(table.label.column, "label column"), *((name, "ignored column") for name in table.ignore)]:
         if name in names:
-            problems.append(f"{name!r} is the {role} and a feature, too; it can be one of them only")
+            line = places.line("features", names.index(name))
+            problems.append(f"{line}{name!r} is the {role} and a feature, too; it can be one of them only")
     specs = []
-    for feature in table.features:
-        own_problems = _contradictions(feature)
-        try:
-            specs.append(_spec(feature) if not own_problems else None)
-        except DataError as error:
-            own_problems = [str(error)]
+    for number, feature in enumerate(table.features):
+        spec, own_problems = _checked(feature, places.line("features", number))
+        specs.append(spec)
         problems += own_problems
     if problems:
-        raise refuse(str(path), problems)
+        raise refuse(origin, problems)
     features = tuple(spec for spec in specs if spec is not None)
-    relations, problems = _relations(path, table, features)
+    relations, problems = _relations(text, table, features)
     label = table.label
     annotation = Annotation(
         title=table.title,
@@ -286,37 +324,69 @@ def annotation_but_for_relations(path: Path) -> tuple[Annotation, list[str]]:
     return annotation, problems
 
 
-def _parse(path: Path) -> AnnotationTable:
+def _checked(feature: FeatureTable, line: str) -> tuple[FeatureSpec | None, list[str]]:
+    """Return a feature's annotation, or what is wrong with it."""
+    problems = _contradictions(feature)
+    if not problems:
+        try:
+            return _spec(feature), []
+        except DataError as error:
+            problems = [str(error)]
+    return None, [f"{line}{problem}" for problem in problems]
+
+
+def _other_problems(content: Mapping[str, Any], error: ValidationError, places: Places) -> list[str]:
+    """Return the problems of an annotation that the errors of its form would hide."""
+    wrong = {detail["loc"][:2] if detail["loc"][0] == "features" else detail["loc"][:1] for detail in error.errors()}
+    label, features = content.get("label"), content.get("features")
+    problems = [] if ("label",) in wrong else _label_problems(LabelTable.model_validate(label), places)
+    for number, feature in enumerate(features if isinstance(features, list) else []):
+        line = places.line("features", number)
+        if ("features", number) not in wrong:
+            problems += _checked(FeatureTable.model_validate(feature), line)[1]
+        elif isinstance(feature, Mapping) and not {"interval", "categories"} & feature.keys():
+            problems.append(
+                f"{line}feature {feature.get('name')!r}: a numerical feature needs the key 'interval', "
+                "[minimum, maximum], a categorical one the key 'categories', all of them in a list"
+            )
+    return problems
+
+
+def _text_of(path: Path) -> str:
     refuse_device(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise DataError(
-            f"{path} does not exist; every data set's folder needs one, see docs/add-a-dataset.md"
+            f"{path} does not exist; every data set's folder needs one. `cfbench datasets annotate TABLE.csv` writes "
+            "a first one; see docs/add-a-dataset.md"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}. It must be a readable text file in UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path} is not valid TOML: {error}. Correct that place, see docs/add-a-dataset.md") from error
-    except RecursionError:
-        raise DataError(f"{path} cannot be read: its tables or lists are nested too deeply; flatten them") from None
-    except ValueError:  # Python refuses to read them, since that takes time
-        raise DataError(f"{path} cannot be read: it has a number of thousands of digits; shorten it") from None
+
+
+def _toml(origin: str, text: str) -> dict[str, Any]:
     try:
-        return AnnotationTable.model_validate(content)
-    except ValidationError as error:
-        raise refuse(str(path), complaints(error, content)) from None
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(
+            f"{origin} is not valid TOML: {error}. Correct that place, see docs/add-a-dataset.md"
+        ) from error
+    except RecursionError:
+        raise DataError(f"{origin} cannot be read: its tables or lists are nested too deeply; flatten them") from None
+    except ValueError:  # Python refuses to read them, since that takes time
+        raise DataError(f"{origin} cannot be read: it has a number of thousands of digits; shorten it") from None
 
 
 _RELATION = re.compile(r"^\s*\[\[\s*relations\s*\]\]")
 
 
 def _relations(
-    path: Path, table: AnnotationTable, features: tuple[FeatureSpec, ...]
+    text: str, table: AnnotationTable, features: tuple[FeatureSpec, ...]
 ) -> tuple[tuple[Relation, ...], list[str]]:
     """Return the relations, or what is wrong with them, with the lines of the file."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    places = [f"{FILE_NAME}, line {number}" for number, line in enumerate(lines, start=1) if _RELATION.match(line)]
+    lines = enumerate(text.splitlines(), start=1)
+    places = [f"{FILE_NAME}, line {number}" for number, line in lines if _RELATION.match(line)]
     spellings = [tuple(feature.categories or ()) for feature in table.features]
     found: list[Relation] = []
     problems = []
@@ -336,20 +406,18 @@ def _relations(
     return (() if problems else tuple(found)), problems
 
 
-def _label_problems(label: LabelTable) -> list[str]:
+def _label_problems(label: LabelTable, places: Places) -> list[str]:
     problems = []
     if len(set(label.classes)) < len(label.classes):
-        problems.append(f"[label]: 'classes' lists a class twice: {', '.join(label.classes)}; list each once")
+        problems.append(("classes", f"'classes' lists a class twice: {', '.join(label.classes)}; list each once"))
     if len(set(label.classes)) < 2:
-        problems.append(f"[label]: 'classes' needs two classes at least, not {label.classes}")
+        problems.append(("classes", f"'classes' needs two classes at least, not {label.classes}"))
     if label.target not in label.classes:
-        problems.append(f"[label]: {UnknownNameError('target class', label.target, label.classes)}")
+        problems.append(("target", str(UnknownNameError("target class", label.target, label.classes))))
     if label.meanings and len(label.meanings) != len(label.classes):
-        problems.append(
-            f"[label]: 'meanings' has {len(label.meanings)} entries for {len(label.classes)} classes; "
-            "give one per class, in the order of 'classes'"
-        )
-    return problems
+        listed = f"'meanings' has {len(label.meanings)} entries for {len(label.classes)} classes"
+        problems.append(("meanings", f"{listed}; give one per class, in the order of 'classes'"))
+    return [f"{places.line('label', key)}[label]: {problem}" for key, problem in problems]
 
 
 def _contradictions(feature: FeatureTable) -> list[str]:

@@ -124,13 +124,13 @@ def test_equal_problems_of_a_column_are_one(tmp_path: Path) -> None:
 def test_a_long_list_of_problems_is_cut(tmp_path: Path) -> None:
     def widen(text: str) -> str:
         header, *rows = text.splitlines()
-        return "\n".join([",".join([header, *(f"c{i}" for i in range(14))]), *(row + ",1" * 14 for row in rows)])
+        return "\n".join([",".join([header, *(f"c{i}" for i in range(114))]), *(row + ",1" * 114 for row in rows)])
 
     message = refusal(tmp_path, table=widen)
-    assert "14 problems" in message
-    assert "'c9' is" in message
-    assert "'c10' is" not in message
-    assert "and 4 more" in message
+    assert "114 problems" in message
+    assert "'c99' is" in message
+    assert "'c100' is" not in message
+    assert "and 14 more" in message
 
 
 def test_decimal_steps_are_recognised(tmp_path: Path) -> None:
@@ -167,7 +167,10 @@ BAD_ANNOTATIONS: dict[str, tuple[Edit, list[str]]] = {
     "missing interval": (swap("interval = [18, 90]", ""), ["feature 'age'", "needs the key 'interval'"]),
     "missing categories": (swap("categories = [7, 9]", ""), ["feature 'region'", "needs the key 'categories'"]),
     "wrong type within": (swap("[18, 90]", '[18, "x"]'), ["feature 'age': entry 2 of 'interval' is 'x'", "a number"]),
-    "boolean category": (swap("[7, 9]", "[7, true]"), ["entry 2 of 'categories' is True", "string or a whole number"]),
+    "boolean category": (
+        swap("[7, 9]", "[7, true]"),
+        ["line 32: feature 'region': entry 2 of 'categories' is True", 'write true as data.csv does, such as "True"'],
+    ),
     "blank category": (swap('["none",', '[" ",'), ["entry 1 of 'categories' is ' '", "no blanks"]),
     "three ends": (swap("[18, 90]", "[18, 40, 90]"), ["'interval'", "[minimum, maximum]"]),
     "table expected": (swap("{ increase = 2 }", "2"), ["'perturbation' is 2; allowed: a table"]),
@@ -228,3 +231,35 @@ def test_a_bad_annotation_is_refused(tmp_path: Path, edit: Edit, words: list[str
     assert str(tmp_path / "loans") in message
     for word in words:
         assert word in message
+
+
+def test_every_problem_of_both_files_is_listed_with_its_line(tmp_path: Path) -> None:
+    def spoil(text: str) -> str:
+        for old, new in [
+            ('kind = "numerical"\ninterval = [18, 90]', 'kind = "numeric"'),  # the kind hides no missing interval
+            ("interval = [0, 10]", "interval = [10, 0]"),
+            ('target = "yes"', 'target = "yess"'),
+        ]:
+            text = swap(old, new)(text)
+        return text
+
+    lines = refusal(tmp_path, annotation=spoil, table=swap("34,2.5,employed", "34,employed")).splitlines()
+    assert [line.partition(": ")[0] for line in lines[1:5]] == [
+        "  - line 11",
+        "  - line 7",
+        "  - line 9",
+        "  - line 16",
+    ]
+    assert "allowed: 'numerical' or 'categorical'" in lines[1]
+    assert "[label]: unknown target class 'yess'" in lines[2]
+    assert "feature 'age': a numerical feature needs the key 'interval'" in lines[3]
+    assert "feature 'income': its interval [10.0, 0.0] needs a minimum below its maximum" in lines[4]
+    assert lines[6].startswith("  - line 2 has 4 cells, the header has 5")
+
+
+def test_lines_are_left_out_where_tables_are_written_inline(tmp_path: Path) -> None:
+    message = refusal(
+        tmp_path,
+        annotation=lambda text: text.split("[[features]]")[0].replace("user", "features = [{}]\nuser"),
+    )
+    assert "line 2: [[features]] table 1: key 'name' is missing" in message
