@@ -5,15 +5,15 @@ from __future__ import annotations
 import html
 import multiprocessing
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.board.board import Leaderboard, leaderboard
 from cfbench.errors import CfbenchError, RecordError, StudyError
 from cfbench.record.store import Record, load_record
-from cfbench.registry.registry import registry_with
+from cfbench.registry.registry import Registry, build_registry, registry_with
 from cfbench.running.executors.local import WORKER_NAME
 from cfbench.running.progress import RunReport
 from cfbench.running.session import Session, check_statuses
@@ -38,6 +38,10 @@ class StudyResult:
         The record's directory.
     tracking : str
         The address of the MLflow store that mirrors the record; empty where there is none.
+    registry : Registry
+        What was registered for the run.
+    data_dirs : tuple of Path
+        Folders with tables that are not shipped.
 
     Examples
     --------
@@ -54,6 +58,8 @@ class StudyResult:
     report: RunReport
     results: Path
     tracking: str
+    registry: Registry = field(default_factory=build_registry, compare=False)
+    data_dirs: tuple[Path, ...] = ()
 
     def searches(self) -> pd.DataFrame:
         """All searches of the record, as `cfbench.load_record` gives them."""
@@ -61,7 +67,35 @@ class StudyResult:
 
     def leaderboard(self, **options: Any) -> Leaderboard:
         """The record's leaderboard; options as for `cfbench.leaderboard`."""
-        return leaderboard(self.results, **options)
+        return leaderboard(self.results, **{"plugins": self.registry, **options})
+
+    def counterfactuals(self, metrics: Sequence[str] = ("robustness",), **options: Any) -> pd.DataFrame:
+        """Return what was found, in the units and labels of the data sets: a row for each feature of each result.
+
+        Parameters
+        ----------
+        metrics : sequence of str
+            Metrics, or groups of metrics, that get a column each if they were measured.
+        **options
+            Which results: ``searchers``, ``datasets`` and the other options of `cfbench.leaderboard`.
+
+        Returns
+        -------
+        DataFrame
+            As `Leaderboard.counterfactuals` describes it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import cfbench
+        >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+        ...     found = result.counterfactuals()
+        >>> found[["feature", "changed"]].head(2).values.tolist()
+        [['alcohol', True], ['malic_acid', True]]
+        """
+        return self.leaderboard(**options).counterfactuals(metrics, data_dirs=self.data_dirs)
 
     def __str__(self) -> str:
         report = self.report
@@ -73,7 +107,9 @@ class StudyResult:
         return "\n".join([f"{cells}; {searches}: {self.results}", *said])
 
     def __repr__(self) -> str:
-        return f"{self}\n`.leaderboard()` shows the board, `.searches()` every search"
+        return (
+            f"{self}\n`.leaderboard()` shows the board, `.counterfactuals()` what was found, `.searches()` every search"
+        )
 
     def _repr_html_(self) -> str:
         said = "".join(f"<p>{html.escape(visible(line))}</p>" for line in str(self).splitlines())
@@ -148,7 +184,8 @@ def run(
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
     whole = override(written or preset(chosen, registry), "cfbench.run", **changes)
-    source = data_source([Path(folder) for folder in data_dirs])
+    folders = tuple(Path(folder) for folder in data_dirs)
+    source = data_source(folders)
     session = Session.prepare(whole, registry, source, cluster=cluster)
     session.check_workers()
     with Record.open(whole.results, write=True) as record:
@@ -157,7 +194,7 @@ def run(
         report = session.run(record, retry=retry, resume="the same call of cfbench.run")
     if report.interrupted:
         raise KeyboardInterrupt(f"every finished search is in {whole.results}; the same call of cfbench.run goes on")
-    return StudyResult(report, whole.results, session.tracking)
+    return StudyResult(report, whole.results, session.tracking, registry, folders)
 
 
 def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, str]:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -21,6 +21,7 @@ from cfbench.analysis.ranks import Tolerance
 from cfbench.analysis.references import PointResults
 from cfbench.analysis.standings import Basis
 from cfbench.board.columns import Number, column_named, columns_of, expanded, names_without_metrics, numbers_of
+from cfbench.board.counterfactuals import counterfactual_frame
 from cfbench.board.gap_commands import GapCommand, gap_commands
 from cfbench.board.standings_table import standings_lines
 from cfbench.board.tabular import (
@@ -39,11 +40,13 @@ from cfbench.files import write_atomically
 from cfbench.record.files import refuse_inside_record
 from cfbench.record.reading import RecordReading
 from cfbench.record.store import Record
-from cfbench.registry.registry import Registry, RegistryOptions, build_registry
+from cfbench.registry.registry import Registry, build_registry, registry_with
 from cfbench.text import plural
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 FORMATS = ("table", "markdown", "csv", "json", "latex", "html")
 """A further format is a name here and a case in `Leaderboard.render`."""
@@ -171,6 +174,92 @@ class Leaderboard:
 
         return pd.DataFrame([flat_standing(row, part) for part in self.board.parts for row in part.rows])
 
+    def counterfactuals(
+        self, metrics: Sequence[str] = ("robustness",), *, data_dirs: Iterable[Path | str] = ()
+    ) -> pd.DataFrame:
+        """Return what was found, in the units and labels of the data sets: a row for each feature of each result.
+
+        A point's result is its repetition with the smallest objective value. The results are those of all tasks and
+        searchers that the board shows.
+
+        Parameters
+        ----------
+        metrics : sequence of str
+            Metrics, or groups of metrics as for ``--columns``, that get a column each. Those that the record does not
+            hold have no column; ``cfbench measure`` adds them.
+        data_dirs : iterable of path
+            Folders with tables that are not shipped, as for `cfbench.run`.
+
+        Returns
+        -------
+        DataFrame
+            `dataset`, `model`, `searcher`, `objective`, `constraints`, `fold`, `point`, `row_id`, `repetition`,
+            `target`; then `feature`, `factual`, `counterfactual`, `changed` and `unit`; then `loss`,
+            `objective_value`, and the metrics. Results of data sets that are not at hand are left out with a warning.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import cfbench
+        >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+        ...     found = result.counterfactuals()
+        >>> sorted(set(found["unit"]))[:2], found["changed"].dtype.name
+        (['', 'g/l'], 'bool')
+        """
+        cells = [cell for task in self.board.matrix.tasks for group in task.groups.values() for cell in group.cells]
+        return counterfactual_frame(cells, self._record(), self.registry, metrics, [*map(Path, data_dirs)])
+
+    def plot(self, *names: str) -> NDArray[np.object_]:
+        """Draw the figures of the leaderboard's page with matplotlib.
+
+        Parameters
+        ----------
+        *names : str
+            What to draw, in this order; all figures if empty. ``"effort"``: the loss, or the objective value, against
+            queries. ``"ranks"``: mean ranks with their intervals. ``"ranks-by-part"``: mean ranks by data set.
+            ``"progress"``: the share of targets reached over queries. ``"loss-against-METRIC"``: the loss against a
+            metric that every board shows, such as ``k-robustness``.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (n,)
+            One per figure. ``axes[0].figure.savefig("board.png")`` writes the picture.
+
+        Raises
+        ------
+        UnknownNameError
+            If the board has no such figure. Most figures need two ranked searchers.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import cfbench
+        >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = cfbench.run(study, points=3, repetitions=1, tracking="none", results=folder)
+        ...     axes = result.leaderboard().plot("progress")
+        >>> axes[0].get_xlabel()
+        'queries'
+        """
+        from cfbench.board.page.evidence import gather
+        from cfbench.board.page.figures import page_figures
+        from cfbench.board.plots import plot_figures  # loads matplotlib
+
+        figures = {
+            one.name: one for one in page_figures(self.board, gather(self.board.matrix, self._record()).progress)
+        }
+        for name in names:
+            if name not in figures:
+                raise UnknownNameError("figure", name, figures)
+        if not figures:
+            raise CfbenchError(f"there is nothing to draw: no search of {self.record} has found anything")
+        return plot_figures([figures[name] for name in names or figures])
+
+    def _record(self) -> RecordReading:
+        return self.reading or opened_record(Path(self.record), with_published=self.with_published)
+
     def numbers(self) -> list[Number]:
         """Describe every number of :meth:`overall`: its column and group, and which values are better."""
         return numbers_of(self.board.standings)
@@ -200,7 +289,7 @@ def leaderboard(
     on: str = "solved-by-all",
     tie: float | None = None,
     with_published: bool = False,
-    plugins: Collection[str] = (),
+    plugins: Iterable[object] = (),
 ) -> Leaderboard:
     """Return the leaderboard of a record, as ``cfbench leaderboard`` shows it; nothing is searched or fitted.
 
@@ -229,8 +318,8 @@ def leaderboard(
         left out, 0 for equal values alone.
     with_published : bool
         Show the record next to the published one; what cannot be compared is left out with a warning.
-    plugins : collection of str
-        Modules and paths of .py files to register, for their metrics.
+    plugins : iterable
+        What to register, as for `cfbench.run`: for metrics, and for the data sets of counterfactuals.
 
     Returns
     -------
@@ -258,7 +347,7 @@ def leaderboard(
     """
     shown = leaderboard_of(
         opened_record(Path(results), with_published=with_published),
-        build_registry(RegistryOptions(plugins=tuple(plugins))),
+        plugins if isinstance(plugins, Registry) else registry_with(plugins),
         reference=reference,
         selection=Selection(datasets, models, objectives, constraints, searchers=searchers),
         columns=columns,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cfbench.board.counterfactuals import FEATURE_COLUMNS, feature_rows
 from cfbench.board.text import text_table
 from cfbench.digests import digest_of
 from cfbench.explaining.perturbation_effects import (
     PerturbationEffects,
     Setback,
     perturbation_effects,
-    shown_value,
     written,
 )
 from cfbench.problem.outcome import Status
@@ -29,6 +29,7 @@ from cfbench.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from cfbench.study.plan import Cell
 
@@ -171,7 +172,7 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
             f"{feature.name} back by {abs(setback.moved[i]):g} to {explanation.z[i] + setback.moved[i]:g}{unit}"
         )
     for place in setback.turned:
-        label = shown_value(space.features[place], explanation.z[place])
+        label = space.features[place].shown(explanation.z[place])
         pushed.append(f"{space.names[place]} turned from {label} into another category")
     if setback.ways == 0:
         after = "its class is unknown, because the categories can change in too many ways"
@@ -202,7 +203,7 @@ def _effects_content(explanation: Explanation) -> dict[str, Any] | None:
         assert explanation.z is not None
         back = explanation.z + setback.moved
         worst = {
-            "to": {space.names[i]: shown_value(space.features[i], back[i]) for i in setback.moved.nonzero()[0]},
+            "to": {space.names[i]: space.features[i].shown(back[i]) for i in setback.moved.nonzero()[0]},
             "turned": [space.names[i] for i in setback.turned],
             "price": setback.price,
             "cost_with_it": number_or_none(explanation.loss + setback.price),
@@ -332,6 +333,55 @@ class Explanation:
         rows = [row for row in self.features() if row["changed"]]
         return pd.DataFrame([[row[name] for name in columns] for row in rows], columns=columns)
 
+    def counterfactuals(self) -> pd.DataFrame:
+        """Return the counterfactual as a frame: a row for each feature, none if nothing was found.
+
+        The columns are those of `StudyResult.counterfactuals` that one case has: `searcher`, `target`, `feature`,
+        `factual`, `counterfactual`, `changed`, `unit`, `loss` and `objective_value`. Where the space annotates
+        perturbations, `survived_c`, `survived_k` and `survived_ck` are the shares of random perturbations (of what
+        changes, of what is kept, of both) after which the class is the same. `survived_alone` is this share for a kept
+        feature that alone is perturbed.
+        """
+        import pandas as pd
+
+        columns = ["searcher", "target", *FEATURE_COLUMNS, "loss", "objective_value"]
+        if self.z is None or not self.found:
+            return pd.DataFrame(columns=columns)
+        whole = {
+            "searcher": self.searcher,
+            "target": self.target,
+            "loss": self.loss,
+            "objective_value": self.objective_value,
+        }
+        rows = [whole | row for row in feature_rows(self.space, self.x, self.z)]
+        frame = pd.DataFrame(rows, columns=columns)
+        if self.perturbations is not None:
+            for one in self.perturbations.survivals:
+                frame[f"survived_{one.part}"] = one.survived / one.n
+            alone = {self.space.names[one.feature]: 1 - one.lost / one.n for one in self.perturbations.kept}
+            frame["survived_alone"] = frame["feature"].map(alone)
+        return frame
+
+    def plot(self) -> NDArray[np.object_]:
+        """Draw the counterfactual with matplotlib.
+
+        The first panel has a bar for each changed feature, with its value before and after. If the perturbations of
+        kept features were examined, a second panel shows how often each of them alone loses the class.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (1,) or (2,)
+            ``axes[0].figure.savefig("explanation.png")`` writes the picture.
+
+        Raises
+        ------
+        CfbenchError
+            If no counterfactual was found.
+        """
+        from cfbench.explaining.plot import plot_explanation  # loads matplotlib
+
+        return plot_explanation(self)
+
     def features(self) -> list[dict[str, Any]]:
         """Return every feature with its values, in the space's order, as `changes` has them.
 
@@ -344,8 +394,8 @@ class Explanation:
             rows.append(
                 {
                     "feature": feature.name,
-                    "before": shown_value(feature, before),
-                    "after": shown_value(feature, after),
+                    "before": feature.shown(before),
+                    "after": feature.shown(after),
                     "change": float(after - before) if numerical else float("nan"),
                     "unit": feature.unit,
                     "changed": bool(before != after),

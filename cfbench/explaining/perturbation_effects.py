@@ -20,7 +20,7 @@ from cfbench.robustness.neighbours import KNeighbours
 from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturbations
 from cfbench.robustness.reach import Distribution, Reach
 from cfbench.robustness.setbacks import Setbacks
-from cfbench.space.space import BoolArray, FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 Predict = Callable[[FloatArray], IntArray]
 """Rows of shape (n, d) in, class codes of shape (n,) out."""
@@ -172,15 +172,8 @@ def proven_of_kept(
     moved = []
     for i in np.flatnonzero(point != z).tolist():
         feature = space.features[i]
-        moved.append(f"{feature.name} {written(shown_value(feature, point[i]))} {feature.unit}".rstrip())
+        moved.append(f"{feature.name} {written(feature.shown(point[i]))} {feature.unit}".rstrip())
     return (f"A perturbation of what you keep can undo this; this one would: {', '.join(moved)}.",)
-
-
-def shown_value(feature: FeatureSpec, value: float) -> float | str:
-    """Return a number, or the label of a category."""
-    if feature.kind is Kind.CATEGORICAL and value in range(feature.n_categories):
-        return feature.categories[int(value)]
-    return float(value)
 
 
 def written(value: float | str) -> str:

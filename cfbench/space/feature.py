@@ -210,6 +210,21 @@ class FeatureSpec:
         """Number of categories; 0 for a numerical feature."""
         return len(self.categories)
 
+    def shown(self, value: float) -> float | str:
+        """Return a value as readers see it: a number, or the label of a category.
+
+        A code without a category stays a number.
+
+        Examples
+        --------
+        >>> from cfbench import FeatureSpec, Kind
+        >>> FeatureSpec("job", Kind.CATEGORICAL, 0, 1, categories=("none", "employed")).shown(1.0)
+        'employed'
+        """
+        if self.kind is Kind.CATEGORICAL and value in range(self.n_categories):
+            return self.categories[int(value)]
+        return float(value)
+
     def content(self) -> dict[str, object]:
         """Return everything in the annotation that can change a result, for a digest."""
         perturbation: object = None

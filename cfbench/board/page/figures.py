@@ -1,18 +1,19 @@
-"""The page's figures, each with its numbers as a table for those who do not see it."""
+"""What the page's figures show, each with its numbers as a table; `svg` and `plots` draw them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from statistics import fmean
 
 import numpy as np
 
+from cfbench.analysis.board import Board
 from cfbench.analysis.measured import MetricColumn
 from cfbench.analysis.result_matrix import ComparedSearcher
 from cfbench.analysis.standings import RankState, Standings, StandingsRow
-from cfbench.board.page import svg
 from cfbench.board.page.evidence import TARGETS, Progress
 from cfbench.board.text import ABSENT, score, share, whole, whole_change
 from cfbench.registry.entries import Direction
@@ -23,24 +24,102 @@ LEAST_EXCESS = 0.001
 """What is closer to the best known value is drawn as far from it as this: on a logarithmic axis 0 has no place."""
 
 
+def short(value: float) -> str:
+    """Write a tick in a few signs.
+
+    Examples
+    --------
+    >>> [short(number) for number in (0.25, 3, 10_000, 2_000_000)]
+    ['0.25', '3', '10k', '2M']
+    """
+    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size and (sign != "k" or abs(value) >= 10_000):
+            return f"{value / size:g}{sign}"
+    return f"{round(value, 6):g}"
+
+
+def percent(value: float) -> str:
+    """Write a tick that is a share.
+
+    Examples
+    --------
+    >>> [percent(number) for number in (0.001, 0.5, 10.0)]
+    ['0.1%', '50%', '1,000%']
+    """
+    text = f"{100 * value:,.6f}".rstrip("0").rstrip(".")
+    return f"{text}%"
+
+
+class Form(StrEnum):
+    """How the points of a series are drawn."""
+
+    DOTS = "dots"
+    LINES = "lines"  # dots that a line joins
+    STEPS = "steps"  # a line that rises in steps
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis; what lies outside its limits is drawn at them."""
+
+    label: str
+    low: float
+    high: float
+    log: bool = False
+    downwards: bool = False  # whether the least value is at the top
+    names: tuple[str, ...] = ()  # of the values 0, 1, ...
+    written: Callable[[float], str] | None = short  # the text of a tick; None: no ticks
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is drawn of one searcher."""
+
+    label: str
+    number: int  # decides its colour, marker and dash
+    points: tuple[tuple[float, float], ...]
+    span: tuple[float, float] | None = None  # from where to where an interval reaches along x
+
+
 @dataclass(frozen=True)
 class PageFigure:
     """A figure."""
 
+    name: str
     title: str
     caption: str
-    image: str  # markup of an SVG
+    x: Scale
+    y: Scale
+    form: Form
+    series: tuple[Series, ...]
+    of: int  # the number of searchers on the page, among which colours are spread
+    front: tuple[tuple[float, float], ...]  # the points that a line joins, since no other beats them in both
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # its numbers
 
 
+def page_figures(board: Board, progress: dict[ComparedSearcher, Progress]) -> list[PageFigure]:
+    """Return the figures of a board in their order, those that there are numbers for."""
+    standings, white = board.standings, board.white_standings
+    drawing = Figures(standings, () if white is None or white is standings else white.rows)
+    metrics = [metric for metric in standings.metrics if metric.entry and metric.entry.shown_by_default]
+    drawn = [
+        drawing.effort(),
+        drawing.ranks(),
+        drawing.ranks_by_part(),
+        *(drawing.against_loss(metric) for metric in metrics),
+        drawing.solved_over_queries(progress),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
 class Figures:
-    """Draws the figures of a board."""
+    """Makes the figures of a board."""
 
     def __init__(self, standings: Standings, others: Sequence[StandingsRow] = ()) -> None:
         self._standings = standings
         self._rows = (*standings.rows, *others)
-        self._series = {row.label: number for number, row in enumerate(self._rows)}
+        self._numbers = {row.label: number for number, row in enumerate(self._rows)}
         self._value = "objective value" if standings.robust else "loss"
 
     def effort(self) -> PageFigure | None:
@@ -49,20 +128,14 @@ class Figures:
         if len(rows) < 2:
             return None
         excess, queries = [value for _, value, _ in rows], [value for _, _, value in rows]
-        height = svg.height_for(len(rows))
-        x = svg.Axis(min(queries) / 1.5, max(queries) * 1.5, svg.LEFT, svg.WIDTH - svg.RIGHT, log=True)
-        y = _excess_axis(excess, height - svg.BOTTOM, svg.TOP + 6)
-        return PageFigure(
+        return self._scatter(
+            "effort",
             f"{self._value.capitalize()} against queries",
             f"Further left and further down is better; {FRONT}. Both axes are logarithmic.",
-            self._scatter(
-                [row for row, _, _ in rows],
-                (queries, excess),
-                (x, y),
-                ("queries per search", f"{self._value} above the best known"),
-                (svg.short, _excess_tick),
-                height,
-            ),
+            [row for row, _, _ in rows],
+            (queries, excess),
+            Scale("queries per search", min(queries) / 1.5, max(queries) * 1.5, log=True),
+            _excess(f"{self._value} above the best known", excess),
             ("searcher", "queries per search", f"{self._value} vs best"),
             tuple((visible(row.label), whole(asked), whole_change(value)) for row, value, asked in rows),
         )
@@ -72,28 +145,20 @@ class Figures:
         rows = [row for row in self._standings.ranked if row.rank is not None]
         if len(rows) < 2:
             return None
-        height = svg.height_for(len(rows))
-        x = svg.Axis(1, len(rows), svg.LEFT, svg.WIDTH - svg.RIGHT)
-        y = svg.Axis(0, len(rows), svg.TOP + 4, height - svg.BOTTOM)
-        parts, places, table = [], [], []
+        series, table = [], []
         for number, row in enumerate(rows):
             assert row.rank is not None
-            level = y(number + 0.5)
-            places.append((x(row.rank), level))
-            between = ABSENT
-            if row.interval is not None:
-                low, high = row.interval
-                parts.append(f'<path class="span" d="M{x(low):.1f} {level:.1f}H{x(high):.1f}"/>')
-                between = f"{low:.1f} - {high:.1f}"
-            parts.append(self._dot(row, places[-1]))
+            between = ABSENT if row.interval is None else f"{row.interval[0]:.1f} - {row.interval[1]:.1f}"
+            series.append(self._series(row, [(row.rank, number + 0.5)], row.interval))
             table.append((visible(row.label), f"{row.rank:.1f}", row.group or ABSENT, between))
-        title = "Mean ranks"
         interval = "with 95 % intervals" if any(row.interval for row in rows) else "without intervals: too few tasks"
-        body = [*self._names(rows, places, height), *parts]
-        return PageFigure(
-            title,
+        return self._figure(
+            "ranks",
+            "Mean ranks",
             f"Over {plural(len(self._standings.in_play), 'task')}, {interval}. Further left is better.",
-            svg.chart(title, f"{len(rows)} searchers", ("mean rank", ""), body, x, None, height=height),
+            (Scale("mean rank", 1, len(rows)), Scale("", 0, len(rows), downwards=True, written=None)),
+            Form.DOTS,
+            series,
             ("searcher", "mean rank", "group", "95 % interval"),
             tuple(table),
         )
@@ -121,30 +186,17 @@ class Figures:
         kinds = [value for value, _ in means[rows[0].label]]
         if len(kinds) < 2:
             return None
-        height = svg.height_for(len(rows))
-        start, stop = svg.LEFT + 18, svg.WIDTH - svg.RIGHT - 18
-        at = {kind: start + number * (stop - start) / (len(kinds) - 1) for number, kind in enumerate(kinds)}
-        y = svg.Axis(1, len(rows), svg.TOP + 6, height - svg.BOTTOM)
-        body, ends = [], []
-        for row in rows:
-            points = [(at[kind], y(mean)) for kind, mean in means[row.label]]
-            body.append(svg.line(points, self._series[row.label], len(self._series)))
-            body += [self._dot(row, point) for point in points]
-            ends.append(points[-1])
-        title = f"Mean ranks by {what}"
-        ticks = [(place, visible(kind)) for kind, place in at.items()]
-        return PageFigure(
-            title,
+        at = {kind: number for number, kind in enumerate(kinds)}
+        return self._figure(
+            "ranks-by-part",
+            f"Mean ranks by {what}",
             "Whether the order holds everywhere. Further up is better.",
-            svg.chart(
-                title,
-                f"{len(rows)} searchers",
-                ("", "mean rank"),
-                [*self._names(rows, ends, height), *body],
-                ticks,
-                y,
-                height=height,
+            (
+                Scale("", 0, len(kinds) - 1, names=tuple(map(visible, kinds))),
+                Scale("mean rank", 1, len(rows), downwards=True),
             ),
+            Form.LINES,
+            [self._series(row, [(at[kind], mean) for kind, mean in means[row.label]]) for row in rows],
             ("searcher", *map(visible, kinds)),
             tuple((visible(row.label), *(f"{mean:.1f}" for _, mean in means[row.label])) for row in rows),
         )
@@ -158,25 +210,19 @@ class Figures:
         if len(rows) < 2:
             return None
         losses, scores = [value for _, value, _ in rows], [value for _, _, value in rows]
-        height = svg.height_for(len(rows))
-        x = _excess_axis(losses, svg.LEFT, svg.WIDTH - svg.RIGHT)
-        y = svg.Axis(min(scores), max(scores), height - svg.BOTTOM, svg.TOP + 6)
         higher = metric.direction is Direction.HIGHER
-        return PageFigure(
+        return self._scatter(
+            f"loss-against-{label}",
             f"Loss against {label}",
             f"Further left and further {'up' if higher else 'down'} is better; {FRONT}. The axis of the loss is "
             "logarithmic.",
-            self._scatter(
-                [row for row, _, _ in rows],
-                (losses, scores),
-                (x, y),
-                ("loss above the best known", label),
-                (_excess_tick, svg.short),
-                height,
-                higher=higher,
-            ),
+            [row for row, _, _ in rows],
+            (losses, scores),
+            _excess("loss above the best known", losses),
+            Scale(label, min(scores), max(scores)),
             ("searcher", "loss vs best", label),
             tuple((visible(row.label), whole_change(loss), score(value)) for row, loss, value in rows),
+            higher=higher,
         )
 
     def solved_over_queries(self, progress: dict[ComparedSearcher, Progress]) -> PageFigure | None:
@@ -186,36 +232,25 @@ class Figures:
         if not rows:
             return None
         last = max(10.0, *(float(progress[row.searcher].queries[-1]) for row in rows))
-        height = svg.height_for(len(rows))
-        x = svg.Axis(1, last, svg.LEFT, svg.WIDTH - svg.RIGHT, log=True)
-        y = svg.Axis(0, 1, height - svg.BOTTOM, svg.TOP + 6)
         grid = np.unique(np.round(np.logspace(0, np.log10(last), 61)))
-        lines, ends, table = [], [], []
+        series, table = [], []
         for row in rows:
             own = progress[row.searcher]
             shares = np.searchsorted(own.queries, grid, side="right") / own.pairs
-            points = [(x(g), y(s)) for g, s in zip(grid, shares, strict=True)]
-            lines.append(svg.steps(points, self._series[row.label], len(self._series)))
-            ends.append((x(float(grid[-1])), y(float(shares[-1]))))
+            series.append(self._series(row, list(zip(grid.tolist(), shares.tolist(), strict=True))))
             at = [np.searchsorted(own.queries, 10.0**power, side="right") / own.pairs for power in (2, 3, 4)]
             table.append((visible(row.label), *(share(float(one)) for one in at), share(float(shares[-1]))))
         targets = ", ".join(f"{100 * target:g}" for target in TARGETS[:-1])
         robust = " Under a robust objective a search counts with its result alone, after all its queries."
-        title = "Targets reached over queries"
-        return PageFigure(
-            title,
+        return self._figure(
+            "progress",
+            "Targets reached over queries",
             f"Share of (search, target) pairs reached. Targets: within {targets} % of the point's best known "
             f"{self._value}, and any counterfactual.{robust if self._standings.robust else ''} Higher and further left "
             "is better.",
-            svg.chart(
-                title,
-                f"{len(rows)} searchers",
-                ("queries", "share of targets"),
-                [*self._names(rows, ends, height), *lines],
-                x,
-                y,
-                height=height,
-            ),
+            (Scale("queries", 1, last, log=True), Scale("share of targets", 0, 1)),
+            Form.STEPS,
+            series,
             ("searcher", "after 100 queries", "after 1,000", "after 10,000", "at the end"),
             tuple(table),
         )
@@ -231,33 +266,45 @@ class Figures:
         """Return the rows that are compared: ranked ones, and white boxes as references."""
         return [row for row in self._rows if row.state in (RankState.RANKED, RankState.WHITE_BOX)]
 
-    def _dot(self, row: StandingsRow, place: tuple[float, float]) -> str:
-        return svg.dot(*place, self._series[row.label], len(self._series), visible(row.label))
+    def _series(
+        self, row: StandingsRow, points: Sequence[tuple[float, float]], span: tuple[float, float] | None = None
+    ) -> Series:
+        return Series(visible(row.label), self._numbers[row.label], tuple(points), span)
 
-    def _names(self, rows: Sequence[StandingsRow], places: Sequence[tuple[float, float]], height: int) -> list[str]:
-        series = [self._series[row.label] for row in rows]
-        return svg.names([visible(row.label) for row in rows], places, series, len(self._series), height)
+    def _figure(
+        self,
+        name: str,
+        title: str,
+        caption: str,
+        scales: tuple[Scale, Scale],
+        form: Form,
+        series: Sequence[Series],
+        header: tuple[str, ...],
+        rows: tuple[tuple[str, ...], ...],
+        front: Sequence[tuple[float, float]] = (),
+    ) -> PageFigure:
+        drawn = tuple(series)
+        return PageFigure(name, title, caption, *scales, form, drawn, len(self._numbers), tuple(front), header, rows)
 
     def _scatter(
         self,
+        name: str,
+        title: str,
+        caption: str,
         rows: Sequence[StandingsRow],
         values: tuple[Sequence[float], Sequence[float]],
-        axes: tuple[svg.Axis, svg.Axis],
-        labels: tuple[str, str],
-        written: tuple[Callable[[float], str], Callable[[float], str]],
-        height: int,
+        x: Scale,
+        y: Scale,
+        header: tuple[str, ...],
+        table: tuple[tuple[str, ...], ...],
         *,
         higher: bool = False,
-    ) -> str:
-        """Draw named dots and the line through those that no other beats in both; smaller is better in x."""
-        (xs, ys), (x, y) = values, axes
-        path = "L".join(f"{x(xs[i]):.1f} {y(ys[i]):.1f}" for i in front(xs, ys, higher=higher))
-        places = [(x(own_x), y(own_y)) for own_x, own_y in zip(xs, ys, strict=True)]
-        dots = [self._dot(row, place) for row, place in zip(rows, places, strict=True)]
-        title = f"{labels[1]} against {labels[0]}"
-        description = f"{len(rows)} searchers; the line joins those that no other beats in both"
-        body = [f'<path class="front" d="M{path}"/>', *self._names(rows, places, height), *dots]
-        return svg.chart(title, description, labels, body, x, y, height=height, written=written)
+    ) -> PageFigure:
+        """Return named dots and the line through those that no other beats in both; smaller is better in x."""
+        points = list(zip(*values, strict=True))
+        series = [self._series(row, [point]) for row, point in zip(rows, points, strict=True)]
+        best = [points[i] for i in front(*values, higher=higher)]
+        return self._figure(name, title, caption, (x, y), Form.DOTS, series, header, table, best)
 
 
 def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int]:
@@ -270,9 +317,9 @@ def front(xs: Sequence[float], ys: Sequence[float], *, higher: bool) -> list[int
     return found
 
 
-def _excess_axis(values: Sequence[float], start: float, stop: float) -> svg.Axis:
-    return svg.Axis(LEAST_EXCESS, max(10 * LEAST_EXCESS, 1.4 * max(values)), start, stop, log=True)
+def _excess(label: str, values: Sequence[float]) -> Scale:
+    return Scale(label, LEAST_EXCESS, max(10 * LEAST_EXCESS, 1.4 * max(values)), log=True, written=_excess_tick)
 
 
 def _excess_tick(value: float) -> str:
-    return f"{'≤' if value <= LEAST_EXCESS * (1 + 1e-9) else ''}{svg.percent(value)}"
+    return f"{'≤' if value <= LEAST_EXCESS * (1 + 1e-9) else ''}{percent(value)}"

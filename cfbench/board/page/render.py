@@ -18,7 +18,8 @@ from cfbench.analysis.published import opened_record
 from cfbench.analysis.standings import Standings
 from cfbench.board.columns import SIGNIFICANCE
 from cfbench.board.page.evidence import gather
-from cfbench.board.page.figures import Figures
+from cfbench.board.page.figures import page_figures
+from cfbench.board.page.svg import draw
 from cfbench.board.page.tables import cards, heat_table, ranked_tables, table_columns
 from cfbench.board.standings_table import alike, coverage, make_up, searches_a_task
 from cfbench.text import plural, visible
@@ -46,18 +47,7 @@ def render_page(
     board, standings = shown.board, shown.board.standings
     evidence = gather(board.matrix, record)
     tables = ranked_tables(board, shown.columns, shown.registry)
-    white = board.white_standings
-    drawing = Figures(standings, () if white is None or white is standings else white.rows)
-    drawn = [
-        drawing.ranks(),
-        drawing.ranks_by_part(),
-        *(
-            drawing.against_loss(metric)
-            for metric in standings.metrics
-            if metric.entry and metric.entry.shown_by_default
-        ),
-        drawing.solved_over_queries(evidence.progress),
-    ]
+    drawn = page_figures(board, evidence.progress)
     environment = Environment(
         loader=PackageLoader("cfbench.board", "templates"),
         autoescape=True,
@@ -77,8 +67,9 @@ def render_page(
         notes=[visible(note) for note in shown.notes],
         tables=tables,
         significance=SIGNIFICANCE,
-        effort=drawing.effort(),
-        figures=[figure for figure in drawn if figure is not None],
+        effort=next((figure for figure in drawn if figure.name == "effort"), None),
+        figures=[figure for figure in drawn if figure.name != "effort"],
+        draw=draw,
         filters=_filters(standings),
         heat=heat_table(board),
         pairs=[(standings.rows[pair.first], standings.rows[pair.second], pair) for pair in standings.pairs],

@@ -1,4 +1,4 @@
-"""Small charts as inline SVG: text in the page's font and ink, colours from its style sheet, no ids.
+"""The page's figures as inline SVG: text in the page's font and ink, colours from its style sheet, no ids.
 
 A searcher has one colour, one marker and one dash in all charts of a page. Colours never repeat: the hues of all
 searchers are spread evenly over the circle.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+from cfbench.board.page.figures import Form, PageFigure, Scale
 
 WIDTH = 470
 LEFT, TOP, BOTTOM = 62, 24, 46
@@ -60,61 +62,64 @@ def height_for(names: int) -> int:
     return max(320, TOP + BOTTOM + math.ceil(GAP * names) + 16)
 
 
-def short(value: float) -> str:
-    """Write a tick in a few signs.
+def draw(figure: PageFigure) -> str:
+    """Return the markup of a figure."""
+    height = height_for(len(figure.series))
+    side = 18 if figure.x.names else 0
+    x = Axis(figure.x.low, figure.x.high, LEFT + side, WIDTH - RIGHT - side, log=figure.x.log)
+    ends = (TOP + 6, height - BOTTOM) if figure.y.downwards else (height - BOTTOM, TOP + 6)
+    y = Axis(figure.y.low, figure.y.high, *ends, log=figure.y.log)
+    body = []
+    if figure.front:
+        body.append(
+            f'<path class="front" d="M{"L".join(f"{x(at):.1f} {y(value):.1f}" for at, value in figure.front)}"/>'
+        )
+    placed = [[(x(at), y(value)) for at, value in one.points] for one in figure.series]
+    body += names(
+        [one.label for one in figure.series],
+        [points[-1] for points in placed],
+        [one.number for one in figure.series],
+        figure.of,
+        height,
+    )
+    for one, points in zip(figure.series, placed, strict=True):
+        if one.span is not None:
+            low, high = map(x, one.span)
+            body.append(f'<path class="span" d="M{low:.1f} {points[0][1]:.1f}H{high:.1f}"/>')
+        if figure.form is not Form.DOTS:
+            joined = steps if figure.form is Form.STEPS else line
+            body.append(joined(points, one.number, figure.of))
+        if figure.form is not Form.STEPS:
+            body += [dot(*point, one.number, figure.of, one.label) for point in points]
+    return _framed(figure, body, x, y, height)
 
-    Examples
-    --------
-    >>> [short(number) for number in (0.25, 3, 10_000, 2_000_000)]
-    ['0.25', '3', '10k', '2M']
-    """
-    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size and (sign != "k" or abs(value) >= 10_000):
-            return f"{value / size:g}{sign}"
-    return f"{round(value, 6):g}"
 
-
-def percent(value: float) -> str:
-    """Write a tick that is a share.
-
-    Examples
-    --------
-    >>> [percent(number) for number in (0.001, 0.5, 10.0)]
-    ['0.1%', '50%', '1,000%']
-    """
-    text = f"{100 * value:,.6f}".rstrip("0").rstrip(".")
-    return f"{text}%"
-
-
-def chart(
-    title: str,
-    description: str,
-    labels: tuple[str, str],
-    body: Sequence[str],
-    x: Axis | Sequence[tuple[float, str]],
-    y: Axis | None,
-    *,
-    height: int,
-    written: tuple[Callable[[float], str], Callable[[float], str]] = (short, short),
-) -> str:
-    """Frame a chart: axes with ticks and labels around `body`."""
+def _framed(figure: PageFigure, body: Sequence[str], x: Axis, y: Axis, height: int) -> str:
+    """Return a chart with axes, ticks and labels around `body`."""
+    joined = "; the line joins those that no other beats in both" if figure.front else ""
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img">',
-        f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>",
+        f"<title>{html.escape(figure.title)}</title><desc>{len(figure.series)} searchers{joined}</desc>",
     ]
     bottom = height - BOTTOM
-    ticks = [(x(tick), written[0](tick)) for tick in x.ticks()] if isinstance(x, Axis) else x
-    for number, (at, text) in enumerate(ticks):
-        lower = 0 if isinstance(x, Axis) else 14 * (number % 2)
+    for number, (tick, text) in enumerate(_ticks(figure.x, x)):
+        at, lower = x(tick), 14 * (number % 2) if figure.x.names else 0
         parts.append(f'<path class="grid" d="M{at:.1f} {TOP}V{bottom}"/>')
         parts.append(f'<text x="{at:.1f}" y="{bottom + 15 + lower}" text-anchor="middle">{html.escape(text)}</text>')
-    for tick, at in [(tick, y(tick)) for tick in y.ticks()] if y is not None else []:
+    for tick, text in _ticks(figure.y, y):
+        at = y(tick)
         parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{html.escape(written[1](tick))}</text>')
+        parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{html.escape(text)}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{html.escape(labels[0])}</text>')
-    parts.append(f'<text x="4" y="{TOP - 9}" class="what">{html.escape(labels[1])}</text>')
+    parts.append(f'<text x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{html.escape(figure.x.label)}</text>')
+    parts.append(f'<text x="4" y="{TOP - 9}" class="what">{html.escape(figure.y.label)}</text>')
     return "".join([*parts, *body, "</svg>"])
+
+
+def _ticks(scale: Scale, axis: Axis) -> list[tuple[float, str]]:
+    if scale.names or scale.written is None:
+        return list(enumerate(scale.names))
+    return [(tick, scale.written(tick)) for tick in axis.ticks()]
 
 
 def hue(series: int, of: int) -> str:

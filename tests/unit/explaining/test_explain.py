@@ -257,3 +257,42 @@ def test_a_search_without_any_feasible_row_ends_with_the_reason() -> None:
 def test_a_plugin_may_be_named_for_the_call() -> None:
     found = explained("mine", plugins=[entry(buy)])
     assert found.found
+
+
+PERTURBED = FeatureSpace(
+    (
+        FeatureSpec("income", Kind.NUMERICAL, 0, 100, unit="k", perturbation=NumericalPerturbation(10, 0)),
+        FeatureSpec("age", Kind.NUMERICAL, 18, 98, perturbation=NumericalPerturbation(2, 2)),
+        FeatureSpec("home", Kind.CATEGORICAL, 0, 2, categories=("rents", "owns", "neither")),
+    )
+)
+
+
+def test_the_frame_of_an_explanation_has_every_feature_and_what_it_survives() -> None:
+    frame = explained(entry(buy), space=PERTURBED).counterfactuals()
+    assert frame[["feature", "factual", "counterfactual", "changed", "unit"]].to_numpy().tolist() == [
+        ["income", 20.0, 30.0, True, "k"],
+        ["age", 40.0, 40.0, False, ""],
+        ["home", "rents", "owns", True, ""],
+    ]
+    assert set(frame["searcher"]) == {"mine"}
+    assert set(frame["target"]) == {"granted"}
+    assert frame["loss"].tolist() == pytest.approx([0.5 * 1.1 / 3 + 0.5 * 2 / 3] * 3)
+    assert frame["survived_c"].tolist() == [0.0] * 3  # any setback of the income is below the 30 that a home needs
+    assert frame["survived_k"].tolist() == [1.0] * 3  # the rule does not look at the age
+    assert frame["survived_alone"].fillna(-1).tolist() == [-1, 1.0, -1]
+    nothing = explained(entry(lambda problem, rng: None)).counterfactuals()
+    assert nothing.empty
+    assert "counterfactual" in nothing
+
+
+def test_an_explanation_is_drawn_with_its_values() -> None:
+    income, kept = explained(entry(buy), space=PERTURBED).plot()
+    assert [bar.get_width() for bar in income.patches] == [pytest.approx(0.1), 1.0]  # 10 of 100; another category
+    assert [text.get_text() for text in income.texts] == ["20 to 30 k", "rents to owns"]
+    assert [tick.get_text() for tick in income.get_yticklabels()] == ["income", "home"]
+    assert [bar.get_width() for bar in kept.patches] == [0.0]
+    (alone,) = explained(entry(buy)).plot()
+    assert alone.get_title() == "refused becomes granted (loss 0.517)"
+    with pytest.raises(cfbench.CfbenchError, match="no counterfactual was found"):
+        explained(entry(lambda problem, rng: None)).plot()
