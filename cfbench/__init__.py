@@ -13,6 +13,7 @@ from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.api import StudyResult as StudyResult
+    from cfbench.api import judge as judge
     from cfbench.api import run as run
     from cfbench.board.board import Leaderboard as Leaderboard
     from cfbench.board.board import leaderboard as leaderboard

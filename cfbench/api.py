@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfbench.board.board import Leaderboard, leaderboard
-from cfbench.errors import CfbenchError, RecordError, StudyError
+from cfbench.errors import CfbenchError, DataError, RecordError, StudyError
+from cfbench.files import at_home
 from cfbench.record.store import Record, load_record
 from cfbench.registry.registry import Registry, build_registry, registry_with
+from cfbench.running.elsewhere import JudgedResults, Task, judge_results, registry_for
 from cfbench.running.executors.local import WORKER_NAME
 from cfbench.running.progress import RunReport
+from cfbench.running.results_file import read_results, results_of_frames
 from cfbench.running.session import Session, check_statuses
 from cfbench.study.presets import preset
 from cfbench.study.sources import data_source, datasets_of, folders_among
@@ -195,6 +198,117 @@ def run(
     if report.interrupted:
         raise KeyboardInterrupt(f"every finished search is in {whole.results}; the same call of cfbench.run goes on")
     return StudyResult(report, whole.results, session.tracking, registry, folders)
+
+
+def judge(
+    factuals: pd.DataFrame | Path | str,
+    counterfactuals: pd.DataFrame | None = None,
+    *,
+    dataset: str,
+    model: str,
+    searcher: str,
+    fold: int = 0,
+    constraints: bool = False,
+    objective: str = "none",
+    points: int | None = None,
+    white_box: bool = False,
+    respect_steps: bool = False,
+    seed: int = 42,
+    results: Path | str = "results",
+    plugins: Iterable[object] = (),
+    data_dirs: Iterable[Path | str] = (),
+    strict: bool = False,
+) -> JudgedResults:
+    """Judge results that were made elsewhere, as ``cfbench judge`` does, and store them in a record.
+
+    They are judged and measured like results of a search. The board marks them "not run here". Judging the results of
+    a searcher, data set, model and fold again replaces the earlier ones.
+
+    Parameters
+    ----------
+    factuals : DataFrame, path or str
+        The factuals: a column per feature, in raw units and with the labels of categories. Or the path of a file with
+        factuals and counterfactuals.
+    counterfactuals : DataFrame, optional
+        The counterfactuals, in the same columns, with the same index; a row without any value: none was found. Both
+        frames may have the columns `row` (the row of the data set, from 0), `repetition`, `seconds` and `queries`.
+    dataset, model : str
+        Registered names, or the path of a data-set folder; the model is the one that cfbench fits.
+    searcher : str
+        What the board calls the results, in lower case with hyphens.
+    fold : int
+        The fold whose eligible points the factuals are.
+    constraints : bool
+        Whether the counterfactuals have to obey the constraints.
+    objective : str
+        A further objective that the results are judged under; they count as searched for the loss alone.
+    points : int or None
+        The number of points that were searched from, if the results stop before; those without a result count as not
+        found.
+    white_box : bool
+        Whether the search looked inside the model.
+    respect_steps : bool
+        Whether values off a feature's step are invalid.
+    seed : int
+        It decides the order of the points; the one of the study that the results are compared with.
+    results : path
+        The record's directory.
+    plugins : iterable
+        What to register for this call, as for `cfbench.run`.
+    data_dirs : iterable of path
+        Folders with tables that are not shipped.
+    strict : bool
+        Whether a plugin that fails to load is an error; a warning otherwise.
+
+    Returns
+    -------
+    JudgedResults
+
+    Raises
+    ------
+    CfbenchError
+        If the results cannot be read, or belong to no point of the fold. A wrong counterfactual is a result, no error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cfbench
+    >>> import pandas
+    >>> from sklearn.datasets import load_wine
+    >>> names = load_wine().feature_names
+    >>> study = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["nearest-unlike"], "folds": [0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     searches = cfbench.run(study, points=2, repetitions=1, tracking="none", results=folder).searches()
+    ...     factuals, counterfactuals = (pandas.DataFrame(searches[name].tolist(), columns=names) for name in "xz")
+    ...     judged = cfbench.judge(
+    ...         factuals, counterfactuals, dataset="wine", model="random-forest", searcher="copied", results=folder
+    ...     )
+    >>> judged.statuses
+    {'found': 2}
+    """
+    registry = registry_for(searcher, plugins, [dataset], white_box=white_box, strict=strict)
+    for problem in registry.problems:
+        warnings.warn(str(problem), stacklevel=2)
+    task = Task.prepare(
+        registry,
+        data_source([Path(folder) for folder in data_dirs]),
+        dataset=dataset,
+        model=model,
+        searcher=searcher,
+        objective=objective,
+        constraints=[constraints],
+        folds=[fold],
+        respect_steps=respect_steps,
+        seed=seed,
+    )
+    if isinstance(factuals, (str, Path)):
+        given = read_results(at_home(Path(factuals)), task.space)
+    elif counterfactuals is None:
+        raise DataError("the factuals are a frame without the counterfactuals: give both frames, or a file's path")
+    else:
+        given = results_of_frames(factuals, counterfactuals, task.space)
+    with Record.open(at_home(Path(results)), write=True) as record:
+        return judge_results(task, given, registry, record, points=points)
 
 
 def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, str]:

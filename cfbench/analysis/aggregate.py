@@ -47,7 +47,7 @@ class Median:
 
 @dataclass(frozen=True)
 class Spending:
-    """What a search spent on average, over all searches, successful or not; None without any.
+    """What a search spent on average, over all searches, successful or not; None without any, and if it is unknown.
 
     Queries are means over the searches that were not killed. What one preparation took is a mean over cells, None if
     the searcher prepares nothing.
@@ -96,7 +96,7 @@ def spending(cells: Sequence[CellSummary]) -> Spending:
     searches = sum(cell.searches for cell in cells)
     if searches == 0:
         return Spending(0, None, None, None)
-    seconds = sum(cell.wall_seconds for cell in cells) / searches
+    seconds = _mean(cells, "wall_seconds", searches)
     # The queries of a killed search are unknown: it counts with its time, not with 0 queries.
     counted = searches - sum(cell.statuses.get(Status.TIMED_OUT, 0) for cell in cells)
     prepared = [cell.preparation for cell in cells if cell.preparation is not None]
@@ -106,10 +106,16 @@ def spending(cells: Sequence[CellSummary]) -> Spending:
     return Spending(
         searches,
         seconds,
-        sum(cell.search_queries for cell in cells) / counted,
-        sum(cell.robustness_queries for cell in cells) / counted,
+        _mean(cells, "search_queries", counted),
+        _mean(cells, "robustness_queries", counted),
         *preparing,
     )
+
+
+def _mean(cells: Sequence[CellSummary], name: str, n: int) -> float | None:
+    """Return the mean of a field over `n` searches; None if it is unknown for a cell."""
+    totals: list[float | None] = [getattr(cell, name) for cell in cells]
+    return None if None in totals else sum(filter(None, totals)) / n
 
 
 def statuses(cells: Iterable[CellSummary]) -> dict[str, int]:

@@ -66,11 +66,12 @@ class Row:
     yours: bool = False  # whether its results are the user's own, shown next to the published ones
     # Whether its results were searched for the loss alone, and judged under the task's objective
     loss_alone: bool = False
+    not_run_here: bool = False  # whether its results were made elsewhere and judged from a file
 
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
-        return ComparedSearcher(self.searcher, self.setup, self.white_box, self.yours).label
+        return ComparedSearcher(self.searcher, self.setup, self.white_box, self.yours, self.not_run_here).label
 
 
 @dataclass(frozen=True, repr=False)
@@ -293,6 +294,7 @@ def _row(
         metrics={column.label: _mean(group, measurements.of(column)) for column in measurements.columns},
         yours=any(record_key(cell) in yours for cell in group.cells),
         loss_alone=group.loss_alone,
+        not_run_here=any(cell.info.not_run_here for cell in group.cells),
     )
 
 

@@ -70,6 +70,7 @@ def board_cells(
                 judged[cell.info.key] = cell
                 sources[key] = source
     loss_alone = {_searcher(cell) for cell in sources.values()} | _loss_alone(registry)
+    loss_alone |= {_searcher(cell) for cell in summaries.values() if cell.info.not_run_here}
     for cell in _unjudged(summaries, judged, loss_alone, registry):
         judged[cell.info.key] = cell
     not_requested = _not_requested(summaries, sources.values(), loss_alone)

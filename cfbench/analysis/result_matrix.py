@@ -29,6 +29,7 @@ from cfbench.analysis.loss_alone import record_key
 from cfbench.analysis.published import OWN
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
+from cfbench.registry.events import NOT_RUN_HERE
 from cfbench.space.space import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -42,12 +43,14 @@ class ComparedSearcher:
     setup: str = ""  # what else (seed, budget, version) tells it from others of that label; mostly empty
     white_box: bool = False  # whether it uses the model's structure; such searchers are never ranked among black boxes
     yours: bool = False  # whether its results are the user's own, shown next to the published ones
+    not_run_here: bool = False  # whether its results were made elsewhere and judged from a file
 
     @property
     def label(self) -> str:
         """The searcher as readers see it."""
         label = f"{self.name} ({self.setup})" if self.setup else self.name
         label = f"{label} [white-box]" if self.white_box else label
+        label = f"{label} [{NOT_RUN_HERE}]" if self.not_run_here else label
         return f"{label} [yours]" if self.yours else label
 
 
@@ -201,6 +204,7 @@ def make_result_matrix(
     contents: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     peeking: set[str] = set()
     own: set[tuple[str, str]] = set()
+    elsewhere: set[tuple[str, str]] = set()
     for group in groups:
         peeking |= {group.searcher} if is_white_box(group, white_boxes) else set()
         content = group.cells[0].content
@@ -208,12 +212,16 @@ def make_result_matrix(
         given = {key: value for key, value in content.items() if key not in (*OWN, "fold")}
         identity = group.searcher, digest_of(setting)
         contents[group.searcher][identity[1]] = setting
+        elsewhere |= {identity} if group.cells[0].info.not_run_here else set()
         own |= {identity} if any(record_key(cell) in yours for cell in group.cells) else set()
         by_task[group.task, digest_of(given)].append((identity, group))
     searchers = {}
     for name, variants in sorted(contents.items()):
         for digest, setup in zip(variants, differences(list(variants.values())), strict=True):
-            searchers[name, digest] = ComparedSearcher(name, setup, name in peeking, (name, digest) in own)
+            identity = name, digest
+            searchers[identity] = ComparedSearcher(
+                name, setup, name in peeking, yours=identity in own, not_run_here=identity in elsewhere
+            )
     tasks = []
     for (key, _), members in sorted(by_task.items(), key=lambda item: item[0]):
         tasks.append(ComparedTask(key, groups={searchers[identity]: group for identity, group in members}))

@@ -38,8 +38,9 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     """Return the commands after which the searchers of the board's main table are ranked that are not ranked now.
 
     Searchers with the same gap share a command. Of a record next to the published one, only the user's own searchers
-    have commands. A searcher has none if a cell of it was skipped, since it cannot do that task; if the points were
-    taken by another version of cfbench; and if no searcher is ranked, since then it is not clear what is missing.
+    have commands. A searcher has none if a cell of it was skipped, since it cannot do that task; if its results were
+    made elsewhere; if the points were taken by another version of cfbench; and if no searcher is ranked, since then it
+    is not clear what is missing.
     """
     standings, matrix = shown.board.standings, shown.board.matrix
     if not standings.ranked:
@@ -61,6 +62,8 @@ def gap_commands(shown: Leaderboard) -> list[GapCommand]:
     alike: dict[str, list[tuple[ComparedSearcher, _Gap]]] = defaultdict(list)
     for row in standings.rows:
         if row.state is not RankState.NOT_RANKED or (shown.with_published and not row.searcher.yours):
+            continue
+        if row.searcher.not_run_here:
             continue
         gap = _gap(row.searcher, matrix.in_play)
         if gap is not None:

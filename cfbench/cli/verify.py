@@ -47,6 +47,11 @@ def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
     )
     if found.bare:
         click.echo(f"{found.bare:,} counterfactuals are kept without their rows: only running them again can tell")
+    if found.not_run_here:
+        click.echo(
+            f"{plural(found.not_run_here, 'search')} were not run here: their results were judged again, and nothing "
+            "can tell how they were found, or how many seconds and queries they took"
+        )
     if waiting:
         click.echo(f"{plural(waiting, 'cell')} with searches that wait to be finished, which were not looked at")
     for reason, count in found.withheld.most_common():

@@ -16,19 +16,21 @@ from typing import Any, NamedTuple, get_type_hints
 from cfbench.digests import digest_of
 from cfbench.errors import RecordError
 from cfbench.record.schema import (
-    AMOUNT,
     FLAG,
     KEY,
     MACHINES,
     MEASURES,
     NAME,
     PREPARATIONS,
+    QUERIES,
     SEARCHES,
+    SECONDS,
     STUDY,
     WHOLE,
     WRONG,
     Amount,
     DamagedError,
+    FieldKind,
     Name,
     Row,
     SearchId,
@@ -86,10 +88,10 @@ class CellSummary:
     searches : int
     statuses : dict of str to int
         How many searches ended in which status.
-    wall_seconds, cpu_seconds : float
-        Sums over the searches.
-    search_queries, robustness_queries : int
-        Sums over the searches.
+    wall_seconds, cpu_seconds : float or None
+        Sums over the searches; None if a search's is unknown.
+    search_queries, robustness_queries : int or None
+        Sums over the searches; None if a search's is unknown.
     fingerprints : tuple of str
         Fingerprints of the fitted models; more than one is a warning on the board.
     points, row_ids, tries, successes : tuple of int
@@ -123,10 +125,10 @@ class CellSummary:
     repetitions: int = 0
     searches: int = 0
     statuses: dict[Name, Whole] = field(default_factory=dict)
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    search_queries: int = 0
-    robustness_queries: int = 0
+    wall_seconds: float | None = 0.0
+    cpu_seconds: float | None = 0.0
+    search_queries: int | None = 0
+    robustness_queries: int | None = 0
     fingerprints: tuple[Name, ...] = ()
     points: tuple[Whole, ...] = ()
     row_ids: tuple[Whole, ...] = ()
@@ -177,7 +179,7 @@ _OF_SUMMARY = get_type_hints(CellSummary, include_extras=True)
 _OF_POINTS = ("points", "row_ids", "tries", "successes", "results", "loss", "objective_value", "seconds", "queries")
 _APART = ("info", "preparation")
 """Fields of a summary that are no columns of the table of cells."""
-_KINDS = {str: NAME, bool: FLAG, int: WHOLE, float: AMOUNT}
+_KINDS: dict[Any, FieldKind] = {str: NAME, bool: FLAG, float | None: SECONDS, int | None: QUERIES, int: WHOLE}
 CELLS = Table(
     "cells",
     ("key",),
@@ -237,10 +239,10 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         repetitions=max(map(len, points.values()), default=0),
         searches=len(ordered),
         statuses=dict(sorted(Counter(row["status"] for row in ordered).items())),
-        wall_seconds=math.fsum(row["wall_seconds"] for row in ordered),
-        cpu_seconds=math.fsum(row["cpu_seconds"] for row in ordered),
-        search_queries=sum(row["search_queries"] for row in ordered),
-        robustness_queries=sum(row["robustness_queries"] for row in ordered),
+        wall_seconds=_total(ordered, "wall_seconds", math.fsum),
+        cpu_seconds=_total(ordered, "cpu_seconds", math.fsum),
+        search_queries=_total(ordered, "search_queries", sum),
+        robustness_queries=_total(ordered, "robustness_queries", sum),
         fingerprints=tuple(sorted({row["model_fingerprint"] for row in ordered})),
         points=tuple(points),
         row_ids=tuple(searches[-1]["row_id"] for searches in points.values()),
@@ -250,10 +252,22 @@ def summarise(info: CellInfo, content: dict[str, Any], eligible: int, rows: Iter
         loss=of_results(itemgetter("loss")),
         objective_value=of_results(itemgetter("objective_value")),
         seconds=of_results(itemgetter("wall_seconds")),
-        queries=of_results(lambda row: row["search_queries"] + row["robustness_queries"]),
+        queries=of_results(queries_of),
         runs=_runs_of(ordered),
         mark=mark_of(SEARCHES.stored(row)[-1] for row in ordered),
     )
+
+
+def queries_of(row: Row) -> int | None:
+    """Return all queries of a search; None if they are unknown."""
+    search, robustness = row["search_queries"], row["robustness_queries"]
+    return None if search is None or robustness is None else search + robustness
+
+
+def _total(rows: Iterable[Row], name: str, add: Callable[[list[Any]], Any]) -> Any:
+    """Return the sum of a column; None if it is unknown for a row."""
+    values = [row[name] for row in rows]
+    return None if None in values else add(values)
 
 
 def _rank(row: Row) -> float:

@@ -61,6 +61,6 @@ def search_frame(rows: Iterable[Row], *, columns: Collection[str] = ()) -> pd.Da
             values = [list(map(tuple, pairs)) for pairs in values]
         elif kind.arrow == "list<double>":
             values = [None if value is None else np.array(value, dtype=np.float64) for value in values]
-        is_count = kind.arrow == "int64" and kind.is_optional
+        is_count = kind.arrow == "int64" and (kind.is_optional if kind.unknown is None else None in values)
         frame[name] = pd.Series(values, dtype="float64" if is_count else _PANDAS.get(kind.arrow, "object"))
     return pd.DataFrame(frame)

@@ -88,7 +88,8 @@ class FieldKind:
 
     `sql` is the column's type in SQLite; without NOT NULL, None is allowed, and NaN means None. `check` returns a given
     value in its one form, or raises one of `WRONG`. `store` and `load` lead from that form to what SQLite holds, and
-    back; `check` is applied after `load`. `arrow` is the column's type in tables that are handed on.
+    back; `check` is applied after `load`. `arrow` is the column's type in tables that are handed on. `unknown` is what
+    SQLite holds for None in a column that is NOT NULL.
     """
 
     sql: str
@@ -96,11 +97,12 @@ class FieldKind:
     store: Callable[[Any], Any] | None = None
     load: Callable[[Any], Any] | None = None
     arrow: str = "string"
+    unknown: float | None = None
 
     @property
     def is_optional(self) -> bool:
         """Whether the field may hold None."""
-        return "NOT NULL" not in self.sql
+        return "NOT NULL" not in self.sql or self.unknown is not None
 
     @property
     def optional(self) -> FieldKind:
@@ -193,6 +195,10 @@ WHOLE = FieldKind("INTEGER NOT NULL", _whole, arrow="int64")
 FLAG = FieldKind("INTEGER NOT NULL", TypeAdapter(StrictBool).validate_python, int, _loaded_flag)
 AMOUNT = FieldKind("REAL NOT NULL", _amount, arrow="double")
 NUMBER = FieldKind("REAL NOT NULL", float, arrow="double")
+SECONDS = replace(AMOUNT, unknown=-1.0)
+"""A number of seconds; None, as -1, if it is unknown, as of results that were made elsewhere."""
+QUERIES = replace(WHOLE, unknown=-1)
+"""A number of queries; None, as -1, if it is unknown."""
 VECTOR = FieldKind("BLOB NOT NULL", _vector, packed_numbers, unpacked_numbers, "list<double>")
 MATRIX = FieldKind("BLOB NOT NULL", _matrix, _packed_matrix, _unpacked_matrix, "list<list<double>>")
 ANYTIME = FieldKind("TEXT NOT NULL", _anytime, sorted_text, json.loads, "list<struct<queries: int64, loss: double>>")
@@ -245,6 +251,8 @@ class Table:
         row: Row = {}
         for name, kind in self.fields.items():
             value = given[name]
+            if are_stored and kind.unknown is not None and value == kind.unknown:
+                value = None
             try:
                 if kind.is_optional and (value is None or (isinstance(value, float) and math.isnan(value))):
                     row[name] = None
@@ -260,7 +268,7 @@ class Table:
     def stored(self, row: Row) -> tuple[Any, ...]:
         """Return what SQLite holds of a checked row, with its digest."""
         values = tuple(
-            row[name] if kind.store is None or row[name] is None else kind.store(row[name])
+            kind.unknown if row[name] is None else row[name] if kind.store is None else kind.store(row[name])
             for name, kind in self.fields.items()
         )
         return *values, digest_of_values(values)
@@ -310,10 +318,10 @@ SEARCHES = Table(
         "l0": WHOLE.optional,
         "cost": AMOUNT.optional,
         "objective_value": NUMBER.optional,
-        "search_queries": WHOLE,
-        "robustness_queries": WHOLE,
-        "wall_seconds": AMOUNT,
-        "cpu_seconds": AMOUNT,
+        "search_queries": QUERIES,
+        "robustness_queries": QUERIES,
+        "wall_seconds": SECONDS,
+        "cpu_seconds": SECONDS,
         "anytime": ANYTIME,
         "figures": FIGURES,
         "model_fingerprint": TEXT,

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NOT_RUN_HERE = "not run here"
+"""The version of a searcher whose results were made elsewhere, and judged here from a file (`cfbench judge`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class CellInfo:
     """The coordinates of a cell, as readers see them.
@@ -38,6 +42,11 @@ class CellInfo:
     fold: int
     versions: dict[str, str] = field(default_factory=dict, hash=False)
     white_box: bool = False
+
+    @property
+    def not_run_here(self) -> bool:
+        """Whether the results were made elsewhere: they were judged and measured here, and cannot be run again."""
+        return self.versions.get("searcher") == NOT_RUN_HERE
 
 
 @dataclass(frozen=True)

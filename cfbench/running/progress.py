@@ -241,7 +241,7 @@ def planned_cells(
         for one in record.cells():
             if one.info.key in infos:
                 known[one.info.key] = one.outline(infos[one.info.key])
-            if one.searches:
+            if one.searches and one.wall_seconds is not None:
                 durations.add(one.info, one.wall_seconds, one.searches)
             if one.searches and not one.failure:
                 eligible[model_of(one.content)] = one.eligible

@@ -103,11 +103,14 @@ def measure_record(
 def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, worker: Worker) -> bool:
     """Whether a cell's results stand for a search under an objective that its searcher cannot minimise."""
     name, content = cell.content["searcher"]["name"], cell.content
-    if content["objective"]["name"] != PLAIN or name not in registry.searchers:
+    if content["objective"]["name"] != PLAIN or not (name in registry.searchers or cell.info.not_run_here):
         return False
-    searcher, entry = registry.searcher(name).entry, registry.objective(objective.name).entry.objective
+    entry = registry.objective(objective.name).entry.objective
     if lacks_all(entry.needs_one_of, registry.model(content["model"]["name"]).entry):
         return False
+    if cell.info.not_run_here:
+        return True
+    searcher = registry.searcher(name).entry
     if Handles.SEPARABLE not in searcher.handles:
         return Handles.OBJECTIVES not in searcher.handles
     bound = build_settings(entry, objective.settings, objective.name)

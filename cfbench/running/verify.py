@@ -53,6 +53,7 @@ LIMIT = "seconds"
 class Verification:
     """What was looked at, and what is not as the record says.
 
+    `not_run_here` searches were made elsewhere: their results are judged again, and nothing can run them again.
     `judged` results were judged again; `bare` ones are recorded without their rows. `faults` are sentences about what
     is not as the record says. `withheld` (of data that are not passed on, which is not a fault) and `unverified` count
     by reason the searches that could not be checked, or not wholly.
@@ -64,6 +65,7 @@ class Verification:
     bare: int = 0
     ran_again: int = 0
     measured_again: int = 0
+    not_run_here: int = 0
     faults: list[str] = field(default_factory=list)
     withheld: Counter[str] = field(default_factory=Counter)
     unverified: Counter[str] = field(default_factory=Counter)
@@ -137,6 +139,9 @@ class _Verifier:
         known = self._judge(cell, summary.eligible, rows)
         if len(known) == len(rows) and all(row["z"] is not None for row in rows if row["loss"] is not None):
             self._judge_under_others(cell)
+        if cell.info.not_run_here:
+            found.not_run_here += len(rows)
+            return []
         return [(cell, row) for row in known if row["status"] != Status.TIMED_OUT]
 
     def _judge(self, cell: Cell, said: int, rows: list[Row]) -> list[Row]:

@@ -76,17 +76,16 @@ def cell_note(event: CellFinished) -> str:
     command = command_again(
         [event.cell], event.content, points=int(searches["point"].max()) + 1, repetitions=repetitions
     )
+    again = ["To run it again:", "", "```sh", _plain(command), "```"]
+    if event.cell.not_run_here:
+        again = ["Its results were made elsewhere, and judged here from a file: nothing here can run it again."]
     of_fold = f" of {event.eligible:,} in the fold" if event.eligible else ""
     return "\n".join(
         [
             f"{_plain(described(event.cell))}: {several(len(searches), 'search', 'searches')} on "
             f"{several(points, 'point', 'points')}{of_fold}, {found:,} found.",
             "",
-            "To run it again:",
-            "",
-            "```sh",
-            _plain(command),
-            "```",
+            *again,
             "",
             "`searches.parquet` holds every search, `measures.parquet` what metrics say about them; the metric "
             "`anytime_loss` is the median best loss so far, its step the number of queries.",
@@ -190,6 +189,7 @@ def _version_tags(cell: CellInfo) -> dict[str, str]:
         "cfbench.version": __version__,
         **versions,
         "cfbench.white_box": "true" if cell.white_box else "false",
+        "cfbench.not_run_here": "true" if cell.not_run_here else "false",
     }
 
 
@@ -207,9 +207,10 @@ def _search_metrics(searches: pd.DataFrame) -> dict[str, float]:
         "failures": int(searches["status"].isin([str(status) for status in FAILURES]).sum()),
         "loss_mean": float(results.mean()),
         "loss_median": float(results.median()),
-        "seconds": float(searches["wall_seconds"].mean()),
-        "queries": float(searches["search_queries"].mean()),
-        "robustness_queries": float(searches["robustness_queries"].mean()),
+        # NaN, and so not logged, if a search's is unknown, as of results that were made elsewhere.
+        "seconds": float(searches["wall_seconds"].mean(skipna=False)),
+        "queries": float(searches["search_queries"].mean(skipna=False)),
+        "robustness_queries": float(searches["robustness_queries"].mean(skipna=False)),
     }
 
 

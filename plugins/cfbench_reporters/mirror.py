@@ -211,7 +211,7 @@ def _dataset(run: CellRun) -> Any:
 
 
 def _duration(run: CellRun) -> int:
-    return round(1000 * run.metrics["seconds"] * run.metrics["searches"])
+    return round(1000 * run.metrics.get("seconds", 0.0) * run.metrics["searches"])
 
 
 def _now() -> int:

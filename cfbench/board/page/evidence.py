@@ -16,7 +16,7 @@ from cfbench.analysis.groups import Point
 from cfbench.analysis.loss_alone import record_key, rows_of
 from cfbench.analysis.result_matrix import ComparedSearcher, ComparedTask, ResultMatrix
 from cfbench.problem.outcome import Status
-from cfbench.record.cells import CellSummary
+from cfbench.record.cells import CellSummary, queries_of
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import Row
 from cfbench.space.space import FloatArray
@@ -78,9 +78,14 @@ def gather(matrix: ResultMatrix, record: RecordReading) -> PageEvidence:
                 prepared = 0 if cell.preparation is None else cell.preparation.queries
                 for row in rows_of(record, cell):
                     place = cell.info.fold, row["row_id"]
-                    steps = row["anytime"] if by_loss else _end(row, row["objective_value"])
-                    reached[searcher] += [prepared + queries for queries in _reached(steps, best[place])]
-                    pairs[searcher] += len(TARGETS)
+                    spent = queries_of(row)
+                    if spent is not None:
+                        is_traced = by_loss and not cell.info.not_run_here
+                        steps = (
+                            row["anytime"] if is_traced else _end(row, spent, "loss" if by_loss else "objective_value")
+                        )
+                        reached[searcher] += [prepared + queries for queries in _reached(steps, best[place])]
+                        pairs[searcher] += len(TARGETS)
                     if row["status"] != Status.FOUND and record_key(cell) not in counted:
                         _note(failures, searcher.label, row["status"], row["reason"], cell, row["point"])
                     if place == telling and _is_result(row, cell):
@@ -113,9 +118,9 @@ def _telling(task: ComparedTask) -> Point | None:
     return task.places[int(np.argmax(solved))]
 
 
-def _end(row: Row, value: float | None) -> list[tuple[int, float]]:
+def _end(row: Row, queries: int, compared: str) -> list[tuple[int, float]]:
     """Return what a search had reached at its end, after all its queries; nothing where it found nothing."""
-    return [] if value is None or row["loss"] is None else [(row["search_queries"] + row["robustness_queries"], value)]
+    return [] if row[compared] is None or row["loss"] is None else [(queries, row[compared])]
 
 
 def _reached(steps: Iterable[tuple[int, float]], best: float) -> list[float]:
@@ -143,10 +148,15 @@ def _note(
     cell: CellSummary,
     point: int,
 ) -> None:
-    """Count a search, or a whole cell, that ended like others; the first one has the command that runs it again."""
+    """Count a search, or a whole cell, that ended like others; the first one has the command that runs it again.
+
+    Results that were made elsewhere have no command.
+    """
     reason = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
     if (searcher, status, reason) not in failures:
-        command = command_again([cell.info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
+        command = ""
+        if not cell.info.not_run_here:
+            command = command_again([cell.info], cell.content, points=point + 1, repetitions=max(cell.repetitions, 1))
         known = {"searcher": searcher, "status": status.replace("_", " "), "reason": reason, "command": command}
         failures[searcher, status, reason] = {**known, "count": 0}
     failures[searcher, status, reason]["count"] += 1

@@ -187,6 +187,9 @@ def _facts(row: StandingsRow, own: list[CellSummary], alone: int) -> list[tuple[
 
 
 def _command(own: list[CellSummary]) -> str:
+    """Return the command that runs a row's searches again; empty if they were made elsewhere."""
+    if any(cell.info.not_run_here for cell in own):
+        return ""
     ran = [cell for cell in own if not cell.skipped] or own
     points = max((max(cell.points, default=0) + 1 for cell in ran), default=1)
     repetitions = max((cell.repetitions for cell in ran), default=1) or 1
