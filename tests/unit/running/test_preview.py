@@ -52,6 +52,7 @@ def test_a_grown_study_misses_the_difference_and_expects_what_the_cell_took(toys
     seen = preview(toys, tmp_path / "r", folds=(0, 1), points=1000)
     first, second = seen.cells
     assert (first.searches, first.done, first.exact) == (2 * summary.eligible, 2, True)
+    assert summary.wall_seconds is not None
     assert first.seconds == pytest.approx(summary.wall_seconds / 2 * (2 * summary.eligible - 2))
     assert first.basis == "of the same cell"
     # Fold 1 was never prepared: its twelve test rows are the bound.
