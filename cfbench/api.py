@@ -15,7 +15,7 @@ from cfbench.errors import CfbenchError, DataError, RecordError, StudyError
 from cfbench.files import at_home
 from cfbench.record.store import Record, load_record
 from cfbench.registry.registry import Registry, build_registry, registry_with
-from cfbench.running.elsewhere import JudgedResults, Task, judge_results, registry_for
+from cfbench.running.elsewhere import JudgedResults, PreparedCell, judge_results, registry_for
 from cfbench.running.executors.local import WORKER_NAME
 from cfbench.running.progress import RunReport
 from cfbench.running.results_file import read_results, results_of_frames
@@ -289,7 +289,7 @@ def judge(
     registry = registry_for(searcher, plugins, [dataset], white_box=white_box, strict=strict)
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
-    task = Task.prepare(
+    task = PreparedCell.prepare(
         registry,
         data_source([Path(folder) for folder in data_dirs]),
         dataset=dataset,

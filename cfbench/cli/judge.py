@@ -11,7 +11,7 @@ from cfbench.cli.options import FOLD, Sources, command_name, results_option, sou
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
-    from cfbench.running.elsewhere import Task
+    from cfbench.running.elsewhere import PreparedCell
 
 NAMELESS = "made-elsewhere"
 """The searcher in the plan of a template, which has no results yet."""
@@ -91,14 +91,14 @@ def command(*, table: Path | None, example: str | None, results: Path, sources: 
 
 def prepared(
     sources: Sources, *, dataset: str, white_box: bool, constraints: str, fold: int, **more: Any
-) -> tuple[Registry, Task]:
+) -> tuple[Registry, PreparedCell]:
     """Return the registry and the cell that a command's options name, with its model."""
-    from cfbench.running.elsewhere import Task, registry_for
+    from cfbench.running.elsewhere import PreparedCell, registry_for
 
     registry = registry_for(more["searcher"], sources.plugins, [dataset], white_box=white_box, strict=sources.strict)
     for problem in registry.problems:
         tell("Warning", problem)
     more |= {"constraints": [constraints == "on"], "folds": [fold]}
-    return registry, Task.prepare(
+    return registry, PreparedCell.prepare(
         registry, sources.data(), lambda sentence: tell("Note", sentence), dataset=dataset, **more
     )

@@ -123,7 +123,7 @@ def registry_for(
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PreparedCell:
     """The cell that results belong to, with its data, model and eligible points."""
 
     plan: Plan
@@ -144,7 +144,7 @@ class Task:
         searcher: str,
         objective: str = "none",
         **more: Any,
-    ) -> Task:
+    ) -> PreparedCell:
         """Plan a study of one cell, and fit or load its model.
 
         `more` are further keys of a study with one value each. `told` receives a sentence before a model is tuned or
@@ -165,7 +165,7 @@ class Task:
 
 
 def judge_results(
-    task: Task, given: Sequence[GivenResult], registry: Registry, record: Record, *, points: int | None = None
+    task: PreparedCell, given: Sequence[GivenResult], registry: Registry, record: Record, *, points: int | None = None
 ) -> JudgedResults:
     """Judge and measure results, and store them in a record that is open for writing.
 
@@ -211,7 +211,7 @@ def judge_results(
     return JudgedResults(cell.searcher.name, record.path, summary.statuses, tuple(invalid), absent, complaints)
 
 
-def _confirm(rows: Sequence[Mapping[str, Any]], task: Task) -> None:
+def _confirm(rows: Sequence[Mapping[str, Any]], task: PreparedCell) -> None:
     """Raise ModelError if the model's own predict puts a valid result into another class than its oracle."""
     found = [row["z"] for row in rows if row["loss"] is not None]
     if not found:
@@ -224,7 +224,7 @@ def _confirm(rows: Sequence[Mapping[str, Any]], task: Task) -> None:
         )
 
 
-def _measure(task: Task, record: Record, registry: Registry) -> tuple[str, ...]:
+def _measure(task: PreparedCell, record: Record, registry: Registry) -> tuple[str, ...]:
     """Measure the stored cell as its plan asks; return a sentence for each metric that failed."""
     key = task.cell.info.key
     wanted = Metrics(task.plan.metrics, registry).missing(record.measured_of(key), task.cell.judged)
@@ -234,7 +234,7 @@ def _measure(task: Task, record: Record, registry: Registry) -> tuple[str, ...]:
     return measured.complaints
 
 
-def _verdict(one: GivenResult, x: FloatArray, judge: Judge, task: Task) -> Verdict:
+def _verdict(one: GivenResult, x: FloatArray, judge: Judge, task: PreparedCell) -> Verdict:
     """Judge a result; it is invalid, too, if its factual is not that of its point, or it cannot be read."""
     difference = _difference(one, x, task.space)
     if difference:
@@ -247,14 +247,14 @@ def _verdict(one: GivenResult, x: FloatArray, judge: Judge, task: Task) -> Verdi
     return judge.verdict(np.where(_same(one.z, x), x, one.z), returns_sets=False)
 
 
-def _where_else(one: GivenResult, task: Task) -> str:
+def _where_else(one: GivenResult, task: PreparedCell) -> str:
     """Say which eligible row has the values of a factual; empty if none has."""
     X = task.fitted_fold.dataset.X
     row = next((int(row) for row in task.eligible if _same(one.x, X[row]).all()), None)
     return "" if row is None else f"; these are the values of row {row}, counted from 0"
 
 
-def _matched(given: Sequence[GivenResult], task: Task) -> dict[tuple[int, int], GivenResult]:
+def _matched(given: Sequence[GivenResult], task: PreparedCell) -> dict[tuple[int, int], GivenResult]:
     """Return the results by (point, repetition).
 
     A result without a row number belongs to the first point with its values that no earlier line has taken. Raises
@@ -287,7 +287,7 @@ def _matched(given: Sequence[GivenResult], task: Task) -> dict[tuple[int, int], 
     return found
 
 
-def _why_not_eligible(one: GivenResult, task: Task) -> str:
+def _why_not_eligible(one: GivenResult, task: PreparedCell) -> str:
     """Say why the row of a result is not a point of the fold."""
     cell, dataset, row = task.cell, task.fitted_fold.dataset, one.row
     assert row is not None
@@ -303,7 +303,7 @@ def _why_not_eligible(one: GivenResult, task: Task) -> str:
     return why + _where_else(one, task)
 
 
-def _why_no_point(one: GivenResult, X: FloatArray, task: Task) -> str:
+def _why_no_point(one: GivenResult, X: FloatArray, task: PreparedCell) -> str:
     """Say why the values of a factual without a row number are those of no point."""
     if one.unread:
         return f"the factual cannot be read: {one.unread}"
