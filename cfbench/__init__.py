@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from cfbench.space.space import Kind as Kind
     from cfbench.space.space import NumericalPerturbation as NumericalPerturbation
     from cfbench.study.study import Study as Study
+    from cfbench.tables.annotate import annotate as annotate
 
 __all__, __getattr__, __dir__ = public_names(__name__, also=["__version__"])
 __version__ = "0.1.0"

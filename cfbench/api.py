@@ -23,6 +23,7 @@ from cfbench.running.session import Session, check_statuses
 from cfbench.study.presets import preset
 from cfbench.study.sources import data_source, datasets_of, folders_among
 from cfbench.study.study import Study, make_study, override, read_study
+from cfbench.tables.annotate import AnnotatedTable
 from cfbench.text import visible
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def run(
     ----------
     study : Study, mapping, path or str
         A study; its keys as in TOML; the path of a TOML file; or a preset's name, as `cfbench plugins` lists them.
+        Among the data sets, a table that `cfbench.annotate` returned stands for itself. A folder in the user's cache
+        keeps it.
     plugins : iterable
         What to register for this run: names of modules (``"package.module"``), paths of .py files, modules, entries
         (``SearcherEntry(...)``), or objects with hooks. Entries and objects live in this process alone, so they need a
@@ -181,7 +184,8 @@ def run(
     """
     _refuse_a_worker()
     check_statuses(retry)
-    written, chosen = _read(study)
+    changes = _with_kept_tables(changes)
+    written, chosen = _read(_with_kept_tables(study) if isinstance(study, Mapping) else study)
     datasets = changes.get("datasets", datasets_of(written) if written else ())
     registry = registry_with(plugins, folders_among(datasets), strict=strict)
     for problem in registry.problems:
@@ -325,6 +329,19 @@ def _read(study: Study | Mapping[str, Any] | Path | str) -> tuple[Study | None, 
     if isinstance(study, str) and not study.endswith(".toml") and not Path(study).is_file():
         return None, study
     return read_study(Path(study)), ""
+
+
+def _with_kept_tables(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a study with folders in place of annotated tables."""
+    found = dict(keys)
+    datasets = found.get("datasets")
+    if isinstance(datasets, AnnotatedTable):
+        datasets = [datasets]
+    if isinstance(datasets, (list, tuple)):
+        found["datasets"] = [str(one.keep()) if isinstance(one, AnnotatedTable) else one for one in datasets]
+    if isinstance(found.get("parts"), (list, tuple)):
+        found["parts"] = [_with_kept_tables(one) if isinstance(one, Mapping) else one for one in found["parts"]]
+    return found
 
 
 def _refuse_a_worker() -> None:

@@ -10,10 +10,10 @@ def plural(number: int, what: str) -> str:
 
     Examples
     --------
-    >>> plural(1, "cell"), plural(2000, "cell"), plural(2, "search")
-    ('1 cell', '2,000 cells', '2 searches')
+    >>> plural(1, "cell"), plural(2000, "cell"), plural(2, "search"), plural(3, "class")
+    ('1 cell', '2,000 cells', '2 searches', '3 classes')
     """
-    ending = "es" if what.endswith("ch") else "s"
+    ending = "es" if what.endswith(("ch", "ss")) else "s"
     return f"{number:,} {what}{'' if number == 1 else ending}"
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import Sources, shown_lines, source_options
+from cfbench.cli.options import Sources, command_name, shown_lines, source_options
 from cfbench.study.sources import load_dataset
+from cfbench.text import plural
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -35,7 +36,7 @@ offline_option = click.option("--offline", is_flag=True, help="Download nothing.
 
 @click.group("datasets")
 def command() -> None:
-    """List the data sets, show one, or check one."""
+    """List the data sets, show one, check one, or annotate a table of your own."""
 
 
 @command.command("list")
@@ -116,6 +117,7 @@ def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     if the data set cannot be used.
     """
     from cfbench.errors import DataError
+    from cfbench.running.fitted import MOST_TUNING_ROWS
     from cfbench.space.dataset import N_FOLDS, split
     from cfbench.text import visible
 
@@ -135,10 +137,73 @@ def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
         click.echo(line)
     train = ", ".join(dict.fromkeys(str(len(fold.train)) for fold in folds))
     click.echo(f"folds: {N_FOLDS}; models are fitted on {train} rows, and the points come from the others")
+    rows = len(folds[0].train)
+    if rows > MOST_TUNING_ROWS:
+        click.echo(
+            f"models are tuned on a sample of {MOST_TUNING_ROWS:,} of the {rows:,} training rows, and fitted on all"
+        )
     for line in tuning_lines(registry, dataset):
         click.echo(line)
     click.echo("eligible points are the rows of a test fold that the fitted model does not put into the target class")
     click.echo(f"\nIt can be used: cfbench run --dataset {shlex.quote(name)}")
+
+
+@command.command("annotate")
+@click.argument("table", metavar="TABLE.csv", type=click.Path(path_type=Path))
+@click.option("--label", metavar="COLUMN", help="The column that holds the class. By default the last that can be one.")
+@click.option("--target", metavar="VALUE", help="The class that users want, as the table has it.")
+@click.option("--output", metavar="FOLDER", type=click.Path(path_type=Path), help="By default the table's name.")
+@click.option("--ignore", metavar="COLUMN", multiple=True, help="A column that no model may use. May be repeated.")
+@click.option("--numerical", metavar="COLUMN", multiple=True, help="A column that holds numbers. May be repeated.")
+@click.option("--categorical", metavar="COLUMN", multiple=True, help="A column of categories. May be repeated.")
+@click.option("--drop-missing", is_flag=True, help="Leave out rows with gaps.")
+@click.option("--missing-as", metavar="CATEGORY", help="Give gaps of categorical columns this category.")
+def annotate_table(
+    *,
+    table: Path,
+    label: str | None,
+    target: str | None,
+    output: Path | None,
+    ignore: tuple[str, ...],
+    numerical: tuple[str, ...],
+    categorical: tuple[str, ...],
+    drop_missing: bool,
+    missing_as: str | None,
+) -> None:
+    """Write a folder with a first annotation of a table.
+
+    Finds out the delimiter, the encoding, decimal commas and the header, and for each column whether it holds numbers,
+    categories, or nothing that a model may use. What the table does not say stands in annotations.toml as a comment
+    that begins with "decide:". Dates, texts and gaps are refused, with what to do. Nothing is overwritten.
+    """
+    from cfbench.errors import DataError
+    from cfbench.files import at_home
+    from cfbench.tables.annotate import Choices, TableError, annotate_file
+    from cfbench.tables.annotation import FILE_NAME
+    from cfbench.tables.folder import TABLE_NAME
+
+    kinds = dict.fromkeys(numerical, "numerical") | dict.fromkeys(categorical, "categorical")
+    choices = Choices(label or "", target or "", ignore, kinds, drop_missing, missing_as or "", on_command_line=True)
+    try:
+        made = annotate_file(at_home(table), choices)
+    except TableError as error:
+        if not error.ignore and not error.drop_missing:
+            raise
+        words = [command_name(), "datasets", "annotate", str(table)]
+        for option, value in (("--label", label), ("--target", target), ("--missing-as", missing_as)):
+            words += [option, value] if value else []
+        words += [f"--output={output}"] if output else []
+        for option, names in (("--ignore", error.ignore), ("--numerical", numerical), ("--categorical", categorical)):
+            words += [word for name in names for word in (option, name)]
+        words += ["--drop-missing"] if drop_missing or error.drop_missing else []
+        raise DataError(f"{error}\nTo leave all this out:\n  {shlex.join(words)}") from None
+    folder = made.save(at_home(output) if output is not None else Path(made.name))
+    place = str(folder) if folder.is_absolute() or folder.parts[:1] == ("..",) else f"./{folder}"
+    for note in made.notes:
+        click.echo(shown_lines(note))
+    click.echo(f"written: {place}/{FILE_NAME} and {place}/{TABLE_NAME}, with {plural(made.dataset.n, 'row')}")
+    click.echo(f'{plural(made.questions, "comment")} in {FILE_NAME} ask for a decision; look for "decide:"')
+    click.echo(f"\nNext: cfbench datasets check {shlex.quote(place)}")
 
 
 def tuning_lines(registry: Registry, dataset: Dataset) -> list[str]:

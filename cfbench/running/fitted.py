@@ -26,7 +26,7 @@ from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.discovery import FILE_MODULE
 from cfbench.registry.entries import ModelEntry
 from cfbench.running.crashes import called
-from cfbench.space.dataset import Dataset, Fold, split
+from cfbench.space.dataset import FOLD_SEED, Dataset, Fold, split
 from cfbench.space.space import IntArray
 
 _log = logging.getLogger(__name__)
@@ -155,8 +155,27 @@ N_SPLITS = 5
 """Parts of the cross-validation by which a model is tuned; the largest class needs as many training rows."""
 
 
+MOST_TUNING_ROWS = 10_000
+"""Rows of a training fold that a model is tuned on; of a larger fold, a stratified sample of so many."""
+
+
+def tuning_rows(dataset: Dataset, fold: int) -> IntArray:
+    """Return the training rows that a model is tuned on, ascending: all of them, or a stratified sample."""
+    from sklearn.model_selection import train_test_split
+
+    train = split(dataset, fold).train
+    if len(train) <= MOST_TUNING_ROWS:
+        return train
+    sample, _ = train_test_split(
+        train, train_size=MOST_TUNING_ROWS, stratify=dataset.y[train], random_state=FOLD_SEED, shuffle=True
+    )
+    return np.sort(sample)
+
+
 def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> TunedRow:
     """Tune, and measure the choice.
+
+    Tuning and cross-validation use the `tuning_rows`; the model whose test accuracy is measured is fitted on all.
 
     The accuracies are measured here, by fitting the choice anew, and not asked of the family: they then mean the same
     for every model.
@@ -168,7 +187,8 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     from sklearn.model_selection import StratifiedKFold
 
     rows, grid = split(dataset, fold), grid_of(entry, family)
-    X, y = dataset.X[rows.train], dataset.y[rows.train]
+    tuned_on = tuning_rows(dataset, fold)
+    X, y = dataset.X[tuned_on], dataset.y[tuned_on]
     if np.bincount(y).max() < N_SPLITS:
         raise ModelError(
             f"data set {dataset.name!r}: no class has {N_SPLITS} training rows, too few to tune model {entry.name!r} "
@@ -189,7 +209,7 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
     with warnings.catch_warnings():
         # A class with five rows has four in a training fold; the accuracy of the splits that lack it still counts.
         warnings.filterwarnings("ignore", message="The least populated class in y", category=UserWarning)
-        splits = [(rows.train[train], rows.train[test]) for train, test in StratifiedKFold(N_SPLITS).split(X, y)]
+        splits = [(tuned_on[train], tuned_on[test]) for train, test in StratifiedKFold(N_SPLITS).split(X, y)]
     return TunedRow(
         key=tuning_key(dataset, fold, entry, family),
         model=entry.name,

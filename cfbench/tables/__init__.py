@@ -1,7 +1,7 @@
 """Tables of people's own: reading annotated folders, and making a first annotation from a table.
 
-A folder holds `data.csv` and `annotations.toml`; `annotation.py` reads the second, `folder.py` both. Imports `space`
-alone. Start with `folder.py`.
+A folder holds `data.csv` and `annotations.toml`; `annotation.py` reads the second, `folder.py` both. `detect.py` reads
+tables of unknown form, and `annotate.py` writes their first annotation. Imports `space` alone. Start with `folder.py`.
 
 The names below are public. They are loaded when they are first used.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
+    from cfbench.tables.annotate import AnnotatedTable as AnnotatedTable
     from cfbench.tables.annotation import FILE_NAME as FILE_NAME
     from cfbench.tables.annotation import Annotation as Annotation
     from cfbench.tables.annotation import read_annotation as read_annotation

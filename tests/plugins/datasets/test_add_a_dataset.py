@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_the_example_loads(loans: Path) -> None:
 
 def test_the_commands_check_it_and_show_it(loans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(loans.parent)
-    checked, shown = (line.split() for line in fenced("sh").splitlines())
+    checked, shown = (line.split() for line in fenced("sh", 1).splitlines())
     assert checked[0] == shown[0] == "cfbench"
     result = CliRunner().invoke(cli, checked[1:], catch_exceptions=False)
     assert result.exit_code == 0
@@ -55,6 +56,25 @@ def test_the_commands_check_it_and_show_it(loans: Path, monkeypatch: pytest.Monk
     result = CliRunner().invoke(cli, shown[1:], catch_exceptions=False)
     assert result.exit_code == 0
     assert "10 rows, 4 features, 2 of them categorical; user: Applicant" in result.output
+
+
+def test_the_command_annotates_a_table(loans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(loans.parent)
+    header, *rows = fenced("csv").splitlines()
+    Path("table.csv").write_text("\n".join([header, *rows * 10]), encoding="utf-8")
+    words = fenced("sh").split()
+    assert words[0] == "cfbench"
+    result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    dataset = load_folder(loans.parent / "my-loans", "my-loans")
+    assert dataset.space.names == ("id", "age", "income", "job", "region")  # ten rows have the same id
+    assert dataset.class_labels[dataset.target] == "yes"
+
+
+def test_the_frame_is_annotated() -> None:
+    names: dict[str, Any] = {}
+    exec(fenced("python"), names)
+    assert names["loans"].dataset.class_counts == (70, 30)  # clerks in every second row, three of five ages above 35
 
 
 @pytest.fixture
@@ -140,7 +160,7 @@ def test_a_class_of_seven_rows_is_enough_for_tuning_and_six_are_not(rows: int, e
 
 def test_the_plugin_registers_its_data_set(tmp_path: Path) -> None:
     file = tmp_path / "boxes.py"
-    file.write_text(fenced("python"), encoding="utf-8")
+    file.write_text(fenced("python", 1), encoding="utf-8")
     entry = build_registry(objects=[import_file(file)]).dataset("boxes").entry
     assert entry.load(DataSource((), tmp_path)).class_counts == (5, 5)
 

@@ -21,6 +21,7 @@ from cfbench.caches import store_object
 from cfbench.errors import ModelError
 from cfbench.problem import Oracle
 from cfbench.registry.registry import RegistryOptions, build_registry
+from cfbench.running import fitted
 from cfbench.running.fitted import (
     FittedModels,
     TunedCache,
@@ -33,6 +34,7 @@ from cfbench.running.fitted import (
     reject_pointless,
     tune,
     tuning_key,
+    tuning_rows,
     write_table,
 )
 from cfbench.space import FloatArray, IntArray
@@ -109,6 +111,26 @@ def test_tuning_measures_its_choice() -> None:
     assert row.test_accuracy == pytest.approx(1 - wrong[rows.test].mean())
     assert row.cv_accuracy == pytest.approx(1 - wrong[rows.train].mean())
     assert (row.model, row.dataset, row.fold, row.sklearn) == ("step", "toy", 2, sklearn.__version__)
+
+
+def test_large_folds_are_tuned_on_a_stratified_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = data(100, border=0.75)  # classes of 70 and 30 rows: 56 and 24 in training
+    received: list[IntArray] = []
+
+    class Seen(StepFamily):
+        def tune(self, X: FloatArray, y: IntArray, space: FeatureSpace) -> dict[str, Any]:
+            received.append(y)
+            return {"threshold": 40.0}
+
+    assert tuning_rows(toy, 0).tolist() == split(toy, 0).train.tolist()
+    monkeypatch.setattr(fitted, "MOST_TUNING_ROWS", 20)
+    sample = tuning_rows(toy, 0)
+    assert set(sample) <= set(split(toy, 0).train)
+    assert sample.tolist() == sorted(set(sample)) == tuning_rows(toy, 0).tolist()
+    assert np.bincount(toy.y[sample]).tolist() == [14, 6]
+    row = tune(toy, 0, ModelEntry(name="seen", family=Seen), Seen())
+    assert received[0].tolist() == toy.y[sample].tolist()
+    assert row.cv_accuracy == pytest.approx(np.mean(Step(40).predict(toy.X[sample]) == toy.y[sample]))
 
 
 def test_a_choice_off_the_grid_is_refused() -> None:

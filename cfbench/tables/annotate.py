@@ -1,0 +1,772 @@
+"""A first annotation of a table: kinds, intervals, steps, categories, and what a person has to decide as comments."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfbench.caches import cache_folder
+from cfbench.errors import DataError, UnknownNameError
+from cfbench.files import make_directory, write_atomically
+from cfbench.space.dataset import Dataset
+from cfbench.space.feature import MOST_STEPS
+from cfbench.space.space import are_multiples
+from cfbench.tables.annotation import FILE_NAME, parse_annotation
+from cfbench.tables.detect import GAPS, NUMBER, PADDED, FoundTable, as_numbers, read_any, read_frame
+from cfbench.tables.folder import FEWEST_ROWS_A_CLASS, TABLE_NAME, TextTable, make_dataset
+from cfbench.text import plural, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CATEGORIES = 50
+"""A column of texts with more values than this, or with fewer than two rows per value, is no category."""
+
+MOST_CODES = 10
+ROWS_A_CODE = 10
+"""Whole numbers with at most so many values, and so many rows per value, are read as codes of categories."""
+
+MOST_CLASSES = 20
+
+
+class TableError(DataError):
+    """A table that cannot be annotated as it is.
+
+    `proposed` are the options with which it can: columns to ignore, and whether rows with gaps have to go.
+    """
+
+    def __init__(self, message: str, ignore: Sequence[str] = (), *, drop_missing: bool = False) -> None:
+        super().__init__(message)
+        self.ignore = tuple(ignore)
+        self.drop_missing = drop_missing
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedTable:
+    """A table with a first annotation, which `cfbench.run` takes as a data set.
+
+    Parameters
+    ----------
+    name : str
+        The name of the table, and of the folder that `save` makes.
+    annotation : str
+        The text of annotations.toml. A comment with "decide:" asks what a table does not say.
+    table : TextTable
+        The rows of data.csv.
+    dataset : Dataset
+        What a run uses.
+    notes : tuple of str
+        What was found out, and what was done with it.
+    """
+
+    name: str
+    annotation: str
+    table: TextTable
+    dataset: Dataset
+    notes: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> int:
+        """Number of places where the annotation asks for a decision."""
+        return self.annotation.count("# decide:")
+
+    def save(self, folder: Path | str) -> Path:
+        """Write annotations.toml and data.csv, and return the folder. Nothing is overwritten.
+
+        Raises
+        ------
+        DataError
+            If one of the files exists already, or the folder cannot be written.
+        """
+        folder = Path(folder)
+        files = self._files()
+        for name in files:
+            if (folder / name).exists():
+                raise DataError(f"{folder / name} exists already, and nothing is overwritten; name another folder")
+        try:
+            make_directory(folder)
+            for name, content in files.items():
+                write_atomically(folder / name, content)
+        except OSError as error:
+            raise DataError(f"{folder} cannot be written: {error.strerror}; name another folder") from error
+        return folder
+
+    def keep(self) -> Path:
+        """Return the folder of this table in the user's cache; it is written if it is not there."""
+        digest = blake2b(b"".join(self._files().values()), digest_size=16).hexdigest()
+        label = re.sub(r"[^\w-]+", "-", self.name).strip("-") or "table"
+        folder = cache_folder("tables") / digest / label
+        return folder if (folder / FILE_NAME).is_file() else self.save(folder)
+
+    def _files(self) -> dict[str, bytes]:
+        """Return the files' contents, annotations.toml last: where it is, the folder is complete."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.table.header)
+        writer.writerows(self.table.rows)
+        return {TABLE_NAME: text.getvalue().encode(), FILE_NAME: self.annotation.encode()}
+
+    def __str__(self) -> str:
+        """Say what was found out, and how many decisions are open."""
+        asked = f'{plural(self.questions, "place")} of {FILE_NAME} ask for a decision; look for "decide:"'
+        return "\n".join([f"{self.name}: {plural(self.dataset.n, 'row')}", *self.notes, asked])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user says about a table.
+
+    `kinds` are "numerical" or "categorical" by column.
+    """
+
+    label: str = ""
+    target: str = ""
+    ignore: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    drop_missing: bool = False
+    missing_as: str = ""
+    on_command_line: bool = False
+
+    def option(self, name: str, value: str = "") -> str:
+        """Return how the user writes an option."""
+        if self.on_command_line:
+            return f"--{name.replace('_', '-')}{f' {value}' if value else ''}"
+        return f"{name}={f'{value!r}' if value else 'True'}"
+
+
+def annotate_file(path: Path, choices: Choices) -> AnnotatedTable:
+    """Return a first annotation of the table in a file.
+
+    Raises
+    ------
+    DataError
+        If the file is no table, or with everything that keeps the table from being annotated.
+    """
+    return _annotate(path.stem or path.name, read_any(path), choices, path.name)
+
+
+def annotate(
+    frame: pd.DataFrame,
+    *,
+    label: str | None = None,
+    target: object = None,
+    ignore: Iterable[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    drop_missing: bool = False,
+    missing_as: str | None = None,
+    name: str = "table",
+) -> AnnotatedTable:
+    """Return a first annotation of a data frame, as ``cfbench datasets annotate`` makes it of a file.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per case; a column for the class, and one for each feature.
+    label : str, optional
+        The column that holds the class. By default the last column that can be one.
+    target : optional
+        The class that users want, as the column has it. By default "yes", "true", "1" or the last class.
+    ignore : iterable of str
+        Columns that no model may use.
+    kinds : mapping of str to str, optional
+        "numerical" or "categorical", for columns whose kind is not to be found out.
+    drop_missing : bool
+        Whether rows with gaps are left out.
+    missing_as : str, optional
+        A category for the gaps of categorical columns.
+    name : str
+        The data set's name.
+
+    Returns
+    -------
+    AnnotatedTable
+        `cfbench.run` takes it among its data sets. Its `save` writes the folder, to edit the annotation.
+
+    Raises
+    ------
+    DataError
+        With everything that keeps the table from being annotated, such as dates, texts and gaps.
+
+    Examples
+    --------
+    >>> import cfbench
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [20, 31, 38, 45, 59] * 8, "job": ["none", "clerk"] * 20})
+    >>> frame["repaid"] = frame["age"] > 35
+    >>> loans = cfbench.annotate(frame, label="repaid", target=True, name="loans")
+    >>> age, job = loans.dataset.space.features
+    >>> (age.lower, age.upper, age.step), job.categories, loans.dataset.class_labels
+    ((20.0, 60.0, 1.0), ('clerk', 'none'), ('False', 'True'))
+    """
+    if isinstance(target, float) and target.is_integer():
+        target = int(target)
+    choices = Choices(
+        label=label or "",
+        target="" if target is None else str(target),
+        ignore=tuple(ignore),
+        kinds=kinds or {},
+        drop_missing=drop_missing,
+        missing_as=missing_as or "",
+    )
+    return _annotate(name, read_frame(frame, name), choices, "a data frame")
+
+
+@dataclass
+class Column:
+    """A column that is being judged: its cells, and how often each value occurs without gaps."""
+
+    name: str
+    cells: list[str]
+    lines: tuple[int, ...] = ()
+    decimal_comma: bool = False
+
+    def __post_init__(self) -> None:
+        counts = Counter(self.cells)
+        self.gaps = sum(counts.pop(gap, 0) for gap in GAPS)
+        self.counts = counts
+        numbers = as_numbers(counts, decimal_comma=self.decimal_comma) if counts else None
+        self.padded = any(PADDED.fullmatch(value) for value in counts)
+        self.numbers = None if self.padded else numbers
+        """How Python writes the column's numbers, by their spellings; None if it has others than numbers."""
+
+    @property
+    def n(self) -> int:
+        """Number of cells without gaps."""
+        return len(self.cells) - self.gaps
+
+    @cached_property
+    def different(self) -> list[float]:
+        """The different numbers, ascending."""
+        assert self.numbers is not None
+        return sorted({float(number) for number in self.numbers.values()})
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return self.numbers is not None and all(value.is_integer() for value in self.different)
+
+    def canonical(self, cell: str) -> str:
+        """Return a cell as data.csv spells it: numbers as Python writes them."""
+        return "" if cell in GAPS else cell if self.numbers is None else self.numbers[cell]
+
+    def category(self, cell: str) -> str:
+        """Return the category of a cell: whole numbers without decimals, other cells as they are."""
+        text = self.canonical(cell)
+        return str(int(float(text))) if text and self.whole else text
+
+    def categories(self) -> list[str]:
+        """Return the categories: numbers in their order, others by frequency."""
+        counts = self.category_counts()
+        if all(NUMBER.fullmatch(value) for value in counts):
+            return sorted(counts, key=lambda value: (float(value), value))
+        return sorted(counts, key=lambda value: (-counts[value], value))
+
+    def category_counts(self) -> Counter[str]:
+        """Return how often each category occurs."""
+        counts: Counter[str] = Counter()
+        for value, count in self.counts.items():
+            counts[self.category(value)] += count
+        return counts
+
+    def where(self, cell: str) -> str:
+        """Return a cell with the line of the file on which it stands first."""
+        line = f", line {self.lines[self.cells.index(cell)]}" if self.lines else ""
+        return f"{_short(cell)!r}{line}"
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= 40 else f"{cell[:37]}..."
+
+
+_ID = re.compile(r"(?:^|[\W_])(id|uuid|guid|identifier|index)$|^unnamed: 0$", re.IGNORECASE)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_DATES = [
+    re.compile(text)
+    for text in (
+        r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?",
+        r"\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ,].*)?",
+        r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?",
+        r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
+        r"\d{1,2}[-. ]+[A-Za-z]{3,9}[-. ,]+\d{2,4}",
+        r"[A-Za-z]{3,9}\.? \d{1,2},? \d{4}",
+    )
+]
+_WITH_UNIT = re.compile(r"([<>~$€£¥]|[A-Z]{3} )? ?[+-]?\d[\d.,' ]*[ ]?([%°$€£¥]|[A-Za-z/²³]{1,6})?")
+
+
+def are_dates(column: Column) -> bool:
+    """Return whether nearly all values of a column are dates or times."""
+    values = list(column.counts)
+    fitting = sum(any(form.fullmatch(value) for form in _DATES) for value in values)
+    return bool(values) and fitting >= 0.9 * len(values)
+
+
+def reason_to_ignore(column: Column) -> str:
+    """Return why a column is of no use to a model, or nothing."""
+    if not column.counts:
+        return "it is empty"
+    if len(column.counts if column.numbers is None else column.different) == 1 and not column.gaps:
+        return f"all its values are {_short(column.cells[0])!r}"
+    all_differ = len(column.counts) == column.n >= FEWEST_ROWS_A_CLASS
+    named = _ID.search(column.name) or _CAMEL_ID.search(column.name)
+    if named and (all_differ or len(column.counts) > MOST_CATEGORIES):
+        return "it is an identifier by its name"
+    if all_differ and _counts_the_rows(column):
+        return "it counts the rows"
+    if all_differ and _are_identifiers(column):
+        return f"it is an identifier: a different one per row, such as {_short(column.cells[0])!r}"
+    return ""
+
+
+def _counts_the_rows(column: Column) -> bool:
+    if not column.whole or column.different[-1] - column.different[0] != column.n - 1:
+        return False
+    in_order = [float(column.canonical(cell)) for cell in column.cells if cell not in GAPS] == column.different
+    return in_order or column.different[0] in (0, 1)
+
+
+def _are_identifiers(column: Column) -> bool:
+    """Return whether texts, which all differ, have one form of letters and digits, such as K-00017, or are UUIDs."""
+    if column.numbers is not None or are_dates(column):
+        return False
+    forms = {re.sub(r"[A-Za-z]", "a", re.sub(r"\d", "0", value)) for value in column.counts}
+    one_form = len(forms) == 1 and re.fullmatch(r"(?=.*0)[\w-]+", next(iter(forms))) is not None
+    return one_form or all(map(_UUID.fullmatch, column.counts))
+
+
+def objection(column: Column) -> str:
+    """Return what keeps a column from being a category or a number, and what to do; or nothing."""
+    if are_dates(column):
+        return (
+            f"it holds dates or times ({column.where(next(iter(column.counts)))}), and no searcher knows what they "
+            "mean. Make a number of them, such as an age in years or the days before a fixed day, or ignore the column"
+        )
+    if column.numbers is not None:
+        endless = next((cell for cell in column.counts if math.isinf(float(column.canonical(cell)))), None)
+        return "" if endless is None else f"{column.where(endless)} is larger than the largest number; correct it"
+    return "" if is_category(column) else _objection_to_texts(column)
+
+
+def _objection_to_texts(column: Column) -> str:
+    some, values = column.where(next(iter(column.counts))), len(column.counts)
+    others = [cell for cell in column.counts if not as_numbers([cell], decimal_comma=column.decimal_comma)]
+    if column.padded and not others:
+        problem = f"it holds {plural(values, 'code')} with leading zeros ({some}), too many for categories"
+        advice = "Keep their first digits only"
+    elif 2 * len(others) < values:
+        count = sum(column.counts[cell] for cell in others)
+        listed = ", ".join(column.where(cell) for cell in others[:5])
+        signs = " or have another decimal sign" if any("," in cell for cell in others) else ""
+        problem = f"it has numbers, and {plural(count, 'cell')} that are not{signs}: {listed}"
+        advice = "Correct these cells, or empty them"
+    elif sum(bool(_WITH_UNIT.fullmatch(cell)) for cell in column.counts) >= 0.9 * values:
+        problem = f"it has numbers with signs or units ({some})"
+        advice = "Leave only the number in each cell"
+    else:
+        what = "e-mail addresses" if "@" in some else "texts"
+        problem = (
+            f"it holds {what}, {values:,} different ones in {plural(column.n, 'row')} ({some}): too many for categories"
+        )
+        advice = "Give it fewer values"
+    return f"{problem}. {advice}, or ignore the column"
+
+
+def is_category(column: Column) -> bool:
+    """Return whether a column of texts has few enough values for categories."""
+    return len(column.counts) <= MOST_CATEGORIES and column.n >= 2 * len(column.counts)
+
+
+def are_codes(column: Column) -> bool:
+    """Return whether whole numbers are so few that they may be codes of categories."""
+    values = len(column.different) if column.whole else 0
+    return 2 <= values <= MOST_CODES and (values == 2 or column.n >= ROWS_A_CODE * values)
+
+
+def may_be_the_label(column: Column) -> bool:
+    """Return whether a column can hold the classes: few values, each in enough rows."""
+    if len(column.counts) > MOST_CATEGORIES:
+        return False
+    counts = column.category_counts()
+    few = 2 <= len(counts) <= MOST_CODES and min(counts.values()) >= FEWEST_ROWS_A_CLASS
+    return few and (column.numbers is None or column.whole)
+
+
+def _annotate(name: str, found: FoundTable, choices: Choices, origin: str) -> AnnotatedTable:
+    table = found.table
+    _check_names(table, choices)
+    columns = {
+        one: Column(one, table.column(one), table.lines, found.decimal_comma)
+        for one in table.header
+        if one not in choices.ignore
+    }
+    reasons = dict.fromkeys(choices.ignore, "as you say")
+    for column in columns.values():
+        if column.name != choices.label and column.name not in choices.kinds:
+            reason = reason_to_ignore(column)
+            reasons |= {column.name: reason} if reason else {}
+    used = {one: column for one, column in columns.items() if one not in reasons}
+    label = choices.label or _likely_label(used)
+    problems, proposed = _problems(used, label, choices)
+    if not label:
+        problems.append(
+            "no column can be the class, with 2 to 10 values in at least five rows each; name it: "
+            f"{choices.option('label', 'COLUMN')}"
+        )
+    gaps = _Gaps(used, label, choices)
+    problems += gaps.problems()
+    if problems:
+        listing = "".join(f"\n  - {problem}" for problem in problems)
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        message = f"{table.origin} cannot be annotated as it is, {count}:{listing}"
+        raise TableError(message, [*choices.ignore, *proposed], drop_missing=bool(gaps.in_the_way))
+    kept = gaps.kept_rows()
+    if len(kept) < len(table.rows):
+        used = {one: _part(column, kept) for one, column in used.items()}
+        for column in used.values():
+            if column.name != label and reason_to_ignore(column).startswith("all its"):
+                reasons[column.name] = f"{reason_to_ignore(column)} in the rows that are left"
+    features = [column for one, column in used.items() if one != label and one not in reasons]
+    if not features:
+        raise TableError(f"{table.origin} has no column for a feature: {_listed(reasons)}")
+    order = {one: place for place, one in enumerate(table.header)}
+    ignored = sorted(reasons, key=order.__getitem__)
+    rows = _rows(table, used, kept, choices.missing_as)
+    made = _Writer(origin, used[label], features, ignored, choices, [one for one in used if one != label])
+    text = made.text(name)
+    annotation, _ = parse_annotation(FILE_NAME, text)
+    result = TextTable(f"{table.origin}, annotated", table.header, rows)
+    notes = [f"{origin}: {found.form}; {plural(len(table.rows), 'row')}, {plural(len(table.header), 'column')}"]
+    notes += [*found.notes, *gaps.notes(kept)]
+    notes += [f"ignored: {_listed({one: reasons[one] for one in ignored})}"] if ignored else []
+    notes += made.notes()
+    return AnnotatedTable(name, text, result, make_dataset(name, annotation, result), tuple(notes))
+
+
+def _listed(reasons: Mapping[str, str]) -> str:
+    return "; ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
+
+
+def _part(column: Column, kept: Sequence[int]) -> Column:
+    lines = tuple(column.lines[row] for row in kept) if column.lines else ()
+    return Column(column.name, [column.cells[row] for row in kept], lines, column.decimal_comma)
+
+
+def _check_names(table: TextTable, choices: Choices) -> None:
+    named = [choices.label] if choices.label else []
+    for name in [*named, *choices.ignore, *choices.kinds]:
+        if name not in table.header:
+            raise UnknownNameError("column", name, table.header)
+    for name, kind in choices.kinds.items():
+        if kind not in ("numerical", "categorical"):
+            raise DataError(f"the kind of column {name!r} is {kind!r}; allowed: 'numerical', 'categorical'")
+    if choices.label in (*choices.ignore, *choices.kinds):
+        raise DataError(f"{choices.label!r} is the label column; it cannot be ignored, and it has no kind")
+    if choices.target and not choices.label:
+        raise DataError(f"the target {choices.target!r} needs the column of the classes, too: name it as the label")
+
+
+_LABELS = ("label", "class", "target", "y", "outcome")
+
+
+def _likely_label(used: Mapping[str, Column]) -> str:
+    """Return the column that most likely holds the class: by its name, or the last with few values."""
+    able = [name for name, column in used.items() if may_be_the_label(column)]
+    named = [name for name in able if name.lower() in _LABELS]
+    return (named or able or [""])[-1]
+
+
+def _problems(used: Mapping[str, Column], label: str, choices: Choices) -> tuple[list[str], list[str]]:
+    """Return what is wrong with single columns, and the columns that may be ignored for it."""
+    problems, proposed = [], []
+    for name, column in used.items():
+        kind = choices.kinds.get(name)
+        if name == label:
+            problem = _label_problem(column, choices)
+        elif kind == "categorical":
+            problem = ""
+        elif kind == "numerical" and column.numbers is not None and len(column.different) == 1:
+            problem = f"all its values are {column.different[0]:g}; a number needs two at least"
+        elif kind == "numerical" and column.numbers is None:
+            cell = next((one for one in column.counts if not as_numbers([one], decimal_comma=column.decimal_comma)), "")
+            problem = f"{column.where(cell)} is no number" if cell else "its leading zeros are no part of a number"
+        else:
+            problem = objection(column)
+            proposed += [name] if problem else []
+        problems += [f"column {name!r}: {problem}"] if problem else []
+    return problems, proposed
+
+
+def _label_problem(column: Column, choices: Choices) -> str:
+    categories = column.categories()
+    if column.numbers is not None and (len(categories) > MOST_CLASSES or not column.whole):
+        return (
+            f"the label has {len(categories):,} different numbers; it needs a few classes. Make a column of them, such "
+            f"as whether {column.name} is above {_text(column.different[len(column.different) // 2])}"
+        )
+    if len(categories) < 2 or len(categories) > MOST_CLASSES:
+        return f"the label has {plural(len(categories), 'class')}; allowed: 2 to {MOST_CLASSES}"
+    counts = column.category_counts()
+    few = [f"{name!r} ({plural(counts[name], 'row')})" for name in categories if counts[name] < FEWEST_ROWS_A_CLASS]
+    if few:
+        return (
+            f"each class of the label needs at least {FEWEST_ROWS_A_CLASS} rows, one for each fold: {', '.join(few)}; "
+            "add rows, or merge these classes with others"
+        )
+    if choices.target and choices.target not in categories and choices.target not in column.counts:
+        return str(UnknownNameError("target class", choices.target, categories))
+    return ""
+
+
+class _Gaps:
+    """Missing values of the columns that are used, and what is done about them."""
+
+    def __init__(self, used: Mapping[str, Column], label: str, choices: Choices) -> None:
+        self._choices = choices
+        self._with_gaps = {name: column for name, column in used.items() if column.gaps}
+        self._categories = [
+            name for name, column in self._with_gaps.items() if name != label and _is_categorical(column, choices)
+        ]
+        filled = self._categories if choices.missing_as else []
+        left = [column for name, column in self._with_gaps.items() if name not in filled]
+        self._n = len(next(iter(used.values())).cells) if used else 0
+        cells = [column.cells for column in left]
+        self._rows = [row for row in range(self._n) if any(one[row] in GAPS for one in cells)]
+        self.in_the_way = [] if choices.drop_missing else [column.name for column in left]
+
+    def problems(self) -> list[str]:
+        if not self.in_the_way:
+            return []
+        counts = ", ".join(f"{name} {self._with_gaps[name].gaps:,}" for name in self.in_the_way)
+        drop = self._choices.option("drop_missing")
+        ways = [f"leave these rows out ({drop}; {plural(self._n - len(self._rows), 'row')} stay)"]
+        if not self._choices.missing_as and self._categories:
+            fill = self._choices.option("missing_as", "unknown")
+            ways.append(f"give gaps of categories a category of their own ({fill}; for {', '.join(self._categories)})")
+        ways += ["fill them by a rule of your own and begin again", "ignore the column"]
+        signs = sorted({cell for name in self.in_the_way for cell in GAPS.intersection(self._with_gaps[name].cells)})
+        read = f" Cells read as gaps: {', '.join(map(repr, signs))}." if signs != [""] else ""
+        return [
+            f"{plural(len(self._rows), 'row')} of {self._n:,} have gaps ({counts}).{read} Ways out: {'; '.join(ways)}"
+        ]
+
+    def kept_rows(self) -> list[int]:
+        without = set(self._rows)
+        return [row for row in range(self._n) if row not in without]
+
+    def notes(self, kept: Sequence[int]) -> list[str]:
+        notes = []
+        if len(kept) < self._n:
+            counts = ", ".join(f"{name} {column.gaps:,}" for name, column in self._with_gaps.items())
+            notes.append(f"{plural(self._n - len(kept), 'row')} with gaps are left out ({counts})")
+        if self._choices.missing_as and self._categories:
+            names = ", ".join(self._categories)
+            notes.append(f"gaps are the category {self._choices.missing_as!r} in {names}")
+        return notes
+
+
+def _is_categorical(column: Column, choices: Choices) -> bool:
+    kind = choices.kinds.get(column.name)
+    return kind == "categorical" or (kind is None and (column.numbers is None or are_codes(column)))
+
+
+def _rows(table: TextTable, used: Mapping[str, Column], kept: Sequence[int], missing_as: str) -> list[list[str]]:
+    """Return the rows of data.csv, with numbers as Python writes them."""
+    cells = []
+    for place, name in enumerate(table.header):
+        column = used.get(name)
+        if column is None:
+            cells.append([table.rows[row][place] for row in kept])
+            continue
+        spelled = {cell: column.canonical(cell) or missing_as for cell in set(column.cells)}
+        cells.append([spelled[cell] for cell in column.cells])
+    return [list(row) for row in zip(*cells, strict=True)]
+
+
+def rounded_outwards(values: Sequence[float], step: Decimal | None) -> tuple[Decimal, Decimal, Decimal]:
+    """Return an interval of round numbers around ascending `values`, and the distance of these round numbers.
+
+    They are multiples of 1, 2 or 5 times a power of ten: ten to twenty-five of them fit between the values.
+    """
+    lower, upper = Decimal(repr(values[0])), Decimal(repr(values[-1]))
+    tenth = (upper - lower) / 10
+    power = Decimal(1).scaleb(tenth.adjusted())
+    unit = max(power * factor for factor in (1, 2, 5) if power * factor <= tenth)
+    if step is not None:
+        unit = max(step, (unit / step).to_integral_value() * step)
+    low = (lower / unit).to_integral_value(ROUND_FLOOR) * unit
+    high = (upper / unit).to_integral_value(ROUND_CEILING) * unit
+    return low, high, unit
+
+
+MOST_DECIMALS = 2
+"""Numbers with more decimals are measured rather than counted; they get no step."""
+
+
+def common_step(values: Sequence[float]) -> Decimal | None:
+    """Return the step of a column: 1 or 5 times a power of ten that divides all values; None if there is none."""
+    decimals = [Decimal(repr(value)).normalize() for value in values]
+    most = max(-int(value.as_tuple().exponent) for value in decimals)
+    if most > MOST_DECIMALS:
+        return None
+    unit = Decimal(1).scaleb(-max(most, 0))
+    common = math.gcd(*(int(value / unit) for value in decimals))
+    power = 10 ** (len(str(common)) - 1)
+    step = next((unit * size for size in _sizes(power) if common % size == 0), unit)
+    largest = max(abs(values[0]), abs(values[-1]))
+    fits = largest <= float(step) * MOST_STEPS and are_multiples(np.array(values), float(step)).all()
+    return step if fits else None
+
+
+def _sizes(power: int) -> Iterable[int]:
+    while power >= 1:
+        yield from (5 * power, power)
+        power //= 10
+
+
+def _text(number: float | Decimal) -> str:
+    """Return a number as TOML and people read it."""
+    value = Decimal(repr(number)) if isinstance(number, float) else number
+    if value and not -6 <= value.adjusted() <= 15:
+        return repr(float(value))
+    return format(value.normalize(), "f") if value else "0"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+_DEFAULT_TARGETS = ("yes", "true", "1", "good", "ja", "oui", "si", "y", "t")
+
+
+class _Writer:
+    """The text of annotations.toml, and what is said about the features."""
+
+    def __init__(
+        self,
+        origin: str,
+        label: Column,
+        features: Sequence[Column],
+        ignored: Sequence[str],
+        choices: Choices,
+        others: Collection[str],
+    ) -> None:
+        self._origin = origin
+        self._label = label
+        self._features = features
+        self._ignored = ignored
+        self._choices = choices
+        self._others = others
+        self._classes = label.categories()
+        likely = [one for one in self._classes if one.lower() in _DEFAULT_TARGETS]
+        given = choices.target
+        if given:
+            self._target = given if given in self._classes else label.category(given)
+        else:
+            self._target = [*self._classes[-1:], *likely][-1]
+        self._codes = [one.name for one in features if self._asks_for_kind(one)]
+        self._categorical = [one.name for one in features if _is_categorical(one, choices)]
+
+    def _asks_for_kind(self, column: Column) -> bool:
+        return column.name not in self._choices.kinds and column.numbers is not None and are_codes(column)
+
+    def notes(self) -> list[str]:
+        counts = self._label.category_counts()
+        classes = ", ".join(f"{one} ({plural(counts[one], 'row')})" for one in self._classes)
+        numerical = len(self._features) - len(self._categorical)
+        asked = "" if self._choices.label else ", which is a guess"
+        chosen = "" if self._choices.target else ", which is a guess"
+        notes = [
+            f"label: {self._label.name!r}{asked}, with the classes {classes}; target: {self._target}{chosen}",
+            f"features: {len(self._features)}, {numerical} numerical and {len(self._categorical)} categorical",
+        ]
+        if self._codes:
+            notes.append(f"whole numbers with few values are categories: {', '.join(self._codes)}")
+        return notes
+
+    def text(self, name: str) -> str:
+        """Return the whole file."""
+        parts = [
+            f"# A first annotation of {visible(self._origin)}. It can be used as it is.\n"
+            '# Comments with "decide:" ask what a table does not say, and name the default that applies.\n'
+            "# The keys: docs/add-a-dataset.md. To check the folder: cfbench datasets check FOLDER\n",
+            f'title = {_quoted(name)}\nuser = "Individual"\nignore = [{", ".join(map(_quoted, self._ignored))}]\n',
+            self._label_table(),
+            *(self._feature_table(column) for column in self._features),
+        ]
+        return "\n".join(parts)
+
+    def _label_table(self) -> str:
+        others = [name for name in self._others if name != self._label.name][-5:]
+        asked = f"  # decide: is it the class? The default is a guess; other columns: {', '.join(map(visible, others))}"
+        target = "  # decide: which class do users want? The default is a guess"
+        return "\n".join(
+            [
+                "[label]",
+                f"column = {_quoted(self._label.name)}{'' if self._choices.label else asked}",
+                f"classes = [{', '.join(map(_quoted, self._classes))}]",
+                f"target = {_quoted(self._target)}{'' if self._choices.target else target}",
+                "",
+            ]
+        )
+
+    def _feature_table(self, column: Column) -> str:
+        categorical = _is_categorical(column, self._choices)
+        lines = ["[[features]]", f"name = {_quoted(column.name)}"]
+        lines += self._categories(column) if categorical else self._interval(column)
+        return "\n".join([*lines, ""])
+
+    def _interval(self, column: Column) -> list[str]:
+        values = column.different
+        step = common_step(values)
+        lower, upper, unit = rounded_outwards(values, step)
+        lines = [
+            'kind = "numerical"',
+            f"interval = [{_text(lower)}, {_text(upper)}]  # decide: which values make sense? The table has "
+            f"{_text(values[0])} to {_text(values[-1])}",
+        ]
+        lines += [f"step = {_text(step)}"] if step is not None else []
+        if len(column.counts) == column.n and column.whole:
+            lines.append("# decide: every row has its own value; if it is an identifier, move its name to `ignore`")
+        return [
+            *lines,
+            'constraint = "none"  # decide: how may a person change it? "none": freely (the default), "=": not at all, '
+            '">=": upwards, "<=": downwards',
+            f"# perturbation = {{ decrease = {_text(unit)}, increase = {_text(unit)} }}  # decide: may it change by "
+            "itself later, and how far? The default is no",
+        ]
+
+    def _categories(self, column: Column) -> list[str]:
+        categories = column.categories()
+        filled = self._choices.missing_as
+        if column.gaps and filled and filled not in categories:
+            categories.append(filled)
+        lines = ['kind = "categorical"']
+        if self._asks_for_kind(column):
+            low, high = _text(column.different[0]), _text(column.different[-1])
+            lines += [
+                f"# decide: are {low} to {high} codes? That is the default. If they are amounts, replace kind and "
+                "categories by",
+                f'# kind = "numerical", interval = [{low}, {high}], step = 1, each on a line of its own',
+            ]
+        return [
+            *lines,
+            f"categories = [{', '.join(map(_quoted, categories))}]",
+            'constraint = "none"  # decide: how may a person change it? "none": freely (the default), "=": not at all',
+            '# perturbation = { categories = "all" }  # decide: may it change by itself later? The default is no',
+        ]
