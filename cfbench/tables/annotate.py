@@ -211,7 +211,7 @@ def annotate(
     >>> loans = cfbench.annotate(frame, label="repaid", target=True, name="loans")
     >>> age, job = loans.dataset.space.features
     >>> (age.lower, age.upper, age.step), job.categories, loans.dataset.class_labels
-    ((20.0, 60.0, 1.0), ('clerk', 'none'), ('False', 'True'))
+    ((20.0, 60.0, 1.0), ('clerk', 'none'), ('True', 'False'))
     """
     if isinstance(target, float) and target.is_integer():
         target = int(target)
@@ -227,7 +227,7 @@ def annotate(
 
 
 @dataclass
-class Column:
+class TextColumn:
     """A column that is being judged: its cells, and how often each value occurs without gaps."""
 
     name: str
@@ -310,14 +310,14 @@ _DATES = [
 _WITH_UNIT = re.compile(r"([<>~$€£¥]|[A-Z]{3} )? ?[+-]?\d[\d.,' ]*[ ]?([%°$€£¥]|[A-Za-z/²³]{1,6})?")
 
 
-def are_dates(column: Column) -> bool:
+def are_dates(column: TextColumn) -> bool:
     """Return whether nearly all values of a column are dates or times."""
     values = list(column.counts)
     fitting = sum(any(form.fullmatch(value) for form in _DATES) for value in values)
     return bool(values) and fitting >= 0.9 * len(values)
 
 
-def reason_to_ignore(column: Column) -> str:
+def reason_to_ignore(column: TextColumn) -> str:
     """Return why a column is of no use to a model, or nothing."""
     if not column.counts:
         return "it is empty"
@@ -334,14 +334,14 @@ def reason_to_ignore(column: Column) -> str:
     return ""
 
 
-def _counts_the_rows(column: Column) -> bool:
+def _counts_the_rows(column: TextColumn) -> bool:
     if not column.whole or column.different[-1] - column.different[0] != column.n - 1:
         return False
     in_order = [float(column.canonical(cell)) for cell in column.cells if cell not in GAPS] == column.different
     return in_order or column.different[0] in (0, 1)
 
 
-def _are_identifiers(column: Column) -> bool:
+def _are_identifiers(column: TextColumn) -> bool:
     """Return whether texts, which all differ, have one form of letters and digits, such as K-00017, or are UUIDs."""
     if column.numbers is not None or are_dates(column):
         return False
@@ -350,7 +350,7 @@ def _are_identifiers(column: Column) -> bool:
     return one_form or all(map(_UUID.fullmatch, column.counts))
 
 
-def objection(column: Column) -> str:
+def objection(column: TextColumn) -> str:
     """Return what keeps a column from being a category or a number, and what to do; or nothing."""
     if are_dates(column):
         return (
@@ -363,7 +363,7 @@ def objection(column: Column) -> str:
     return "" if is_category(column) else _objection_to_texts(column)
 
 
-def _objection_to_texts(column: Column) -> str:
+def _objection_to_texts(column: TextColumn) -> str:
     some, values = column.where(next(iter(column.counts))), len(column.counts)
     others = [cell for cell in column.counts if not as_numbers([cell], decimal_comma=column.decimal_comma)]
     if column.padded and not others:
@@ -387,18 +387,18 @@ def _objection_to_texts(column: Column) -> str:
     return f"{problem}. {advice}, or ignore the column"
 
 
-def is_category(column: Column) -> bool:
+def is_category(column: TextColumn) -> bool:
     """Return whether a column of texts has few enough values for categories."""
     return len(column.counts) <= MOST_CATEGORIES and column.n >= 2 * len(column.counts)
 
 
-def are_codes(column: Column) -> bool:
+def are_codes(column: TextColumn) -> bool:
     """Return whether whole numbers are so few that they may be codes of categories."""
     values = len(column.different) if column.whole else 0
     return 2 <= values <= MOST_CODES and (values == 2 or column.n >= ROWS_A_CODE * values)
 
 
-def may_be_the_label(column: Column) -> bool:
+def may_be_the_label(column: TextColumn) -> bool:
     """Return whether a column can hold the classes: few values, each in enough rows."""
     if len(column.counts) > MOST_CATEGORIES:
         return False
@@ -411,7 +411,7 @@ def _annotate(name: str, found: FoundTable, choices: Choices, origin: str) -> An
     table = found.table
     _check_names(table, choices)
     columns = {
-        one: Column(one, table.column(one), table.lines, found.decimal_comma)
+        one: TextColumn(one, table.column(one), table.lines, found.decimal_comma)
         for one in table.header
         if one not in choices.ignore
     }
@@ -462,9 +462,9 @@ def _listed(reasons: Mapping[str, str]) -> str:
     return "; ".join(f"{name!r} ({reason})" for name, reason in reasons.items())
 
 
-def _part(column: Column, kept: Sequence[int]) -> Column:
+def _part(column: TextColumn, kept: Sequence[int]) -> TextColumn:
     lines = tuple(column.lines[row] for row in kept) if column.lines else ()
-    return Column(column.name, [column.cells[row] for row in kept], lines, column.decimal_comma)
+    return TextColumn(column.name, [column.cells[row] for row in kept], lines, column.decimal_comma)
 
 
 def _check_names(table: TextTable, choices: Choices) -> None:
@@ -484,14 +484,14 @@ def _check_names(table: TextTable, choices: Choices) -> None:
 _LABELS = ("label", "class", "target", "y", "outcome")
 
 
-def _likely_label(used: Mapping[str, Column]) -> str:
+def _likely_label(used: Mapping[str, TextColumn]) -> str:
     """Return the column that most likely holds the class: by its name, or the last with few values."""
     able = [name for name, column in used.items() if may_be_the_label(column)]
     named = [name for name in able if name.lower() in _LABELS]
     return (named or able or [""])[-1]
 
 
-def _problems(used: Mapping[str, Column], label: str, choices: Choices) -> tuple[list[str], list[str]]:
+def _problems(used: Mapping[str, TextColumn], label: str, choices: Choices) -> tuple[list[str], list[str]]:
     """Return what is wrong with single columns, and the columns that may be ignored for it."""
     problems, proposed = [], []
     for name, column in used.items():
@@ -512,7 +512,7 @@ def _problems(used: Mapping[str, Column], label: str, choices: Choices) -> tuple
     return problems, proposed
 
 
-def _label_problem(column: Column, choices: Choices) -> str:
+def _label_problem(column: TextColumn, choices: Choices) -> str:
     categories = column.categories()
     if column.numbers is not None and (len(categories) > MOST_CLASSES or not column.whole):
         return (
@@ -536,7 +536,7 @@ def _label_problem(column: Column, choices: Choices) -> str:
 class _Gaps:
     """Missing values of the columns that are used, and what is done about them."""
 
-    def __init__(self, used: Mapping[str, Column], label: str, choices: Choices) -> None:
+    def __init__(self, used: Mapping[str, TextColumn], label: str, choices: Choices) -> None:
         self._choices = choices
         self._with_gaps = {name: column for name, column in used.items() if column.gaps}
         self._categories = [
@@ -580,12 +580,12 @@ class _Gaps:
         return notes
 
 
-def _is_categorical(column: Column, choices: Choices) -> bool:
+def _is_categorical(column: TextColumn, choices: Choices) -> bool:
     kind = choices.kinds.get(column.name)
     return kind == "categorical" or (kind is None and (column.numbers is None or are_codes(column)))
 
 
-def _rows(table: TextTable, used: Mapping[str, Column], kept: Sequence[int], missing_as: str) -> list[list[str]]:
+def _rows(table: TextTable, used: Mapping[str, TextColumn], kept: Sequence[int], missing_as: str) -> list[list[str]]:
     """Return the rows of data.csv, with numbers as Python writes them."""
     cells = []
     for place, name in enumerate(table.header):
@@ -660,8 +660,8 @@ class _Writer:
     def __init__(
         self,
         origin: str,
-        label: Column,
-        features: Sequence[Column],
+        label: TextColumn,
+        features: Sequence[TextColumn],
         ignored: Sequence[str],
         choices: Choices,
         others: Collection[str],
@@ -682,7 +682,7 @@ class _Writer:
         self._codes = [one.name for one in features if self._asks_for_kind(one)]
         self._categorical = [one.name for one in features if _is_categorical(one, choices)]
 
-    def _asks_for_kind(self, column: Column) -> bool:
+    def _asks_for_kind(self, column: TextColumn) -> bool:
         return column.name not in self._choices.kinds and column.numbers is not None and are_codes(column)
 
     def notes(self) -> list[str]:
@@ -725,13 +725,13 @@ class _Writer:
             ]
         )
 
-    def _feature_table(self, column: Column) -> str:
+    def _feature_table(self, column: TextColumn) -> str:
         categorical = _is_categorical(column, self._choices)
         lines = ["[[features]]", f"name = {_quoted(column.name)}"]
         lines += self._categories(column) if categorical else self._interval(column)
         return "\n".join([*lines, ""])
 
-    def _interval(self, column: Column) -> list[str]:
+    def _interval(self, column: TextColumn) -> list[str]:
         values = column.different
         step = common_step(values)
         lower, upper, unit = rounded_outwards(values, step)
@@ -751,7 +751,7 @@ class _Writer:
             "itself later, and how far? The default is no",
         ]
 
-    def _categories(self, column: Column) -> list[str]:
+    def _categories(self, column: TextColumn) -> list[str]:
         categories = column.categories()
         filled = self._choices.missing_as
         if column.gaps and filled and filled not in categories:

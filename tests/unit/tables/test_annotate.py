@@ -18,7 +18,7 @@ from cfbench.errors import CfbenchError, DataError, UnknownNameError
 from cfbench.tables.annotate import (
     AnnotatedTable,
     Choices,
-    Column,
+    TextColumn,
     TableError,
     annotate_file,
     common_step,
@@ -188,7 +188,7 @@ def test_steps(values: list[float], step: str | None) -> None:
     ],
 )
 def test_identifiers_and_constants_are_ignored(name: str, cells: list[str], reason: str) -> None:
-    assert reason_to_ignore(Column(name, cells)) == reason
+    assert reason_to_ignore(TextColumn(name, cells)) == reason
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_identifiers_and_constants_are_ignored(name: str, cells: list[str], reas
     ["2021-03-04", "2021-03-04 12:30:00", "4.3.2021", "04/03/21", "12:30", "20210304", "4 Mar 2021", "March 4, 2021"],
 )
 def test_dates_are_refused_with_what_to_do(date: str) -> None:
-    said = objection(Column("applied", [date] * 30, tuple(range(2, 32))))
+    said = objection(TextColumn("applied", [date] * 30, tuple(range(2, 32))))
     assert said.startswith(f"it holds dates or times ({date!r}, line 2)")
     assert "days before a fixed day, or ignore the column" in said
 
@@ -218,7 +218,7 @@ def test_dates_are_refused_with_what_to_do(date: str) -> None:
     ],
 )
 def test_columns_that_are_no_category_are_refused(cells: list[str], words: str) -> None:
-    assert words in objection(Column("column", cells, tuple(range(2, 2 + len(cells)))))
+    assert words in objection(TextColumn("column", cells, tuple(range(2, 2 + len(cells)))))
 
 
 @pytest.mark.parametrize(
