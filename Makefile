@@ -4,6 +4,7 @@
 #   make test          install the development tools as well, run all tests
 #   make test-fast     run the tests that need no process, no browser and no minute
 #   make check         style, types, layers, documentation, words
+#   make docs          the manual, a web site in site/; make docs-serve shows it while you write
 #   make leaderboard   the published leaderboard's page, README board and table of gaps, from its record
 #   make benchmark     speed and memory measurements, ten thousand damaged files of each kind
 #   make clean         remove .venv
@@ -18,7 +19,7 @@ BIN = $(VENV)/bin
 INSTALLED = $(VENV)/.installed
 DEVELOPMENT = $(VENV)/.development
 
-.PHONY: quickstart test test-fast check leaderboard benchmark clean
+.PHONY: quickstart test test-fast check docs docs-serve leaderboard benchmark clean
 .DELETE_ON_ERROR:
 
 quickstart: $(INSTALLED)
@@ -36,6 +37,14 @@ check: $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/packaging/test_documentation.py tests/packaging/test_words.py
+	$(MAKE) --no-print-directory docs
+
+# The variable switches an advertisement of the theme's authors off.
+docs: $(DEVELOPMENT)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+docs-serve: $(DEVELOPMENT)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --strict
 
 leaderboard: $(INSTALLED)
 	$(BIN)/cfbench leaderboard --results leaderboard/record --format html --output leaderboard/index.html

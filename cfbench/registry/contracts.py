@@ -21,6 +21,7 @@ from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 SearchResult = FloatArray | CounterfactualSet | None
 SearchFunction = Callable[[Problem, np.random.Generator], SearchResult]
+"""What searches: a function of the problem and a random generator."""
 
 
 class Settings(BaseModel):

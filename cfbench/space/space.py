@@ -32,8 +32,11 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+"""Rows, or numbers about rows."""
 IntArray = NDArray[np.int64]
+"""Classes, counts, or positions."""
 BoolArray = NDArray[np.bool_]
+"""Whether something is true, per row or per feature."""
 A = TypeVar("A", bound=NDArray[Any])
 
 

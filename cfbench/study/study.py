@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from cfbench.errors import StudyError, UnknownNameError
 from cfbench.space.dataset import N_FOLDS
@@ -73,11 +82,13 @@ Word = Annotated[Text, Field(min_length=1)]
 Count = Annotated[int, Strict(), Field(ge=1)]
 Repetitions = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Workers = Annotated[int, Strict(), Field(ge=1, le=4096)]
-Points = Annotated[int | None, BeforeValidator(_all_or_count)]
+_POINTS_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "all"}]}
+Points = Annotated[int | None, BeforeValidator(_all_or_count), WithJsonSchema(_POINTS_SCHEMA)]
 Words = Annotated[tuple[Word, ...], AfterValidator(_once)]
 Names = Annotated[tuple[Word, ...], Field(min_length=1), AfterValidator(_once)]
-Variants = Annotated[tuple[Annotated[Word, AfterValidator(_readable)], ...], AfterValidator(_once)]
-SomeVariants = Annotated[Variants, Field(min_length=1)]
+Variant = Annotated[Word, AfterValidator(_readable)]
+Variants = Annotated[tuple[Variant, ...], AfterValidator(_once)]
+SomeVariants = Annotated[tuple[Variant, ...], Field(min_length=1), AfterValidator(_once)]
 Switches = Annotated[tuple[Annotated[bool, Strict()], ...], Field(min_length=1), AfterValidator(_once)]
 FoldNumber = Annotated[int, Strict(), Field(ge=0, le=N_FOLDS - 1)]
 Folds = Annotated[tuple[FoldNumber, ...], Field(min_length=1), AfterValidator(_once)]

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from cfbench.errors import DataError, UnknownNameError
 from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
@@ -67,7 +75,9 @@ MOST_COMPLAINTS = 100
 LONGEST_VALUE = 80
 """Characters of a received value that a message repeats."""
 
-Value = Annotated[str, BeforeValidator(_value)]
+_VALUE_SCHEMA: dict[str, Any] = {"type": ["string", "integer"]}
+_CATEGORIES_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "array", "items": _VALUE_SCHEMA}, {"const": "all"}]}
+Value = Annotated[str, BeforeValidator(_value), WithJsonSchema(_VALUE_SCHEMA)]
 """A category or a class as data.csv spells it; 3 and "3" are the same."""
 
 
@@ -91,7 +101,9 @@ class PerturbationTable(_StrictTable):
     decrease: float | None = None
     increase: float | None = None
     relative: bool = False
-    categories: Annotated[list[str] | Literal["all"] | None, PlainValidator(_reachable)] = None
+    categories: Annotated[
+        list[str] | Literal["all"] | None, PlainValidator(_reachable), WithJsonSchema(_CATEGORIES_SCHEMA)
+    ] = None
 
 
 class FeatureTable(_StrictTable):

@@ -26,8 +26,12 @@ SUMMARY_TAG = "cfbench.summary"
 """Tag of a study's MLflow experiment: the identifier of the experiment that holds its summary."""
 VIEW_TAG_PREFIX = "mlflow.sharedViewState."
 """Begins the names of the tags that hold views of the MLflow UI; the rest is the view's key in addresses."""
-TABLE_VIEW, CHART_VIEW, CELL_VIEW = "table", "charts", "cells"
-"""Keys of the views of a summary, and of a study's own experiment."""
+TABLE_VIEW = "table"
+"""Key of the view that shows a summary as a table."""
+CHART_VIEW = "charts"
+"""Key of the view that shows a summary as charts."""
+CELL_VIEW = "cells"
+"""Key of the view of a study's own experiment, with one run per cell."""
 
 _SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
 _USER = re.compile(r"(?<=://)[^/?#]*@")

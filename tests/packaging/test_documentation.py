@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import runpy
 import tomllib
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
+import cfbench
 from cfbench.cli import COMMANDS
+from cfbench.errors import DataError, StudyError
+from cfbench.record.cells import TABLES
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import make_study
+from cfbench.tables.annotation import read_annotation
 from tests.packaging.sources import ROOT, tree_of
 
 PAGES = sorted(
@@ -91,6 +100,125 @@ def test_the_index_lists_every_page() -> None:
     for one in PAGES:
         if one.is_relative_to(ROOT / "docs") and one.name != "README.md":
             assert f"({one.relative_to(ROOT / 'docs').as_posix()})" in index, one.name
+
+
+def test_the_manuals_navigation_lists_every_page_once() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2].partition("\n\n")[0]
+    listed = [path for path in re.findall(r": (\S+)$", nav, flags=re.MULTILINE) if not path.startswith("project/")]
+    docs = ROOT / "docs"
+    pages = [path for path in docs.rglob("*") if path.suffix in (".md", ".ipynb")]
+    assert sorted(listed) == sorted(path.relative_to(docs).as_posix() for path in pages)
+
+
+@page
+def test_lists_are_read_alike_by_the_manual_and_the_repository(page: Path) -> None:
+    """What belongs to an item of a list is indented by four spaces, and a paragraph ends before a list begins."""
+    lines = re.sub(r"^ *```.*?^ *```", "```", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE).split("\n")
+    for before, line in pairwise(lines):
+        assert not re.match(r" {1,3}([-*]|\d+\.) ", line), f"indent this item by four spaces: {line}"
+        assert before or not re.match(r" {1,3}\S", line), f"indent this paragraph by four spaces: {line}"
+        if re.match(r"([-*]|\d+\.) ", line):
+            assert re.match(r"([-*#]|\d+\.|$| )", before), f"put an empty line before this item: {line}"
+    assert not re.search(r"^ {1,3}```", page.read_text("utf-8"), flags=re.MULTILINE)
+
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def test_the_reference_describes_every_name_of_the_top_level_once() -> None:
+    described = re.findall(r"^::: cfbench\.(\w+)$", (REFERENCE / "api.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert sorted(described) == sorted(set(cfbench.__all__) - {"__version__"})
+
+
+def test_the_published_schemas_are_those_of_the_code() -> None:
+    script = runpy.run_path(str(REFERENCE / "schemas.py"))
+    assert {path.name for path in REFERENCE.glob("*.json")} == set(script["MODELS"])
+    for name, model in script["MODELS"].items():
+        again = "run python docs/reference/schemas.py"
+        assert (REFERENCE / name).read_text(encoding="utf-8") == script["schema_of"](model), again
+
+
+def schema_errors(name: str, content: dict[str, Any]) -> list[str]:
+    schema = json.loads((REFERENCE / name).read_text(encoding="utf-8"))
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(content)]
+
+
+STUDIES = [text for page in PAGES for text in snippets(page, "toml") if "searchers" in tomllib.loads(text)]
+
+
+def test_the_schema_accepts_every_study_and_refuses_what_the_code_refuses() -> None:
+    texts = [*STUDIES, *(path.read_text("utf-8") for path in (ROOT / "leaderboard").glob("*.toml"))]
+    assert len(texts) > 3
+    for text in texts:
+        assert schema_errors("study.schema.json", tomllib.loads(text)) == []
+    good: dict[str, Any] = {"datasets": ["wine"], "models": ["random-forest"], "searchers": ["cogs"]}
+    wrongs: list[dict[str, Any]] = [
+        {"points": 0},
+        {"points": "some"},
+        {"models": []},
+        {"folds": [5]},
+        {"time_limit": 0},
+        {"seed": "42"},
+        {"wokers": 2},
+        {"parts": [{"pionts": 2}]},
+        {"at_most": {"cogs": {"points": "all"}}},
+    ]
+    for wrong in wrongs:
+        assert schema_errors("study.schema.json", good | wrong), wrong
+        with pytest.raises(StudyError):
+            make_study(good | wrong)
+    assert schema_errors("study.schema.json", good | {"points": "all"}) == []
+
+
+def test_the_schema_accepts_every_annotation_and_refuses_what_the_code_refuses(tmp_path: Path) -> None:
+    paths = sorted((ROOT / "datasets").rglob("annotations.toml"))
+    assert len(paths) > 4
+    for path in paths:
+        assert schema_errors("annotations.schema.json", tomllib.loads(path.read_text("utf-8"))) == []
+    text = """
+        [label]
+        column = "class"
+        classes = [0, "1"]
+        target = 1
+
+        [[features]]
+        name = "job"
+        kind = "categorical"
+        categories = [1, "two"]
+        perturbation = { categories = "all" }
+    """
+    file = tmp_path / "annotations.toml"
+    for old, new, fits in [
+        ("", "", True),
+        ('"all"', '"one"', False),
+        ("target = 1", "target = 1.5", False),
+        ('kind = "categorical"', 'kind = "ordinal"', False),
+        ('column = "class"', "", False),
+        ("[[features]]", "[[feature]]", False),
+        ('name = "job"', 'name = "job"\nintervall = [0, 1]', False),
+    ]:
+        changed = text.replace(old, new)
+        file.write_text(changed, encoding="utf-8")
+        errors = schema_errors("annotations.schema.json", tomllib.loads(changed))
+        assert (errors == []) is fits, (new, errors)
+        if fits:
+            read_annotation(file)
+        else:
+            with pytest.raises(DataError):
+                read_annotation(file)
+
+
+def test_the_tables_of_the_record_are_those_of_the_code() -> None:
+    sections = (REFERENCE / "formats.md").read_text(encoding="utf-8").split("\n### Table ")[1:]
+    described = {}
+    for section in sections:
+        text = section.partition("\n## ")[0]
+        (key,) = re.findall(r"key is\s+((?:`\w+`(?:, )?)+)\.", text)
+        columns = re.findall(r"^\| `(\w+)` \| ([A-Z ]+) \| .+ \|$", text, flags=re.MULTILINE)
+        described[text.partition("\n")[0].strip("`")] = tuple(re.findall(r"\w+", key)), columns
+    assert described == {
+        table.name: (table.key, [(name, kind.sql) for name, kind in table.fields.items()]) for table in TABLES
+    }
 
 
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")

@@ -46,6 +46,31 @@ def test_the_way_from_nothing_to_the_leaderboard(fresh: Fresh, tmp_path: Path, e
     assert {"my-searcher", "cogs"} <= set(rows), "the last command shows the leaderboard"
 
 
+def test_the_pages_for_the_start(fresh: Fresh, tmp_path: Path, empty_store: Path) -> None:
+    """What installs cfbench is tested elsewhere; every command of cfbench runs, and the board is the one shown."""
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    said: dict[str, str] = {}
+    shown = []
+    for language, text in [*snippets("install.md"), *snippets("quickstart.md")]:
+        if language == "text":
+            shown.append(text)
+        else:
+            assert language == "sh"
+            commands = [line for line in text.splitlines() if line.startswith("cfbench ")]
+            said |= {line: fresh.run("sh", "-c", line, home=tmp_path) for line in commands}
+    assert len(said) == 9
+    assert (tmp_path / "board.html").is_file()
+    (board,) = shown
+    assert rows_without_seconds(board) == rows_without_seconds(said["cfbench leaderboard"])
+    assert len(rows_without_seconds(board)) == 2
+
+
+def rows_without_seconds(board: str) -> list[list[str]]:
+    """Return the cells of a board's rows except the last but one, the seconds."""
+    rows = [line.split() for line in board.splitlines() if re.match(r" \d ", line)]
+    return [row[:-2] + row[-1:] for row in rows]
+
+
 def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
     found = snippets("python.md")
     assert {language for language, _ in found} == {"python"}
