@@ -6,6 +6,7 @@ Nothing is tuned here. After a change of a data set or of a grid, `cfbench tune 
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from cfbench import Dataset, DataSource, ModelEntry
 from cfbench.errors import UnavailableError
 from cfbench.registry.registry import build_registry
 from cfbench.running.fitted import TunedRow, read_table, tuning_key
-from cfbench.space.dataset import split
+from cfbench.space.dataset import N_FOLDS, split
 from cfbench_models.plugin import TUNED, cfbench_register_models
 
 DATASETS = ("credit", "income", "housing", "productivity", "recidivism", "wine")
 MODELS = {entry.name: entry for entry in cfbench_register_models()}
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 SHARED_DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 
 each_dataset = pytest.mark.parametrize("name", DATASETS)
@@ -49,9 +51,10 @@ def table() -> dict[str, TunedRow]:
 
 @each_dataset
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_fold_0_is_tuned(name: str, model: ModelEntry, table: dict[str, TunedRow]) -> None:
-    row = table[key(name, model, 0)]
-    assert (row.model, row.dataset, row.fold) == (model.name, name, 0)
+def test_every_fold_is_tuned(name: str, model: ModelEntry, table: dict[str, TunedRow]) -> None:
+    for fold in range(N_FOLDS):
+        row = table[key(name, model, fold)]
+        assert (row.model, row.dataset, row.fold) == (model.name, name, fold)
 
 
 @each_dataset
@@ -84,3 +87,19 @@ def test_a_model_fitted_with_its_row_is_as_accurate_as_the_row_says(
     accuracy = (fitted.predict(wine.X[rows.test]) == wine.y[rows.test]).mean()
     # training may differ between machines in the last bits: one of the 36 points may fall on the other side
     assert accuracy == pytest.approx(row.test_accuracy, abs=1.01 / 36)
+
+
+def test_the_page_shows_the_accuracies_of_the_table(table: dict[str, TunedRow]) -> None:
+    block = PAGE.read_text(encoding="utf-8").partition("<!-- accuracies -->")[2].partition("<!-- end of")[0]
+    head, _, guesses, *lines = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in block.split("\n") if line
+    ]
+    shown = {(line[0], name): cell for line in lines for name, cell in zip(head[1:], line[1:], strict=True)}
+    assert sorted(shown) == sorted((model, name) for model in MODELS for name in DATASETS)
+    for (model, name), cell in shown.items():
+        found = [100 * row.test_accuracy for row in table.values() if (row.model, row.dataset) == (model, name)]
+        mean, low, high = map(float, re.findall(r"[\d.]+", cell))
+        assert mean == pytest.approx(sum(found) / N_FOLDS, abs=0.051)
+        assert low == pytest.approx(min(found), abs=0.51)
+        assert high == pytest.approx(max(found), abs=0.51)
+        assert float(guesses[head.index(name)].partition(" ")[0]) < mean
