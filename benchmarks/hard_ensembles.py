@@ -19,6 +19,7 @@ from cfbench.problem.problem import trace_of
 from cfbench.space import FloatArray
 from cfbench_models.boosting.family import GradientBoosting
 from cfbench_searchers.exact_trees.searcher import ExactTrees
+from cfbench_searchers.exact_trees.solving import warm_up
 from measuring.figures import Figure, report
 from measuring.gower import GowerOnly
 
@@ -27,8 +28,8 @@ ROWS, TRAINING = 4_000, 3_000
 
 def space_of(X: FloatArray) -> FeatureSpace:
     """Return the space of some rows."""
-    ends = zip(X.min(axis=0), X.max(axis=0), strict=True)
-    return FeatureSpace(tuple(FeatureSpec(f"f{i}", Kind.NUMERICAL, *map(float, both)) for i, both in enumerate(ends)))
+    ends = enumerate(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True))
+    return FeatureSpace(tuple(FeatureSpec(f"f{i}", Kind.NUMERICAL, lower, upper) for i, (lower, upper) in ends))
 
 
 def searched(
@@ -63,17 +64,15 @@ def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
                 shares = model.predict_proba(X[TRAINING:])[:, 1]
                 points = X[TRAINING:][np.argsort(shares, kind="stable")[:100]][:: 100 // arguments.points]
                 points = points[: arguments.points]
+                name = f"{d} features, depth {depth}, {trees}"
                 for norm in arguments.norms:
-                    yield from _of_points(
-                        model, space, points, norm, f"{d} features, depth {depth}, {trees}", arguments
-                    )
+                    yield from _of_points(model, space, points, norm, name, arguments)
 
 
 def _of_points(
     model: Any, space: FeatureSpace, points: FloatArray, norm: str, name: str, arguments: argparse.Namespace
 ) -> Iterator[Figure]:
     wall = arguments.seconds * arguments.patience
-    searched(model, space, points[0], norm, 0.1)  # compiles
     runs = [searched(model, space, x, norm, wall) for x in points]
     proven = [run[0] and run[3] <= arguments.seconds for run in runs]
     seconds = [min(run[3], arguments.seconds) for run in runs]
@@ -95,6 +94,7 @@ def main() -> None:
     parser.add_argument(
         "--patience", type=float, default=1.0, help="wall-clock seconds for each of them, above 1 on a busy machine"
     )
+    warm_up()
     report("hard_ensembles", figures(parser.parse_args()))
 
 

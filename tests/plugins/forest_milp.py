@@ -151,7 +151,7 @@ class ForestMilp:
                 objective[own] = np.diff(np.where(feasible, costs[i], 0.0))
                 cells = np.arange(self.first[i + 1] - self.first[i])
                 low[own], high[own] = cells < inside[0], cells < inside[-1]
-        integrality = np.zeros(self.n)
+        integrality = np.zeros(self.n, dtype=np.int64)
         integrality[: self.n_binary] = 1
         start = time.process_time()
         found = milp(
