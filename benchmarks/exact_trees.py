@@ -244,17 +244,20 @@ def with_ocean(task: Task, seconds: float) -> Solver | None:
     if not is_forest and type(task.model.classifier).__name__ != "XGBClassifier":
         return None
     columns: list[tuple[str, str]] = [("", "")] * encoding.n_columns
-    features: dict[str, Any] = {}
-    for position, column in zip(encoding.copied, encoding.columns, strict=True):
-        columns[column] = (f"f{position}", "")
-        is_binary = task.space.is_categorical[position]
-        features[f"f{position}"] = (
-            Feature(Feature.Type.BINARY) if is_binary else Feature(Feature.Type.CONTINUOUS, levels=(-0.5, 1.5))
-        )
-    for part in encoding.one_hot:
-        codes = [str(code) for code in range(part.table.shape[1])]
-        columns[part.start : part.start + len(codes)] = [(f"f{part.feature}", code) for code in codes]
-        features[f"f{part.feature}"] = Feature(Feature.Type.ONE_HOT_ENCODED, codes=codes)
+    coded = {part.feature: part for part in encoding.one_hot}
+    features: dict[str, Any] = {}  # in the order of their columns, as OCEAN expects it
+    for i in range(task.space.d):
+        if i in coded:
+            codes = [str(code) for code in range(coded[i].table.shape[1])]
+            columns[coded[i].start : coded[i].start + len(codes)] = [(f"f{i}", code) for code in codes]
+            features[f"f{i}"] = Feature(Feature.Type.ONE_HOT_ENCODED, codes=codes)
+        else:
+            columns[encoding.columns[list(encoding.copied).index(i)]] = (f"f{i}", "")
+            features[f"f{i}"] = (
+                Feature(Feature.Type.BINARY)
+                if task.space.is_categorical[i]
+                else Feature(Feature.Type.CONTINUOUS, levels=(-0.5, 1.5))
+            )
     if is_forest:
         ensemble = classifier
     else:
