@@ -18,8 +18,8 @@ from cfbench.errors import CfbenchError, DataError, UnknownNameError
 from cfbench.tables.annotate import (
     AnnotatedTable,
     Choices,
-    TextColumn,
     TableError,
+    TextColumn,
     annotate_file,
     common_step,
     objection,
