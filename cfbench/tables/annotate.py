@@ -257,8 +257,10 @@ class TextColumn:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether all are whole numbers."""
-        return self.numbers is not None and all(value.is_integer() for value in self.different)
+        """Whether all are whole numbers, and small enough to be exact."""
+        return self.numbers is not None and all(
+            value.is_integer() and abs(value) <= MOST_STEPS for value in self.different
+        )
 
     def canonical(self, cell: str) -> str:
         """Return a cell as data.csv spells it: numbers as Python writes them."""
@@ -422,13 +424,14 @@ def _annotate(name: str, found: FoundTable, choices: Choices, origin: str) -> An
             reasons |= {column.name: reason} if reason else {}
     used = {one: column for one, column in columns.items() if one not in reasons}
     label = choices.label or _likely_label(used)
-    problems, proposed = _problems(used, label, choices)
+    categorical = {one for one, column in used.items() if one != label and _is_categorical(column, choices)}
+    problems, proposed = _problems(used, label, choices, categorical)
     if not label:
         problems.append(
             "no column can be the class, with 2 to 10 values in at least five rows each; name it: "
             f"{choices.option('label', 'COLUMN')}"
         )
-    gaps = _Gaps(used, label, choices)
+    gaps = _Gaps({one: column for one, column in used.items() if one not in proposed}, categorical, choices)
     problems += gaps.problems()
     if problems:
         listing = "".join(f"\n  - {problem}" for problem in problems)
@@ -436,18 +439,25 @@ def _annotate(name: str, found: FoundTable, choices: Choices, origin: str) -> An
         message = f"{table.origin} cannot be annotated as it is, {count}:{listing}"
         raise TableError(message, [*choices.ignore, *proposed], drop_missing=bool(gaps.in_the_way))
     kept = gaps.kept_rows()
+    if not kept:
+        counts = ", ".join(f"{one} {column.gaps:,}" for one, column in used.items() if column.gaps)
+        raise TableError(f"{table.origin}: every row has a gap ({counts}); ignore the columns with the most gaps")
     if len(kept) < len(table.rows):
         used = {one: _part(column, kept) for one, column in used.items()}
         for column in used.values():
             if column.name != label and reason_to_ignore(column).startswith("all its"):
                 reasons[column.name] = f"{reason_to_ignore(column)} in the rows that are left"
+        problem = _label_problem(used[label], choices)
+        if problem:
+            left = f"{plural(len(kept), 'row')} without gaps"
+            raise TableError(f"{table.origin} cannot be annotated with its {left}: column {label!r}: {problem}")
     features = [column for one, column in used.items() if one != label and one not in reasons]
     if not features:
         raise TableError(f"{table.origin} has no column for a feature: {_listed(reasons)}")
     order = {one: place for place, one in enumerate(table.header)}
     ignored = sorted(reasons, key=order.__getitem__)
-    rows = _rows(table, used, kept, choices.missing_as)
-    made = _Writer(origin, used[label], features, ignored, choices, [one for one in used if one != label])
+    rows = _rows(table, used, kept, {label, *categorical}, choices.missing_as)
+    made = _Writer(origin, used[label], features, ignored, choices, categorical)
     text = made.text(name)
     annotation, _ = parse_annotation(FILE_NAME, text)
     result = TextTable(f"{table.origin}, annotated", table.header, rows)
@@ -491,7 +501,9 @@ def _likely_label(used: Mapping[str, TextColumn]) -> str:
     return (named or able or [""])[-1]
 
 
-def _problems(used: Mapping[str, TextColumn], label: str, choices: Choices) -> tuple[list[str], list[str]]:
+def _problems(
+    used: Mapping[str, TextColumn], label: str, choices: Choices, categorical: Collection[str]
+) -> tuple[list[str], list[str]]:
     """Return what is wrong with single columns, and the columns that may be ignored for it."""
     problems, proposed = [], []
     for name, column in used.items():
@@ -507,6 +519,11 @@ def _problems(used: Mapping[str, TextColumn], label: str, choices: Choices) -> t
             problem = f"{column.where(cell)} is no number" if cell else "its leading zeros are no part of a number"
         else:
             problem = objection(column)
+            filled = choices.drop_missing or (choices.missing_as and name in categorical)
+            if not problem and 2 * column.gaps > len(column.cells) and not filled:
+                problem = (
+                    f"{column.gaps:,} of {plural(len(column.cells), 'cell')} are gaps. Fill them, or ignore the column"
+                )
             proposed += [name] if problem else []
         problems += [f"column {name!r}: {problem}"] if problem else []
     return problems, proposed
@@ -536,12 +553,10 @@ def _label_problem(column: TextColumn, choices: Choices) -> str:
 class _Gaps:
     """Missing values of the columns that are used, and what is done about them."""
 
-    def __init__(self, used: Mapping[str, TextColumn], label: str, choices: Choices) -> None:
+    def __init__(self, used: Mapping[str, TextColumn], categorical: Collection[str], choices: Choices) -> None:
         self._choices = choices
         self._with_gaps = {name: column for name, column in used.items() if column.gaps}
-        self._categories = [
-            name for name, column in self._with_gaps.items() if name != label and _is_categorical(column, choices)
-        ]
+        self._categories = [name for name in self._with_gaps if name in categorical]
         filled = self._categories if choices.missing_as else []
         left = [column for name, column in self._with_gaps.items() if name not in filled]
         self._n = len(next(iter(used.values())).cells) if used else 0
@@ -585,15 +600,18 @@ def _is_categorical(column: TextColumn, choices: Choices) -> bool:
     return kind == "categorical" or (kind is None and (column.numbers is None or are_codes(column)))
 
 
-def _rows(table: TextTable, used: Mapping[str, TextColumn], kept: Sequence[int], missing_as: str) -> list[list[str]]:
-    """Return the rows of data.csv, with numbers as Python writes them."""
+def _rows(
+    table: TextTable, used: Mapping[str, TextColumn], kept: Sequence[int], categories: Collection[str], missing_as: str
+) -> list[list[str]]:
+    """Return the rows of data.csv, with numbers as Python writes them and categories as they are annotated."""
     cells = []
     for place, name in enumerate(table.header):
         column = used.get(name)
         if column is None:
             cells.append([table.rows[row][place] for row in kept])
             continue
-        spelled = {cell: column.canonical(cell) or missing_as for cell in set(column.cells)}
+        spell = column.category if name in categories else column.canonical
+        spelled = {cell: spell(cell) or missing_as for cell in set(column.cells)}
         cells.append([spelled[cell] for cell in column.cells])
     return [list(row) for row in zip(*cells, strict=True)]
 
@@ -664,14 +682,14 @@ class _Writer:
         features: Sequence[TextColumn],
         ignored: Sequence[str],
         choices: Choices,
-        others: Collection[str],
+        categorical: Collection[str],
     ) -> None:
         self._origin = origin
         self._label = label
         self._features = features
         self._ignored = ignored
         self._choices = choices
-        self._others = others
+        self._categorical = [one.name for one in features if one.name in categorical]
         self._classes = label.categories()
         likely = [one for one in self._classes if one.lower() in _DEFAULT_TARGETS]
         given = choices.target
@@ -680,10 +698,10 @@ class _Writer:
         else:
             self._target = [*self._classes[-1:], *likely][-1]
         self._codes = [one.name for one in features if self._asks_for_kind(one)]
-        self._categorical = [one.name for one in features if _is_categorical(one, choices)]
 
     def _asks_for_kind(self, column: TextColumn) -> bool:
-        return column.name not in self._choices.kinds and column.numbers is not None and are_codes(column)
+        is_code = column.numbers is not None and column.name in self._categorical
+        return is_code and column.name not in self._choices.kinds
 
     def notes(self) -> list[str]:
         counts = self._label.category_counts()
@@ -712,7 +730,7 @@ class _Writer:
         return "\n".join(parts)
 
     def _label_table(self) -> str:
-        others = [name for name in self._others if name != self._label.name][-5:]
+        others = [column.name for column in self._features][-5:]
         asked = f"  # decide: is it the class? The default is a guess; other columns: {', '.join(map(visible, others))}"
         target = "  # decide: which class do users want? The default is a guess"
         return "\n".join(
@@ -726,7 +744,7 @@ class _Writer:
         )
 
     def _feature_table(self, column: TextColumn) -> str:
-        categorical = _is_categorical(column, self._choices)
+        categorical = column.name in self._categorical
         lines = ["[[features]]", f"name = {_quoted(column.name)}"]
         lines += self._categories(column) if categorical else self._interval(column)
         return "\n".join([*lines, ""])

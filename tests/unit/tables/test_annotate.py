@@ -262,9 +262,10 @@ def test_01_is_not_1(tmp_path: Path) -> None:
 
 
 def test_numbers_are_one_category_however_they_are_spelled(tmp_path: Path) -> None:
-    made = annotated(tmp_path, {**loans(), "code": ["1", "1.0", "2", "2.00"] * 10}, label="repaid")
-    assert table(made, "code")["categories"] == ["1", "2"]
-    assert made.dataset.X[:4, 3].tolist() == [0, 0, 1, 1]
+    made = annotated(tmp_path, {**loans(), "code": ["100000", "1e5", "2", "2.00"] * 10}, label="repaid")
+    assert table(made, "code")["categories"] == ["2", "100000"]
+    assert made.dataset.X[:4, 3].tolist() == [1, 1, 0, 0]
+    assert [row[-1] for row in made.table.rows[:4]] == ["100000", "100000", "2", "2"]
 
 
 def gappy() -> dict[str, Sequence[object]]:
@@ -299,6 +300,37 @@ def test_gaps_of_categories_become_a_category_and_other_rows_are_dropped(tmp_pat
     assert table(made, "job")["categories"][-1] == "unknown"
     assert made.dataset.space.features[2].categories == ("clerk", "cook", "none", "unknown")
     assert int((made.dataset.X[:, 2] == 3).sum()) == 1
+
+
+def test_a_column_of_gaps_is_proposed_to_be_ignored(tmp_path: Path) -> None:
+    columns = {**loans(), "rare": [*["x", "y"] * 5, *[""] * 30], "measured": [*AGES, *[""] * 35]}
+    with pytest.raises(TableError) as caught:
+        annotated(tmp_path, columns, label="repaid")
+    assert "column 'rare': 30 of 40 cells are gaps. Fill them, or ignore the column" in str(caught.value)
+    assert "column 'measured': 35 of 40 cells are gaps" in str(caught.value)
+    assert (caught.value.ignore, caught.value.drop_missing) == (("rare", "measured"), False)
+    with pytest.raises(TableError, match="column 'measured'") as caught:
+        annotated(tmp_path, columns, label="repaid", missing_as="unknown")
+    assert caught.value.ignore == ("measured",)
+    assert annotated(tmp_path, columns, label="repaid", missing_as="unknown", ignore=("measured",)).dataset.n == 40
+
+
+def test_rows_that_all_have_gaps_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        TableError, match=r"with its 20 rows without gaps: column 'repaid': the label has 1 class; allow"
+    ):
+        annotated(tmp_path, {**loans(), "a": ["", "1.5"] * 20}, label="repaid", drop_missing=True)
+    columns = {**loans(), "a": ["", "1.5"] * 20, "b": ["2.5", ""] * 20}
+    with pytest.raises(TableError, match=r"every row has a gap \(a 20, b 20\); ignore the columns"):
+        annotated(tmp_path, columns, label="repaid", drop_missing=True)
+
+
+def test_codes_stay_categories_when_rows_are_dropped(tmp_path: Path) -> None:
+    columns = gappy() | {"code": ["", *["1", "2", "3"] * 13]}  # 39 rows of three codes, fewer than 30 of which stay
+    columns["income"] = ["" if row > 20 else cell for row, cell in enumerate(columns["income"])]
+    made = annotated(tmp_path, columns, label="repaid", missing_as="unknown", drop_missing=True)
+    assert made.dataset.n == 18  # rows 2, 4 to 7 and 9 to 21
+    assert table(made, "code")["categories"] == ["1", "2", "3"]
 
 
 def test_gaps_of_ignored_columns_cost_no_row(tmp_path: Path) -> None:
