@@ -472,7 +472,8 @@ def explanation_of(
     """Return the explanation of a search's row, with what perturbations do to its result.
 
     `labels` are the classes by code, as readers know them. `draws` random perturbations are counted; 0: none. With the
-    fitted `model`, more can be proven if it shows a forest. `preparation` is that of the search, if there was one.
+    fitted `model`, more can be proven if it shows its trees or weights. `preparation` is that of the search, if there
+    was one.
     """
     x = np.asarray(row["x"], dtype=np.float64)
     z = None if row["z"] is None else np.asarray(row["z"], dtype=np.float64)

@@ -14,8 +14,9 @@ from itertools import product
 import numpy as np
 
 from cfbench.errors import UnavailableError
-from cfbench.forests.certificate import Settled, k_certificate
-from cfbench.forests.structure import forest_of
+from cfbench.forests.certificate import Settled
+from cfbench.forests.structure import ShowsForest
+from cfbench.linear.either import certificate_of, structure_of
 from cfbench.robustness.neighbours import KNeighbours
 from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturbations
 from cfbench.robustness.reach import Distribution, Reach
@@ -86,8 +87,8 @@ def perturbation_effects(
 ) -> PerturbationEffects:
     """Return what the annotated perturbations do to the counterfactual `z` of `x`, which has class `target`.
 
-    `stream` is the 64-bit key of the draws. A model that shows a forest can prove more than draws show; without
-    `model` nothing is said of that.
+    `stream` is the 64-bit key of the draws. A model that shows its trees or weights can prove more than draws show;
+    without `model` nothing is said of that.
     """
     changed = z != x
     movable = _movable(x, z, space)
@@ -156,19 +157,25 @@ def _worst_setback(x: FloatArray, z: FloatArray, space: FeatureSpace, target: in
 def proven_of_kept(
     model: object, space: FeatureSpace, x: FloatArray, z: FloatArray, target: int, predict: Predict
 ) -> tuple[str, ...]:
-    """Return a sentence: can any perturbation of kept features undo the counterfactual, or why is that unknown?"""
+    """Return a sentence: can any perturbation of kept features undo the counterfactual, or why is that unknown?
+
+    The sentence is left out if the model itself does not confirm the point that refutes the class.
+    """
     try:
-        structure = forest_of(model)
-    except UnavailableError:
-        return ("Not proven for all perturbations of what you keep: the model shows no forest.",)
-    certificate = k_certificate(structure, space, x, z, target, seconds=SECONDS)
+        structure = structure_of(model)
+    except UnavailableError as error:
+        reason = error if isinstance(model, ShowsForest) else "the model shows neither its trees nor its weights"
+        return (f"Not proven for all perturbations of what you keep: {reason}.",)
+    certificate = certificate_of(structure, space, x, z, target, seconds=SECONDS)
+    proven = ("Proven: no perturbation of what you keep can undo this.",)
     if certificate.verdict is Settled.CERTIFIED:
-        return ("Proven: no perturbation of what you keep can undo this.",)
+        return proven
     point = certificate.point
     if point is None:
         return (f"Whether any perturbation of what you keep can undo this was not decided within {SECONDS:g} s.",)
     if predict(point[np.newaxis])[0] == target:
-        return ()  # the structure is not the model's
+        # If rounding decides on a linear model, it does at this point. A point that refutes shows other trees or weights.
+        return proven if certificate.verdict is Settled.OPEN else ()
     moved = []
     for i in np.flatnonzero(point != z).tolist():
         feature = space.features[i]
