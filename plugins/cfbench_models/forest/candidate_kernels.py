@@ -15,11 +15,13 @@ from cfbench.robustness import perturbed_value as core_perturbed_value
 from cfbench_models.forest.cell_kernels import cell_of_category, cell_of_number, codes_of, compared, index_of
 from cfbench_models.forest.kernels import (
     BITS,
-    GOES_LEFT,
     GOES_ON,
-    GOES_RIGHT,
     LEFT_CHILD,
+    LEFT_IS_LEAF,
+    LEFT_IS_SPLIT,
     ONE,
+    RIGHT_IS_LEAF,
+    RIGHT_IS_SPLIT,
     ROWS,
     SLOT,
     TREES_AT_ONCE,
@@ -150,7 +152,7 @@ def find_common(forest: Any, sure: Any, possible: Any, candidates: Any, room: An
 @compiled
 def walk_boxes(nodes: Any, roots: Any, sure: Any, possible: Any, candidates: Any, room: Any, told_apart: Any) -> Any:
     """Walk some trees as `find_leaves` does, until leaves and until splits that cut boxes."""
-    queue, waiting, leaves, there = room
+    queue, waiting, leaves, there = room[0], room[1], room[2], room[3]
     head, tail, found = ZERO, ZERO, ZERO
     for root in roots:
         queue[tail] = root
@@ -175,8 +177,8 @@ def walk_boxes(nodes: Any, roots: Any, sure: Any, possible: Any, candidates: Any
         found += np.uint64(packed & GOES_ON == ZERO)
         queue[tail] = left
         waiting[tail] = to_left
-        tail += np.uint64(to_left != ZERO) & (packed >> GOES_LEFT)
+        tail += np.uint64(to_left != ZERO) & (packed >> LEFT_IS_SPLIT | packed >> LEFT_IS_LEAF)
         queue[tail] = np.uint32(left + _NEXT)
         waiting[tail] = to_right
-        tail += np.uint64(to_right != ZERO) & (packed >> GOES_RIGHT)
+        tail += np.uint64(to_right != ZERO) & (packed >> RIGHT_IS_SPLIT | packed >> RIGHT_IS_LEAF)
     return found

@@ -64,16 +64,15 @@ def index_of(forest: Any, f: int) -> Any:
 @compiled
 def are_single(values: Any) -> bool:
     """Whether all values are within float32; NaN is not."""
-    for value in values.flat:  # noqa: SIM110 - loops compile, generators do not
-        if not abs(value) <= _LARGEST:
-            return False
-    return True
+    beyond = 0
+    for value in values.ravel():  # no branches, so that several values are compared at once
+        beyond += not abs(value) <= _LARGEST
+    return beyond == 0
 
 
 @compiled
-def find_cells(forest: Any, Z: Any) -> Any:
-    """Return the cells of the rows of `Z`, uint32, shape (n, u)."""
-    cells = np.empty((len(Z), len(forest.features)), dtype=np.uint32)
+def find_cells(forest: Any, Z: Any, cells: Any) -> None:
+    """Fill in the cells of the rows of `Z`, shape (n, u)."""
     for f in range(len(forest.features)):
         column = forest.features[f]
         if forest.is_coded[f]:
@@ -84,7 +83,6 @@ def find_cells(forest: Any, Z: Any) -> Any:
             thresholds, before_bin, scale = index_of(forest, f)
             for i in range(len(Z)):
                 cells[i, f] = cell_of_number(thresholds, before_bin, scale, compared(thresholds, Z[i, column]))
-    return cells
 
 
 @compiled
@@ -93,8 +91,8 @@ def recall(cells: Any, kept_cells: Any, kept_answers: Any, answers: Any, fresh: 
 
     Parameters
     ----------
-    cells : ndarray of uint32, shape (n, u)
-    kept_cells : ndarray of uint32, shape (size, u)
+    cells : ndarray of uint16 or uint32, shape (n, u)
+    kept_cells : ndarray of uint16 or uint32, shape (size, u)
         The memo, its size a power of two. A row has one place; a newcomer takes it.
     kept_answers : ndarray of int64, shape (size,)
         A class, ``EMPTY``, or ``EMPTY - 1 - k`` for the k-th row to be answered.
@@ -147,7 +145,7 @@ def alike_order(cells: Any, rows: Any, levels: Any, first_slot: Any) -> Any:
 
     Parameters
     ----------
-    cells : ndarray of uint32, shape (n, u)
+    cells : ndarray of uint16 or uint32, shape (n, u)
     rows : ndarray of int64
     levels : ndarray of int64, shape (features, 2)
         See ``ForestTables.levels``.

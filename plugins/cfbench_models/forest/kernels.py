@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from cfbench.compilation import compiled
-from cfbench.forests import winner_of
+from cfbench.forests import DecisionRule, winner_of
+from cfbench_models.forest.tables import ForestTables
 
 TREES_AT_ONCE = 16
 """Trees that share a queue."""
@@ -27,8 +28,9 @@ ROWS = 64
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 BITS = ONE << np.arange(ROWS, dtype=np.uint64)
-LEFT_CHILD, GOES_RIGHT, GOES_LEFT = np.uint64(32), np.uint64(31), np.uint64(30)
-SLOT, GOES_ON = np.uint64(2**30 - 1), np.uint64(3 * 2**30)
+LEFT_CHILD, RIGHT_IS_SPLIT, LEFT_IS_SPLIT = np.uint64(32), np.uint64(31), np.uint64(30)
+RIGHT_IS_LEAF, LEFT_IS_LEAF = np.uint64(29), np.uint64(28)
+SLOT, GOES_ON = np.uint64(2**28 - 1), np.uint64(15 * 2**28)
 _NEXT = np.uint32(1)
 
 
@@ -75,16 +77,44 @@ def set_by_cells(is_coded: bool, low: Any, high: Any, cells: Any, masks: Any) ->
 
 
 @compiled
-def room_for_walks(forest: Any) -> Any:
-    """Return masks by slot, and room for queues and leaves as `find_leaves` takes it."""
-    largest = len(forest.nodes) - forest.roots[-1]
-    for tree in range(len(forest.roots) - 1):
-        largest = max(largest, forest.roots[tree + 1] - forest.roots[tree])
-    size = TREES_AT_ONCE * int(largest) + 2
-    masks = np.zeros(forest.first_slot[-1] + 1, dtype=np.uint64)
-    queue, waiting = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint64)
-    leaves, there = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint64)
-    return masks, (queue, waiting, leaves, there)
+def unpacked(parts: Any) -> Any:
+    """Return the ForestTables of a PackedForest."""
+    nodes, shares, thresholds, numbers, integers, floats = parts
+    trees, u, bins = integers[0], integers[1], integers[2]
+    of_features = integers[8:]
+    return ForestTables(
+        nodes,
+        numbers[:trees],
+        numbers[trees : 2 * trees],
+        shares,
+        integers[4] != 0,
+        integers[5],
+        floats[0],
+        DecisionRule(integers[6] != 0, integers[7] != 0, floats[1], floats[2]),
+        of_features[:u],
+        of_features[u : 2 * u],
+        of_features[2 * u : 3 * u + 1],
+        thresholds,
+        of_features[3 * u + 1 : 4 * u + 2],
+        floats[3 : 3 + u],
+        numbers[2 * trees : 2 * trees + bins],
+        of_features[4 * u + 2 :],
+        numbers[2 * trees + bins :],
+        floats[3 + u :],
+    )
+
+
+@compiled
+def room_for_walks(forest: Any, largest: int) -> Any:
+    """Return masks by slot, and room for queues and leaves as `find_leaves` takes it.
+
+    `largest` is the number of nodes of the largest tree.
+    """
+    size = TREES_AT_ONCE * largest + 2
+    masks = np.empty(forest.first_slot[-1] + 1, dtype=np.uint64)
+    masks[-1] = ZERO  # the slot of leaves
+    places, sets = np.empty(2 * size, dtype=np.uint32), np.empty(2 * size, dtype=np.uint64)
+    return masks, (places[:size], sets[:size], places[size:], sets[size:], places, sets)
 
 
 @compiled
@@ -100,36 +130,44 @@ def find_leaves(nodes: Any, roots: Any, masks: Any, rows: Any, room: Any) -> Any
         By slot: the rows that go right there.
     rows : uint64
     room : tuple of ndarray
-        A queue of nodes, the rows that wait there; filled with: the leaves reached (their numbers), the rows there.
+        A queue of nodes, the rows that wait there; filled with: the leaves reached (their numbers), the rows there;
+        then the two arrays that hold both queue and leaves, and both sets of rows.
 
     Returns
     -------
     uint64
         How many leaves were filled in.
     """
-    queue, waiting, leaves, there = room
-    head, tail, found = ZERO, ZERO, ZERO
+    leaves, places, sets = room[2], room[4], room[5]
+    first_leaf = np.uint64(len(places) - len(leaves))
+    head, tail, found = ZERO, ZERO, first_leaf
     for root in roots:
-        queue[tail] = root
-        waiting[tail] = rows
-        tail += ONE
+        is_leaf = nodes[root] & GOES_ON == ZERO
+        at = found if is_leaf else tail
+        places[at], sets[at] = root, rows
+        found += np.uint64(is_leaf)
+        tail += np.uint64(not is_leaf)
     while head < tail:
-        packed, here = nodes[queue[head]], waiting[head]
+        packed, here = nodes[places[head]], sets[head]
         head += ONE
-        left = np.uint32(packed >> LEFT_CHILD)  # or a leaf's number
+        left = np.uint32(packed >> LEFT_CHILD)
         to_right = masks[packed & SLOT] & here
         to_left = here & ~to_right
-        # No branches: everything is written, and counted only where it holds.
-        leaves[found] = left
-        there[found] = here
-        found += np.uint64(packed & GOES_ON == ZERO)
-        queue[tail] = left
-        waiting[tail] = to_left
-        tail += np.uint64(to_left != ZERO) & (packed >> GOES_LEFT)
-        queue[tail] = np.uint32(left + _NEXT)
-        waiting[tail] = to_right
-        tail += np.uint64(to_right != ZERO) & (packed >> GOES_RIGHT)
-    return found
+        # No branches: each child is written to one of two places, and counted only if rows go there.
+        to_leaf, goes = packed >> LEFT_IS_LEAF & ONE, np.uint64(to_left != ZERO)
+        at = found if to_leaf else tail
+        places[at], sets[at] = left, to_left
+        found += goes & to_leaf
+        tail += goes & (packed >> LEFT_IS_SPLIT)
+        to_leaf, goes = packed >> RIGHT_IS_LEAF & ONE, np.uint64(to_right != ZERO)
+        at = found if to_leaf else tail
+        places[at], sets[at] = np.uint32(left + _NEXT), to_right
+        found += goes & to_leaf
+        tail += goes & (packed >> RIGHT_IS_SPLIT)
+    count = found - first_leaf
+    for i in range(count):
+        leaves[i] = np.uint32(nodes[leaves[i]] >> LEFT_CHILD)
+    return count
 
 
 @compiled
@@ -254,3 +292,30 @@ def vote(forest: Any, starts: Any, known: Any, masks: Any, room: Any, sums: Any,
                 for k in range(len(sums)):
                     scores[k] = sums[k, j]
                 winners[j] = winner_of(scores, forest.rule)
+
+
+@compiled
+def winner_of_one(forest: Any, masks: Any, scores: Any) -> Any:
+    """Return the class of the one row that the masks are about, by its walk through tree after tree.
+
+    The shares are added in the order of the trees: the library's bits. `scores`, shape (K,), is room for them.
+    """
+    nodes, first_class_alone = forest.nodes, forest.shares.shape[1] - 1
+    scores[:] = 0.0
+    for root in forest.roots:
+        packed = nodes[root]
+        leaf = np.int64(packed >> LEFT_CHILD) if packed & GOES_ON == ZERO else first_class_alone
+        while packed & GOES_ON:
+            right = masks[packed & SLOT] & ONE
+            child = (packed >> LEFT_CHILD) + right
+            if packed >> (LEFT_IS_SPLIT + right) & ONE:
+                packed = nodes[child]
+                continue
+            if packed >> (LEFT_IS_LEAF + right) & ONE:
+                leaf = np.int64(nodes[child] >> LEFT_CHILD)
+            break
+        for k in range(len(scores)):
+            scores[k] += forest.shares[k, leaf]
+            if forest.rule.single:
+                scores[k] = np.float32(scores[k])
+    return winner_of(scores, forest.rule)

@@ -18,7 +18,7 @@ from cfbench_models.forest.cell_kernels import (
     compared,
     index_of,
 )
-from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, set_constant, vote
+from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, set_constant, unpacked, vote
 
 # The core's own definitions, compiled: the draws have the same bits with and without numba.
 descended_key = compiled(core_descended_key)
@@ -104,12 +104,12 @@ def set_neighbour_masks(forest: Any, reach: Any, z: Any, x: Any, keys: Any, cell
 
 
 @compiled
-def classes_of_neighbours(forest: Any, reach: Any, Z: Any, x: Any, evaluations: Any, m: int) -> Any:
+def classes_of_neighbours(parts: Any, reach: Any, Z: Any, x: Any, evaluations: Any, m: int) -> Any:
     """Answer the m uniform K-neighbours of each row of `Z`.
 
     Parameters
     ----------
-    forest : ForestTables
+    parts : PackedForest
     reach : NeighbourReach
     Z : ndarray of float64, shape (n, d)
     x : ndarray of float64, shape (d,)
@@ -124,8 +124,9 @@ def classes_of_neighbours(forest: Any, reach: Any, Z: Any, x: Any, evaluations: 
     """
     if not (are_single(Z) and are_single(reach.lower) and are_single(reach.upper)):
         return None
+    forest = unpacked(parts)
     winners = np.empty((len(Z), m), dtype=np.int64)
-    masks, room = room_for_walks(forest)
+    masks, room = room_for_walks(forest, parts.integers[3])
     sure, possible = np.zeros(len(masks), dtype=np.uint64), np.zeros(len(masks), dtype=np.uint64)
     common, sums = np.empty((len(forest.shares), ROWS)), np.empty((len(forest.shares), ROWS))
     told_apart = np.empty((len(forest.roots), ROWS), dtype=np.uint32)

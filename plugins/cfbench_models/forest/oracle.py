@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from cfbench_models.forest.family import ForestModel
     from cfbench_models.forest.laid_open import TreeModel
 
-MEMO_ROWS = 2**17
-MEMO_BYTES = 2**24
-"""Limits of the memo; a search of 101,000 rows meets 30,000 to 45,000 different cells."""
+MEMO_ROWS = 2**16
+MEMO_BYTES = 2**23
+"""Limits of the memo, which is to stay in the processor's cache; a search of 101,000 rows meets 30,000 to 45,000
+different cells."""
 
 FEW_NEIGHBOURS = 16
 """Up to so many, neighbours of all candidates are asked together as rows: a set of one candidate's would be small."""
@@ -117,11 +118,14 @@ class CompiledForest:
         self._model = model
         self._ask = queries
         self._classes = classes
-        self._forest = tables
-        self._levels = self._forest.levels()
-        used = len(self._forest.features)
-        size = min(MEMO_ROWS, 2 ** int(np.log2(MEMO_BYTES / (4 * used + 8))))
-        self._kept_cells = np.zeros((size, used), dtype=np.uint32)
+        self._add_up = tables.add_up
+        self._forest = tables.packed()
+        self._levels = tables.levels()
+        used = len(tables.features)
+        small = int(np.diff(tables.first_slot).max(initial=0)) < 2**16
+        cell = np.dtype(np.uint16 if small else np.uint32)
+        size = min(MEMO_ROWS, 2 ** int(np.log2(MEMO_BYTES / (cell.itemsize * used + 8))))
+        self._kept_cells = np.full((size, used), 0, dtype=cell)  # written to, so that no query waits for memory
         self._kept_answers = np.full(size, -1, dtype=np.int64)
 
     def predict(self, Z: FloatArray) -> IntArray:
@@ -132,10 +136,10 @@ class CompiledForest:
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the class probabilities of the rows of `Z`, shape (n, n_classes); those of scores by the library."""
-        if not self._forest.add_up:
+        if not self._add_up:
             return self._model.predict_proba(Z)
         Z = plain(Z)
-        shares = self._ask.shares_of_rows(self._forest, Z)
+        shares = self._ask.shares_of_rows(self._forest, Z, self._kept_cells)
         if shares is None:
             return self._model.predict_proba(Z)
         return _by_code(shares, self._classes, self._model.n_classes)

@@ -8,7 +8,19 @@ import numpy as np
 
 from cfbench.compilation import compiled
 from cfbench_models.forest.cell_kernels import alike_order, are_single, find_cells, recall, remember
-from cfbench_models.forest.kernels import ALL, ROWS, room_for_walks, set_by_cells, sums_in_order, vote
+from cfbench_models.forest.kernels import (
+    ALL,
+    ROWS,
+    room_for_walks,
+    set_by_cells,
+    sums_in_order,
+    unpacked,
+    vote,
+    winner_of_one,
+)
+
+FEW = 2
+"""Up to so many rows walk one by one: a set of so few has little in common."""
 
 
 @compiled
@@ -27,9 +39,9 @@ def set_masks(forest: Any, cells: Any, rows: Any, masks: Any) -> None:
 
 
 @compiled
-def vote_in_order(forest: Any, cells: Any, rows: Any, winners: Any) -> None:
+def vote_in_order(forest: Any, largest: int, cells: Any, rows: Any, winners: Any) -> None:
     """Fill in the classes of some rows of `cells`, 64 at a time."""
-    masks, room = room_for_walks(forest)
+    masks, room = room_for_walks(forest, largest)
     known, sums = np.zeros(len(forest.shares)), np.empty((len(forest.shares), ROWS))
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
@@ -38,8 +50,19 @@ def vote_in_order(forest: Any, cells: Any, rows: Any, winners: Any) -> None:
 
 
 @compiled
-def classes_of_rows(forest: Any, levels: Any, Z: Any, kept_cells: Any, kept_answers: Any) -> Any:
+def vote_one_by_one(forest: Any, cells: Any, rows: Any, winners: Any) -> None:
+    """Fill in the classes of a few rows of `cells`."""
+    masks, scores = np.zeros(forest.first_slot[-1] + 1, dtype=np.uint64), np.empty(len(forest.shares))
+    for i in range(len(rows)):
+        set_masks(forest, cells, rows[i : i + 1], masks)
+        winners[i] = winner_of_one(forest, masks, scores)
+
+
+@compiled
+def classes_of_rows(parts: Any, levels: Any, Z: Any, kept_cells: Any, kept_answers: Any) -> Any:
     """Answer the rows of `Z`, shape (n, d), those whose cells were answered before from the memo.
+
+    `parts` is a PackedForest.
 
     Returns
     -------
@@ -48,30 +71,39 @@ def classes_of_rows(forest: Any, levels: Any, Z: Any, kept_cells: Any, kept_answ
     """
     if not are_single(Z):
         return None
-    cells = find_cells(forest, Z)
+    forest, largest = unpacked(parts), parts.integers[3]
+    cells = np.empty((len(Z), len(forest.features)), dtype=kept_cells.dtype)
+    find_cells(forest, Z, cells)
     answers = np.empty(len(Z), dtype=np.int64)
     fresh, places = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.int64)
     count = recall(cells, kept_cells, kept_answers, answers, fresh, places)
     fresh = fresh[:count]
     winners = np.empty(count, dtype=np.int64)
-    if count <= ROWS:  # they walk together in any order
-        vote_in_order(forest, cells, fresh, winners)
+    if count <= FEW:
+        vote_one_by_one(forest, cells, fresh, winners)
+    elif count <= ROWS:  # they walk together in any order
+        vote_in_order(forest, largest, cells, fresh, winners)
     else:
         order, in_order = alike_order(cells, fresh, levels, forest.first_slot), np.empty(count, dtype=np.int64)
-        vote_in_order(forest, cells, fresh[order], in_order)
+        vote_in_order(forest, largest, cells, fresh[order], in_order)
         winners[order] = in_order
     remember(winners, places, kept_answers, answers)
     return answers
 
 
 @compiled
-def shares_of_rows(forest: Any, Z: Any) -> Any:
-    """Return the classes' shares of the votes, shape (n, K); None where a number is beyond float32."""
+def shares_of_rows(parts: Any, Z: Any, kept_cells: Any) -> Any:
+    """Return the classes' shares of the votes, shape (n, K); None where a number is beyond float32.
+
+    Cells have the number type of `kept_cells`.
+    """
     if not are_single(Z):
         return None
-    cells = find_cells(forest, Z)
+    forest = unpacked(parts)
+    cells = np.empty((len(Z), len(forest.features)), dtype=kept_cells.dtype)
+    find_cells(forest, Z, cells)
     shares = np.empty((len(Z), len(forest.shares)))
-    masks, room = room_for_walks(forest)
+    masks, room = room_for_walks(forest, parts.integers[3])
     sums = np.empty((len(forest.shares), ROWS))
     for first in range(0, len(Z), ROWS):
         rows = np.arange(first, min(first + ROWS, len(Z)))

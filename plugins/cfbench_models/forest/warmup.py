@@ -30,5 +30,6 @@ def warm_up() -> None:
     for oracle in (forest, boosted):
         assert isinstance(oracle, CompiledForest)
         oracle.predict(X)
+        oracle.predict(X[:1])
         oracle.predict_proba(X)
         oracle.predict_neighbours(X, KNeighbours(_SPACE, X[0], stream=0, m=64))
