@@ -174,7 +174,7 @@ def proven_of_kept(
     if point is None:
         return (f"Whether any perturbation of what you keep can undo this was not decided within {SECONDS:g} s.",)
     if predict(point[np.newaxis])[0] == target:
-        # If rounding decides on a linear model, it does at this point. A point that refutes shows other trees or weights.
+        # If rounding decides on a linear model, it does at this point. Otherwise the structure is not the model's.
         return proven if certificate.verdict is Settled.OPEN else ()
     moved = []
     for i in np.flatnonzero(point != z).tolist():

@@ -66,8 +66,21 @@ class ScikitModel(ABC):
         return digest_of_arrays(*self.encoding.arrays(), self._codes(), *self.learned())
 
     def _codes(self) -> IntArray:
-        """Return the class codes in the order of the classifier's columns."""
-        return np.asarray(self.classifier.classes_).astype(np.int64)
+        """Return the class codes in the order of the classifier's columns.
+
+        Raises
+        ------
+        ModelError
+            If they are neither numbers nor numbers as text.
+        """
+        classes = np.asarray(self.classifier.classes_)
+        try:
+            return classes.astype(np.int64)
+        except ValueError:
+            raise ModelError(
+                f"the fitted {type(self.classifier).__name__} has the classes_ {classes.tolist()}; they must be class "
+                "codes, as numbers or as text: fit it on codes"
+            ) from None
 
 
 def n_classes_of(y: IntArray) -> int:

@@ -31,9 +31,24 @@ def tables(X: FloatArray, y: IntArray, space: FeatureSpace) -> ForestTables:
 
 
 def fields(node: np.uint64) -> tuple[int, bool, bool, int]:
-    """Left child, whether walks go right, whether they go left, slot."""
+    """Left child, whether walks go on to a leaf on the right, whether they go on to one on the left, slot.
+
+    The nodes looked at have no splits for children.
+    """
     bits = int(node)
-    return bits >> 32, bool(bits >> 31 & 1), bool(bits >> 30 & 1), bits & (2**30 - 1)
+    assert bits >> 30 & 3 == 0
+    return bits >> 32, bool(bits >> 29 & 1), bool(bits >> 28 & 1), bits & (2**28 - 1)
+
+
+def test_children_that_are_splits_and_leaves_are_marked_apart() -> None:
+    space = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10),))
+    # Up to 3 the second class, up to 5 the first one, above the second one again.
+    packed = tables(np.array([[1.0], [2.0], [4.0], [6.0], [7.0], [8.0]]), np.array([1, 1, 0, 1, 1, 1]), space)
+    root, *others = (int(node) for node in packed.nodes)
+    # The first split is at 5: the left child is a split, the right one a leaf that matters.
+    assert (root >> 32, root >> 28 & 15) == (1, 0b0110)
+    assert (others[0] >> 32, others[0] >> 28 & 15) == (3, 0b0001)  # its right leaf is of the first class alone
+    assert [node >> 28 & 15 for node in others[1:]] == [0, 0, 0]
 
 
 def test_a_stump_on_a_number() -> None:

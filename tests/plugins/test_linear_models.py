@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import linear_model
+from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Problem
 from cfbench.errors import ModelError
 from cfbench.linear import NUMBER, LinearStructure, linear_of
+from cfbench.models import Encoding
 from cfbench.problem.oracle import Meter, random_rows
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.linear.family import LinearModel, LogisticRegression
@@ -116,6 +118,77 @@ def test_rows_next_to_a_tie_get_the_class_that_the_library_gives_them_alone(mode
     np.testing.assert_array_equal(model.predict(Z), alone)
     with pytest.raises(ValueError, match="NaN"):
         model.oracle().predict(np.full((2, 4), np.nan))
+
+
+ORDINAL = Encoding(
+    4, np.arange(4), np.arange(4), (), np.array([500.0, 1.5, 0.0, 0.0]), np.array([300.0, 1.0, 0.6, 1.0])
+)
+"""All features as one column each, categories by their codes."""
+
+
+def near_ties(model: LinearModel, n: int, rng: np.random.Generator) -> FloatArray:
+    """Random rows whose income is moved to a tie of their two best classes, or up to three float64 numbers past it."""
+    structure, Z = model.linear_structure(), random_rows(SPACE, n, rng)
+    best, second = np.argsort(-structure.scores(Z), axis=1)[:, :2].T
+    each, scores = np.arange(n), structure.scores(Z)
+    slope = structure.slopes[best, 0] - structure.slopes[second, 0]
+    Z[:, 0] -= (scores[each, best] - scores[each, second]) / slope
+    Z[:, 0] += rng.integers(-3, 4, n) * np.spacing(Z[:, 0])
+    return Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ordinal", [False, True], ids=["one-hot", "ordinal"])
+@pytest.mark.parametrize(("n_classes", "settings"), KINDS)
+def test_a_million_rows(n_classes: int, settings: dict[str, Any], ordinal: bool) -> None:
+    """The class of a row is the library's for that row alone; of all rows at once, it differs next to ties alone."""
+    model, rng, doubtful = fitted(n_classes, **settings), np.random.default_rng(8), 0
+    if ordinal:
+        X, y = table(n_classes)
+        model = LinearModel(ORDINAL, model.classifier.fit(ORDINAL.transform(X), y), n_classes)
+    oracle = model.oracle()
+    for block in range(10):
+        Z = np.concatenate([random_rows(SPACE, 99_800, rng), near_ties(model, 200, rng)])
+        Z[::7, 1] = 0.5  # no category
+        found, wanted = oracle.predict(Z), model.classifier.predict(model.encoding.transform(Z))
+        alone = np.union1d(np.flatnonzero(found != wanted), np.arange(99_800, 100_000))
+        np.testing.assert_array_equal(found[alone], model.predict_alone(Z[alone]))
+        assert len(alone) < 400
+        doubtful += int((found[alone] != wanted[alone]).sum())
+        assert len(set(found)) == n_classes, block
+    assert doubtful > 0  # some rows are so near to a tie that the rows with which they are queried decide
+
+
+@pytest.mark.parametrize("multi_class", ["multinomial", "one-vs-rest"])
+def test_class_codes_as_text_and_names_of_classes(multi_class: str) -> None:
+    (X, y), numbers = table(3), fitted(3, multi_class=multi_class)
+    E, Z = numbers.encoding.transform(X), random_rows(SPACE, 500, np.random.default_rng(9))
+    text = LinearModel(numbers.encoding, clone(numbers.classifier).fit(E, (y + 9).astype(str)), 12)
+    assert text.classifier.classes_.tolist() == ["10", "11", "9"]
+    assert text.linear_structure().classes.tolist() == [10, 11, 9]
+    np.testing.assert_array_equal(
+        text.oracle().predict(Z), text.classifier.predict(numbers.encoding.transform(Z)).astype(int)
+    )
+    assert (text.oracle().predict(Z) == numbers.predict(Z) + 9).mean() > 0.99
+    assert text.predict_proba(Z).shape == (500, 12)
+    names = clone(numbers.classifier).fit(E, np.array(["bad", "fair", "good"])[y])
+    with pytest.raises(ModelError, match=r"classes_ \['bad', 'fair', 'good'\]; they must be class codes"):
+        LinearModel(numbers.encoding, names, 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_of_0_leave_a_feature_without_a_say(n_classes: int) -> None:
+    model = fitted(n_classes)
+    model.classifier.coef_[:, 0] = 0.0
+    model, Z = (
+        LinearModel(model.encoding, model.classifier, n_classes),
+        random_rows(SPACE, 2000, np.random.default_rng(1)),
+    )
+    moved = Z.copy()
+    moved[:, 0] = 1000 - moved[:, 0]
+    np.testing.assert_array_equal(model.oracle().predict(Z), model.classifier.predict(model.encoding.transform(Z)))
+    np.testing.assert_array_equal(model.oracle().predict(Z), model.oracle().predict(moved))
+    assert (model.linear_structure().slopes[:, 0] == 0).all()
 
 
 def tied_model(multi_class: str) -> LinearModel:
@@ -222,8 +295,9 @@ def test_invalid_structures_are_refused(change: dict[str, Any], message: str) ->
         LinearStructure(**{**HAND, **change})
 
 
-def test_a_classifier_with_weights_that_are_not_finite_is_refused() -> None:
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_a_classifier_with_weights_that_are_not_finite_is_refused(weight: float) -> None:
     model = fitted(2)
-    model.classifier.coef_[0, 1] = np.nan
-    with pytest.raises(ModelError, match="weights holds nan; all numbers must be finite"):
+    model.classifier.coef_[0, 1] = weight
+    with pytest.raises(ModelError, match=f"weights holds {weight}; all numbers must be finite"):
         LinearModel(model.encoding, model.classifier, 2)

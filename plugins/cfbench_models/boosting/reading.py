@@ -136,11 +136,11 @@ def read_lightgbm(classifier: Any) -> BoostedTrees:
         categories or on zeros as missing values.
     """
     dump = classifier.booster_.dump_model()
-    scores = int(dump["num_tree_per_iteration"])
-    if dump["average_output"] or dump["objective"] not in ("binary sigmoid:1", f"multiclass num_class:{scores}"):
+    scores, objective = int(dump["num_tree_per_iteration"]), dump.get("objective", "custom")
+    if dump["average_output"] or objective not in ("binary sigmoid:1", f"multiclass num_class:{scores}"):
         raise UnavailableError(
-            f"the objective of the LightGBM classifier is {dump['objective']!r}; classes are known to follow from the "
-            "sums of trees for 'binary' and 'multiclass' alone"
+            f"the objective of the LightGBM classifier is {objective!r}; classes are known to follow from the sums of "
+            "trees for 'binary' and 'multiclass' alone"
         )
     trees = [_lightgbm_tree(tree, i % scores) for i, tree in enumerate(dump["tree_info"])]
     if scores == 1:

@@ -209,7 +209,7 @@ _CLEAR = 1e-9
 
 
 class PackedForest(NamedTuple):
-    """The arrays of :class:`ForestTables` in a few ones, as compiled queries take them; see :meth:`ForestTables.packed`.
+    """The arrays of :class:`ForestTables`, joined into a few, as compiled queries take them.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class ForestTables(NamedTuple):
     weights: FloatArray
 
     def packed(self) -> PackedForest:
-        """Return the tables in a few arrays, since passing one to compiled code takes a third of a microsecond."""
+        """Return the tables in a few arrays, since each one that is passed to compiled code takes time."""
         sizes = np.diff(self.roots.astype(np.int64), append=len(self.nodes))
         counts = [len(self.roots), len(self.features), len(self.before_bin), sizes.max()]
         choices = [self.add_up, self.first_summed, self.rule.single, self.rule.softmax]
@@ -499,6 +499,7 @@ def _packed(
     first: Numbers, slots: Numbers, is_split: NDArray[np.bool_], matters: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Pack nodes: left children or leaves' numbers, slots, which nodes are splits, which ones walks go on to."""
+    # By bit: the left child is a leaf, the right one is; the left child is a split, the right one is.
     flags = np.zeros((4, len(first)), dtype=bool)
     for side, (split, leaf) in enumerate(((2, 0), (3, 1))):
         child = first[is_split] + side

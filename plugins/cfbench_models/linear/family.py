@@ -86,7 +86,7 @@ class LinearModel(ScikitModel):
 
     def __init__(self, encoding: Encoding, classifier: Any, n_classes: int) -> None:
         super().__init__(encoding, classifier, n_classes)
-        self._structure = _structure_of(encoding, classifier)
+        self._structure = _structure_of(encoding, classifier, self._codes())
 
     def linear_structure(self) -> LinearStructure:
         """Return the weights."""
@@ -151,9 +151,8 @@ class LinearModel(ScikitModel):
         return LinearScores(self._structure)
 
 
-def _structure_of(encoding: Encoding, classifier: Any) -> LinearStructure:
-    """Lay a classifier's weights open."""
-    codes = np.asarray(classifier.classes_)
+def _structure_of(encoding: Encoding, classifier: Any, codes: IntArray) -> LinearStructure:
+    """Lay a classifier's weights open; `codes` are its classes."""
     each = getattr(classifier, "estimators_", None)
     if each is None:
         weights, intercepts = classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_))

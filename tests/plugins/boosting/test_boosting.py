@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,13 @@ from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.errors import ModelError, UnavailableError
 from cfbench.forests import forest_of, winner_of
 from cfbench.problem.oracle import objection
+from cfbench.registry.contracts import DataSource
+from cfbench.registry.registry import build_registry
 from cfbench.robustness import Distribution, KNeighbours
 from cfbench.space import FloatArray, IntArray
+from cfbench.study.plan import make_plan
+from cfbench.study.study import Study
+from cfbench_models import plugin
 from cfbench_models.boosting.family import (
     BoostedModel,
     Boosting,
@@ -157,6 +163,26 @@ def test_without_numba_the_library_answers(monkeypatch: pytest.MonkeyPatch) -> N
     assert model.oracle() is model
 
 
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost"])
+def test_without_its_package_a_familys_cells_are_skipped_with_the_command(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(plugin, "find_spec", lambda package: None if package == name else find_spec(package))
+    registry = build_registry()
+    study = Study(
+        name="absent",
+        datasets=("credit",),
+        models=(name, "decision-tree"),
+        searchers=("nearest-unlike",),
+        folds=(0,),
+        results=tmp_path / "results",
+    )
+    plan = make_plan(study, registry, DataSource((), tmp_path, download=False))
+    reason = f'{name} cannot run here: it needs the package {name}; install it with: pip install "counterfactual-bench'
+    skipped = {cell.info.model: cell.skipped for cell in plan.cells}
+    assert skipped == {name: f'{reason}[{name}]"', "decision-tree": ""}
+
+
 # ------------------------------------------------------------------ ties and rounding, made on purpose
 
 
@@ -276,6 +302,24 @@ def columns() -> tuple[FloatArray, IntArray]:
     return boosted("xgboost").encoding.transform(X), y
 
 
+def squared_error(y: Any, score: Any) -> tuple[Any, Any]:
+    """An objective of the user's own: its gradient and its second derivative."""
+    return score - y, np.ones_like(score)
+
+
+def test_xgboost_takes_the_sigmoid_of_scores_under_an_objective_of_the_users_own() -> None:
+    E, y = columns()
+    classifier = XGBoost().classifier(1).set_params(n_estimators=20, objective=squared_error).fit(E, y)
+    model = BoostedModel(boosted("xgboost").encoding, classifier, 2, np.array([0, 1]), read_xgboost)
+    assert_identical(model, hard_rows(model, 5_000))
+
+
+def test_what_is_not_known_of_catboost_is_refused() -> None:
+    classifier = CatBoost().classifier(1).set_params(iterations=2, loss_function="CrossEntropy").fit(*columns())
+    with pytest.raises(UnavailableError, match="the CatBoost classifier has objective 'CrossEntropy'"):
+        read_catboost(classifier)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -294,6 +338,7 @@ def test_what_is_not_known_of_xgboost_is_refused(settings: dict[str, Any], messa
     ("settings", "message"),
     [
         ({"objective": "cross_entropy"}, "objective of the LightGBM classifier is 'cross_entropy'"),
+        ({"objective": squared_error}, "objective of the LightGBM classifier is 'custom'"),
         ({"zero_as_missing": True}, "takes zeros for missing values"),
         ({"linear_tree": True}, "linear models in its leaves"),
     ],
@@ -307,7 +352,7 @@ def test_what_is_not_known_of_lightgbm_is_refused(settings: dict[str, Any], mess
         read_lightgbm(LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1, **settings).fit(E, y))
 
 
-@pytest.mark.parametrize("name", ["gradient-boosting", "xgboost", "lightgbm"])
+@each_family
 def test_missing_values_in_training_and_monotone_constraints_change_nothing(name: str) -> None:
     """Splits that send missing values to a side compare numbers as others do; constraints act on training alone."""
     family, chosen = FAMILIES[name]
