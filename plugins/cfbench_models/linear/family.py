@@ -160,7 +160,7 @@ def _structure_of(encoding: Encoding, classifier: Any, codes: IntArray) -> Linea
         weights = np.vstack([one.coef_ for one in each])
         intercepts = np.array([np.ravel(one.intercept_)[0] for one in each])
     if len(weights) == 1:  # the score of the second class
-        weights, intercepts = np.vstack([0.0 * weights, weights]), np.array([0.0, intercepts[0]])
+        weights, intercepts = np.vstack([np.zeros_like(weights), weights]), np.array([0.0, intercepts[0]])
     n = encoding.n_columns
     feature, code, mean, scale = np.zeros(n, np.int64), np.full(n, NUMBER), np.zeros(n), np.ones(n)
     feature[encoding.columns] = encoding.copied
