@@ -61,6 +61,7 @@ def hard_rows(model: BoostedModel, n: int, seed: int = 0) -> FloatArray:
     Z[:, 1] = rng.integers(4, size=n)
     for feature in (0, 3, 4):
         ends = structure.boundaries[feature]
+        ends = ends[np.abs(ends) < 1e38]  # CatBoost separates missing values from numbers at the smallest float32
         single = ends.astype(np.float32)
         steps = [np.nextafter(single, np.float32(sign * np.inf)).astype(np.float64) for sign in (-1, 1)]
         near = np.concatenate([ends, np.nextafter(ends, np.inf), np.nextafter(ends, -np.inf), single, *steps, [0.0]])
