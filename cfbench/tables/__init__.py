@@ -22,5 +22,6 @@ if TYPE_CHECKING:
     from cfbench.tables.folder import make_dataset as make_dataset
     from cfbench.tables.folder import read_card as read_card
     from cfbench.tables.folder import read_csv as read_csv
+    from cfbench.tables.folder import table_of as table_of
 
 __all__, __getattr__, __dir__ = public_names(__name__)

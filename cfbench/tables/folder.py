@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -43,8 +46,16 @@ class TextTable:
         return [row[place] for row in self.rows]
 
 
-def read_csv(path: Path) -> TextTable:
-    """Read a comma-separated file whose first line names the columns.
+def read_csv(path: Path, *, delimiter: str = ",", unnamed: str = "") -> TextTable:
+    """Read separated text whose first line names the columns; a file whose name ends with .gz is decompressed.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+        What separates the cells.
+    unnamed : str
+        The name of a column without one; by default such a table is refused.
 
     Raises
     ------
@@ -53,13 +64,19 @@ def read_csv(path: Path) -> TextTable:
     """
     refuse_device(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = read_lines(str(path), file, ",")
+        with _opened(path) as file:
+            lines = read_lines(str(path), file, delimiter)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; the data set's table must be there") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}. It must be comma-separated text in UTF-8") from error
-    return text_table(str(path), lines[0][1], lines[1:])
+    return text_table(str(path), [name or unnamed for name in lines[0][1]], lines[1:])
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
 
 
 Line = tuple[int, list[str]]
@@ -287,6 +304,12 @@ def _class_problems(y: IntArray, annotation: Annotation) -> list[str]:
 TABLE_NAME = "data.csv"
 
 
+def table_of(folder: Path) -> Path:
+    """Return the path of a folder's table: data.csv, or data.csv.gz if there is no data.csv."""
+    compressed = folder / f"{TABLE_NAME}.gz"
+    return compressed if compressed.exists() and not (folder / TABLE_NAME).exists() else folder / TABLE_NAME
+
+
 def load_folder(folder: Path, name: str) -> Dataset:
     """Load the data set of a folder.
 
@@ -307,7 +330,7 @@ def load_folder(folder: Path, name: str) -> Dataset:
     except DataError as error:
         complaints.append(str(error))
     try:
-        table = read_csv(folder / TABLE_NAME)
+        table = read_csv(table_of(folder))
         dataset = make_dataset(name, annotation, table) if annotation is not None else None
     except DataError as error:
         complaints.append(str(error))

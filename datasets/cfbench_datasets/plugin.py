@@ -14,17 +14,17 @@ from cfbench import Dataset, DatasetEntry, DataSource, hookimpl
 from cfbench.tables import TextTable
 
 
-def wine_table() -> TextTable:
-    """Return scikit-learn's table in the form of a data.csv, with every bit of its values."""
-    from sklearn.datasets import load_wine
+def sklearn_table(loader: str, label: str) -> TextTable:
+    """Return a table of scikit-learn in the form of a data.csv, with every bit of its values."""
+    import sklearn.datasets
 
-    wine = load_wine()
+    found = getattr(sklearn.datasets, loader)()
     return TextTable(
-        origin="sklearn.datasets.load_wine()",
-        header=(*wine.feature_names, "cultivar"),
+        origin=f"sklearn.datasets.{loader}()",
+        header=(*map(str, found.feature_names), label),
         rows=[
             [*(repr(float(value)) for value in row), str(label)]
-            for row, label in zip(wine.data, wine.target, strict=True)
+            for row, label in zip(found.data, found.target, strict=True)
         ],
     )
 
@@ -34,7 +34,7 @@ _HERE = Path(__file__).parent
 
 @hookimpl
 def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]:
-    """Register cfbench's six data sets and the user's folders; a file is read only when its data set is used."""
+    """Register cfbench's data sets and the user's folders; a file is read only when its data set is used."""
     own = [
         _entry("credit", "Credit risk: South German Credit, 1000 applicants for a loan", _shipped),
         _entry("income", "Income: 1883 persons of the Adult census extract", _shipped),
@@ -47,6 +47,19 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
             shareable=False,  # the table is not shipped, so its rows are not either
         ),
         _entry("wine", "Wine: 178 wines of three cultivars, three classes", _wine),
+        _entry("adult", "Adult: all 48842 persons of the Adult census extract", _shipped),
+        _entry("breast-cancer", "Breast cancer: 569 tumours, 30 numerical features", _breast_cancer),
+        *(
+            replace(_entry(name, summary, _users_own), shareable=False)
+            for name, summary in (
+                ("heloc", "HELOC: 10459 applicants for a home equity line of credit, not shipped"),
+                ("give-me-some-credit", "Give Me Some Credit: 120269 borrowers, not shipped"),
+                ("law-school", "Law school: 21791 students, not shipped"),
+                ("lending-club", "Lending Club: 9578 loans, not shipped"),
+                ("bank-marketing", "Bank marketing: 41188 phone calls, not shipped"),
+                ("credit-card-default", "Default of credit card clients: 30000 clients, not shipped"),
+            )
+        ),
     ]
     yield from own
     for folder, name in zip(folders, folder_names(folders, [entry.name for entry in own]), strict=True):
@@ -75,7 +88,7 @@ def folder_names(folders: Sequence[Path], taken: Iterable[str]) -> list[str]:
 
 
 def _files_digest(folder: Path) -> str:
-    files = [folder / name for name in ("data.csv", "annotations.toml")]
+    files = [folder / name for name in ("data.csv", "data.csv.gz", "annotations.toml")]
     return blake2b(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
@@ -94,16 +107,29 @@ def _of_folder(folder: Path, name: str, source: DataSource) -> Dataset:  # noqa:
 
 
 def _productivity(name: str, source: DataSource) -> Dataset:
-    from cfbench.tables import FILE_NAME, make_dataset, read_annotation
     from cfbench_datasets.garments import garments_table
 
-    return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), garments_table(source))
+    return _annotated(name, garments_table(source))
 
 
 def _wine(name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
+    return _annotated(name, sklearn_table("load_wine", "cultivar"))
+
+
+def _breast_cancer(name: str, source: DataSource) -> Dataset:  # noqa: ARG001 - every entry is given a source
+    return _annotated(name, sklearn_table("load_breast_cancer", "diagnosis"))
+
+
+def _users_own(name: str, source: DataSource) -> Dataset:
+    from cfbench_datasets.user_tables import user_table
+
+    return _annotated(name, user_table(name, source))
+
+
+def _annotated(name: str, table: TextTable) -> Dataset:
     from cfbench.tables import FILE_NAME, make_dataset, read_annotation
 
-    return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), wine_table())
+    return make_dataset(name, read_annotation(_HERE / name / FILE_NAME), table)
 
 
 def _card(folder: Path) -> str:

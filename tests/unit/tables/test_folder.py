@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfbench import CategoricalPerturbation, Constraint, Kind, NumericalPerturbation
+from cfbench.errors import DataError
 from cfbench.space.dataset import N_FOLDS
 from cfbench.tables.folder import FEWEST_ROWS_A_CLASS, load_folder
 from tests.unit.tables.folders import refusal, write_folder
@@ -31,6 +34,17 @@ def test_a_good_folder_becomes_what_it_says(tmp_path: Path) -> None:
     assert job.perturbation == CategoricalPerturbation((0, 1))
     assert (region.kind, region.categories) == (Kind.CATEGORICAL, ("north", "south"))
     assert (region.constraint, region.perturbation) == (Constraint.FIXED, None)
+
+
+def test_a_compressed_table_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    plain, packed = write_folder(tmp_path, "plain"), write_folder(tmp_path, "packed")
+    content = (packed / "data.csv").read_bytes()
+    (packed / "data.csv").unlink()
+    (packed / "data.csv.gz").write_bytes(gzip.compress(content))
+    assert load_folder(packed, "loans").digest == load_folder(plain, "loans").digest
+    (packed / "data.csv.gz").write_bytes(gzip.compress(content)[:-20])
+    with pytest.raises(DataError, match=r"data\.csv\.gz cannot be read: .*It must be comma-separated text in UTF-8"):
+        load_folder(packed, "loans")
 
 
 def test_column_order_quotes_blank_lines_and_line_endings_do_not_matter(tmp_path: Path) -> None:
