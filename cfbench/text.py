@@ -17,6 +17,45 @@ def plural(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else ending}"
 
 
+def told_apart(*values: float) -> tuple[str, ...]:
+    """Write numbers with six digits, or with as many as tell them apart.
+
+    Whole digits are never rounded away below 1e15. From 10,000 on, thousands are separated.
+
+    Examples
+    --------
+    >>> told_apart(1_234_900, 1_235_001), told_apart(0.1, 0.10000000001), told_apart(6.5406713)
+    (('1,234,900', '1,235,001'), ('0.1', '0.10000000001'), ('6.54067',))
+    """
+    distinct = set(values)
+    for digits in range(6, 18):
+        texts = tuple(_with_digits(value, digits) for value in values)
+        if len(set(texts)) == len(distinct):
+            break
+    return texts
+
+
+def _with_digits(value: float, digits: int) -> str:
+    size = abs(value)
+    if 10_000 <= size < 1e15:
+        return f"{value:,.{max(digits, len(str(int(size))))}g}"
+    return f"{value:.{digits}g}"
+
+
+def exact(value: float) -> str:
+    """Write a number with as few digits as give the same number again.
+
+    Examples
+    --------
+    >>> exact(18.0), exact(0.1), exact(1_000_000_000_000_001.0)
+    ('18', '0.1', '1000000000000001')
+    """
+    if abs(value) < 1e16 and float(value).is_integer():
+        return str(int(value))
+    text = f"{value:.15g}"
+    return text if float(text) == value else f"{value:.17g}"
+
+
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell starts with that spreadsheets take for a formula."""
 

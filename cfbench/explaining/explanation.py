@@ -25,7 +25,7 @@ from cfbench.record.cells import Preparation
 from cfbench.robustness.random_perturbations import PerturbedPart
 from cfbench.space.space import Constraint, FeatureSpace, FloatArray, IntArray, Kind
 from cfbench.study.obstacles import PLAIN
-from cfbench.text import visible
+from cfbench.text import told_apart, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,29 +128,35 @@ def effect_sentences(explanation: Explanation) -> list[str]:
 
 def _changes(explanation: Explanation, width: int) -> list[str]:
     rows = []
-    for feature, row in zip(explanation.space.features, explanation.features(), strict=True):
-        if row["changed"]:
-            step = "" if isinstance(row["after"], str) else f"{row['change']:+.6g}"
+    assert explanation.z is not None
+    for feature, before, after in zip(explanation.space.features, explanation.x, explanation.z, strict=True):
+        if before != after:
+            numerical = feature.kind is Kind.NUMERICAL
+            step = f"{'+' if after > before else ''}{told_apart(after - before)[0]}" if numerical else ""
             limit = _CONSTRAINTS.get(feature.constraint, "") if explanation.constraints else ""
-            rows.append([row["feature"], written(row["before"]), written(row["after"]), step, row["unit"], limit])
+            rows.append([feature.name, *written(feature, before, after), step, feature.unit, limit])
     header = ["feature", "now", "then", "change", "unit", "constraint"]
     return ["To change:", *_table(header, rows, width)]
 
 
 def _kept(explanation: Explanation, width: int) -> list[str]:
-    kept = [row for row in explanation.features() if not row["changed"]]
+    kept = [row["feature"] for row in explanation.features() if not row["changed"]]
     if not kept:
         return ["Nothing is kept."]
     effects = () if explanation.perturbations is None else explanation.perturbations.kept
     names = explanation.space.names
     losses = {names[one.feature]: f"class lost in {_share(one.lost, one.n)}" for one in effects}
     order = [*losses, *names]
-    return ["To keep:", *_values(sorted(kept, key=lambda row: order.index(row["feature"])), width, losses)]
+    return ["To keep:", *_values(explanation, sorted(kept, key=order.index), width, losses)]
 
 
-def _values(rows: list[dict[str, Any]], width: int, losses: Mapping[str, str]) -> list[str]:
+def _values(explanation: Explanation, names: Sequence[str], width: int, losses: Mapping[str, str]) -> list[str]:
     """Return lines with the values of features and, if examined, how often each feature alone loses the class."""
-    lines = [[row["feature"], written(row["before"]), row["unit"], losses.get(row["feature"], "")] for row in rows]
+    space, lines = explanation.space, []
+    for name in names:
+        place = space.names.index(name)
+        feature = space.features[place]
+        lines.append([name, *written(feature, explanation.x[place]), feature.unit, losses.get(name, "")])
     return _table(["feature", "now", "unit", "perturbed alone"], lines, width)
 
 
@@ -168,9 +174,8 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
     for i in setback.moved.nonzero()[0]:
         feature = space.features[i]
         unit = f" {feature.unit}" if feature.unit else ""
-        pushed.append(
-            f"{feature.name} back by {abs(setback.moved[i]):g} to {explanation.z[i] + setback.moved[i]:g}{unit}"
-        )
+        _, back = written(feature, explanation.z[i], explanation.z[i] + setback.moved[i])
+        pushed.append(f"{feature.name} back by {told_apart(abs(setback.moved[i]))[0]} to {back}{unit}")
     for place in setback.turned:
         label = space.features[place].shown(explanation.z[place])
         pushed.append(f"{space.names[place]} turned from {label} into another category")
@@ -409,7 +414,7 @@ class Explanation:
         if self.found:
             lines += ["", *_changes(self, width), "", *_kept(self, width)]
         else:
-            lines += ["", "The case:", *_values(self.features(), width, {})]
+            lines += ["", "The case:", *_values(self, self.space.names, width, {})]
         after = effect_sentences(self)
         if after:
             lines += ["", *(piece for line in after for piece in _wrapped(line, width))]

@@ -21,7 +21,8 @@ from cfbench.robustness.neighbours import KNeighbours
 from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturbations
 from cfbench.robustness.reach import Distribution, Reach
 from cfbench.robustness.setbacks import Setbacks
-from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
+from cfbench.space.space import BoolArray, FeatureSpace, FeatureSpec, FloatArray, IntArray
+from cfbench.text import told_apart
 
 Predict = Callable[[FloatArray], IntArray]
 """Rows of shape (n, d) in, class codes of shape (n,) out."""
@@ -179,10 +180,13 @@ def proven_of_kept(
     moved = []
     for i in np.flatnonzero(point != z).tolist():
         feature = space.features[i]
-        moved.append(f"{feature.name} {written(feature.shown(point[i]))} {feature.unit}".rstrip())
+        _, after = written(feature, z[i], point[i])
+        moved.append(f"{feature.name} {after} {feature.unit}".rstrip())
     return (f"A perturbation of what you keep can undo this; this one would: {', '.join(moved)}.",)
 
 
-def written(value: float | str) -> str:
-    """Return a shown value as text."""
-    return value if isinstance(value, str) else f"{value:.6g}"
+def written(feature: FeatureSpec, *values: float) -> tuple[str, ...]:
+    """Return values of a feature as text that tells them apart: numbers, or labels of categories."""
+    shown = [feature.shown(value) for value in values]
+    numbers = [value for value in shown if not isinstance(value, str)]
+    return told_apart(*numbers) if len(numbers) == len(shown) else tuple(map(str, shown))

@@ -37,7 +37,7 @@ def plot_explanation(explanation: Explanation) -> NDArray[np.object_]:
         share = (after - before) / (feature.upper - feature.lower) if numerical else 1.0
         colour = ("tab:blue" if share > 0 else "tab:orange") if numerical else "tab:gray"
         axes.barh(place, share, color=colour)
-        words = f"{written(feature.shown(before))} to {written(feature.shown(after))} {feature.unit}".rstrip()
+        words = f"{' to '.join(written(feature, before, after))} {feature.unit}".rstrip()
         axes.annotate(
             words, (max(share, 0.0), place), (4, 0), textcoords="offset points", va="center", fontsize="small"
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cfbench.errors import DataError, UnknownNameError
 from cfbench.space.feature import FeatureSpec, Kind
+from cfbench.text import exact
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -67,10 +68,10 @@ class Condition:
         if self.codes:
             return f"{feature.name} = {' or '.join(feature.categories[code] for code in self.codes)}"
         if not np.isfinite(self.lower):
-            return f"{feature.name} <= {self.upper:g}"
+            return f"{feature.name} <= {exact(self.upper)}"
         if not np.isfinite(self.upper):
-            return f"{feature.name} >= {self.lower:g}"
-        return f"{self.lower:g} <= {feature.name} <= {self.upper:g}"
+            return f"{feature.name} >= {exact(self.lower)}"
+        return f"{exact(self.lower)} <= {feature.name} <= {exact(self.upper)}"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from cfbench.digests import digest_of
 from cfbench.errors import DataError
 from cfbench.space.feature import CategoricalPerturbation, Constraint, FeatureSpec, Kind, NumericalPerturbation
 from cfbench.space.relations import ForbiddenTransition, Inequality, read_relations
+from cfbench.text import exact
 
 __all__ = [
     "BoolArray",
@@ -278,7 +279,7 @@ class FeatureSpace:
             if not np.isfinite(value):
                 return f"{feature.name} = {value} is not finite"
             if not feature.lower <= value <= feature.upper:
-                return f"{feature.name} = {value!r} is outside [{feature.lower:g}, {feature.upper:g}]"
+                return f"{feature.name} = {value!r} is outside [{exact(feature.lower)}, {exact(feature.upper)}]"
             if feature.kind is Kind.CATEGORICAL and value != np.floor(value):
                 return f"{feature.name} = {value!r} is no category code"
             if constraints and not lower[i] <= value <= upper[i]:

@@ -18,6 +18,7 @@ from cfbench.space.dataset import Dataset
 from cfbench.space.feature import FeatureSpec, Kind
 from cfbench.space.space import FloatArray, IntArray, are_multiples
 from cfbench.tables.annotation import FILE_NAME, Annotation, annotation_but_for_relations, refuse, refuse_device
+from cfbench.text import exact
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def _column_problems(table: TextTable, annotation: Annotation) -> list[str]:
 def _numbers(column: _Column, spec: FeatureSpec) -> FloatArray:
     values = _sound_numbers(column.cells, spec)
     if values is None:  # the slower way has a message for each cell
-        interval = f"[{spec.lower:g}, {spec.upper:g}]"
+        interval = f"[{exact(spec.lower)}, {exact(spec.upper)}]"
         values = np.array([_number(column, row, cell, spec, interval) for row, cell in enumerate(column.cells)])
     return values
 
@@ -260,7 +261,7 @@ def _number(column: _Column, row: int, cell: str, spec: FeatureSpec, interval: s
         )
     if spec.step and not are_multiples(np.array([value]), spec.step)[0]:
         return column.complain(
-            row, f"is no multiple of the step {spec.step:g}; correct the cell or the step in {FILE_NAME}"
+            row, f"is no multiple of the step {exact(spec.step)}; correct the cell or the step in {FILE_NAME}"
         )
     return value
 

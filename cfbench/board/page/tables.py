@@ -21,7 +21,7 @@ from cfbench.record.cells import CellSummary
 from cfbench.registry.registry import Registry
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.study.plan import command_again
-from cfbench.text import plural, visible
+from cfbench.text import plural, told_apart, visible
 
 RECOMPUTED = ("found", "rank", "objective", "loss", "wins")
 """What the page's script computes anew where tasks are filtered; other columns are hidden then."""
@@ -349,15 +349,17 @@ def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[t
         if x[i] == z[i]:
             continue
         if space is None or space.d != len(x):
-            changes.append((f"feature {i + 1}", f"{x[i]:g}", f"{z[i]:g}"))
+            changes.append((f"feature {i + 1}", *told_apart(x[i], z[i])))
         else:
-            feature = space.features[i]
-            changes.append((feature.name, _value(feature, x[i]), _value(feature, z[i])))
+            changes.append((space.features[i].name, *_values(space.features[i], x[i], z[i])))
     return changes
 
 
-def _value(feature: FeatureSpec, value: float) -> str:
+def _values(feature: FeatureSpec, before: float, after: float) -> tuple[str, str]:
     if feature.kind is Kind.CATEGORICAL:
-        inside = value in range(feature.n_categories)
-        return feature.categories[int(value)] if inside else ABSENT
-    return f"{value:g}{f' {feature.unit}' if feature.unit else ''}"
+        inside = range(feature.n_categories)
+        shown = [feature.categories[int(code)] if code in inside else ABSENT for code in (before, after)]
+        return shown[0], shown[1]
+    now, then = told_apart(before, after)
+    unit = f" {feature.unit}" if feature.unit else ""
+    return f"{now}{unit}", f"{then}{unit}"

@@ -22,6 +22,7 @@ from cfbench import (
     Problem,
     Searcher,
 )
+from cfbench.errors import DataError
 from cfbench.registry import SearchFunction
 from cfbench.registry.contracts import PrepareContext
 from cfbench.space import FloatArray
@@ -296,3 +297,20 @@ def test_an_explanation_is_drawn_with_its_values() -> None:
     assert alone.get_title() == "refused becomes granted (loss 0.517)"
     with pytest.raises(cfbench.CfbenchError, match="no counterfactual was found"):
         explained(entry(lambda problem, rng: None)).plot()
+
+
+def test_values_are_written_with_as_many_digits_as_tell_them_apart() -> None:
+    wide = FeatureSpace((FeatureSpec("income", Kind.NUMERICAL, 0, 2e6, unit="DM"),))
+    found = explained(
+        entry(lambda problem, rng: np.array([1_235_001.0])),
+        [1_234_900.0],
+        space=wide,
+        model=lambda rows: np.where(np.asarray(rows)[:, 0] > 1_235_000, "granted", "refused"),
+    )
+    assert "  income   1,234,900  1,235,001  +101    DM" in str(found).splitlines()
+
+
+def test_an_interval_is_written_exactly() -> None:
+    far = FeatureSpace((FeatureSpec("time", Kind.NUMERICAL, 1e15, 1e15 + 8),))
+    with pytest.raises(DataError, match=r"time = 5\.0 is outside \[1000000000000000, 1000000000000008\]"):
+        explained(entry(buy), [5.0], space=far)
