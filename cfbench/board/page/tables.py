@@ -349,7 +349,8 @@ def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[t
         if x[i] == z[i]:
             continue
         if space is None or space.d != len(x):
-            changes.append((f"feature {i + 1}", *told_apart(x[i], z[i])))
+            now, then = told_apart(x[i], z[i])
+            changes.append((f"feature {i + 1}", now, then))
         else:
             changes.append((space.features[i].name, *_values(space.features[i], x[i], z[i])))
     return changes
