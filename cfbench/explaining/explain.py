@@ -12,6 +12,7 @@ import pandas as pd
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, UnknownNameError
+from cfbench.explaining.assumed_space import assumed_space
 from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
 from cfbench.problem.access import SHOWN, Need, TrainingFold
@@ -166,8 +167,8 @@ def explain(
     x: Any,
     *,
     model: Any,
-    space: FeatureSpace,
     target: Any,
+    space: FeatureSpace | None = None,
     searcher: str | SearcherEntry | None = None,
     constraints: bool = False,
     objective: str = "none",
@@ -188,8 +189,9 @@ def explain(
     model : object or callable
         A fitted model with ``predict`` in scikit-learn's way, or a function from rows to classes. Rows are float64,
         shape (n, d), categories as codes; a model that was fitted on a data frame gets one.
-    space : FeatureSpace
-        What the features may be: intervals, categories, constraints.
+    space : FeatureSpace, optional
+        What the features may be: intervals, categories, constraints. Without it, intervals and categories are taken
+        from the data frame in `training`, and a warning lists what is assumed.
     target : object
         The class wanted, as the model names it.
     searcher : str, SearcherEntry or None
@@ -250,6 +252,8 @@ def explain(
     registry = registry_with(plugins)
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
+    if space is None:
+        space = assumed_space(training)
     point = point_of(x, space)
     user_model = UserModel(model, space, target)
     before = int(user_model.predict(point[np.newaxis])[0])
