@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,8 +35,10 @@ def _once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("must hold no control characters and no line breaks")
+    # Blanks of other scripts, soft hyphens and undecodable bytes occur in names of folders.
+    bad = [sign for sign in text if unicodedata.category(sign) in ("Cc", "Zl", "Zp")]
+    if bad:
+        raise ValueError(f"must hold no control characters and no line breaks; it holds U+{ord(bad[0]):04X}")
     return text
 
 

@@ -80,11 +80,17 @@ def test_the_documentation_names_the_default_metrics() -> None:
     assert tuple(re.findall(r"`([\w-]+)`", row.split("|")[3])) == build_registry().default_metrics
 
 
+@pytest.mark.parametrize("folder", ["./my\u3000loans", "./my\u00a0loans", "./my\u00adloans", "./m\udcfcller"])
+def test_folders_may_have_blanks_of_other_scripts_hyphens_and_undecodable_bytes(folder: str) -> None:
+    assert make_study({**SMALL, "datasets": [folder]}).datasets == (folder,)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
         ("name", "", 'name = "": must not be empty'),
         ("name", "a\x1b[31m", r'name = "a\u001b[31m": must hold no control characters'),
+        ("name", "a\u2028b", "must hold no control characters and no line breaks; it holds U+2028"),
         ("datasets", [], "datasets = []: must not be empty"),
         ("datasets", "credit", 'datasets = "credit": must be a list in [ ]'),
         ("datasets", ["credit", "wine", "credit"], 'must name each value once, but "credit" is repeated'),
