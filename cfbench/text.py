@@ -17,14 +17,14 @@ def plural(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else ending}"
 
 
-def told_apart(*values: float) -> tuple[str, ...]:
-    """Write numbers with six digits, or with as many as tell them apart.
+def distinct_texts(*values: float) -> tuple[str, ...]:
+    """Write numbers with six digits, or with as many as distinguish them.
 
     Whole digits are never rounded away below 1e15. From 10,000 on, thousands are separated.
 
     Examples
     --------
-    >>> told_apart(1_234_900, 1_235_001), told_apart(0.1, 0.10000000001), told_apart(6.5406713)
+    >>> distinct_texts(1_234_900, 1_235_001), distinct_texts(0.1, 0.10000000001), distinct_texts(6.5406713)
     (('1,234,900', '1,235,001'), ('0.1', '0.10000000001'), ('6.54067',))
     """
     distinct = set(values)

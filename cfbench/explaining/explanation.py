@@ -25,7 +25,7 @@ from cfbench.record.cells import Preparation
 from cfbench.robustness.random_perturbations import PerturbedPart
 from cfbench.space.space import Constraint, FeatureSpace, FloatArray, IntArray, Kind
 from cfbench.study.obstacles import PLAIN
-from cfbench.text import told_apart, visible
+from cfbench.text import distinct_texts, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ def _changes(explanation: Explanation, width: int) -> list[str]:
     for feature, before, after in zip(explanation.space.features, explanation.x, explanation.z, strict=True):
         if before != after:
             numerical = feature.kind is Kind.NUMERICAL
-            step = f"{'+' if after > before else ''}{told_apart(after - before)[0]}" if numerical else ""
+            step = f"{'+' if after > before else ''}{distinct_texts(after - before)[0]}" if numerical else ""
             limit = _CONSTRAINTS.get(feature.constraint, "") if explanation.constraints else ""
             rows.append([feature.name, *written(feature, before, after), step, feature.unit, limit])
     header = ["feature", "now", "then", "change", "unit", "constraint"]
@@ -175,7 +175,7 @@ def _setback(explanation: Explanation, setback: Setback) -> str:
         feature = space.features[i]
         unit = f" {feature.unit}" if feature.unit else ""
         _, back = written(feature, explanation.z[i], explanation.z[i] + setback.moved[i])
-        pushed.append(f"{feature.name} back by {told_apart(abs(setback.moved[i]))[0]} to {back}{unit}")
+        pushed.append(f"{feature.name} back by {distinct_texts(abs(setback.moved[i]))[0]} to {back}{unit}")
     for place in setback.turned:
         label = space.features[place].shown(explanation.z[place])
         pushed.append(f"{space.names[place]} turned from {label} into another category")

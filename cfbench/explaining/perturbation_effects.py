@@ -22,7 +22,7 @@ from cfbench.robustness.random_perturbations import PerturbedPart, RandomPerturb
 from cfbench.robustness.reach import Distribution, Reach
 from cfbench.robustness.setbacks import Setbacks
 from cfbench.space.space import BoolArray, FeatureSpace, FeatureSpec, FloatArray, IntArray
-from cfbench.text import told_apart
+from cfbench.text import distinct_texts
 
 Predict = Callable[[FloatArray], IntArray]
 """Rows of shape (n, d) in, class codes of shape (n,) out."""
@@ -186,7 +186,7 @@ def proven_of_kept(
 
 
 def written(feature: FeatureSpec, *values: float) -> tuple[str, ...]:
-    """Return values of a feature as text that tells them apart: numbers, or labels of categories."""
+    """Return values of a feature as texts that differ if the values do: numbers, or labels of categories."""
     shown = [feature.shown(value) for value in values]
     numbers = [value for value in shown if not isinstance(value, str)]
-    return told_apart(*numbers) if len(numbers) == len(shown) else tuple(map(str, shown))
+    return distinct_texts(*numbers) if len(numbers) == len(shown) else tuple(map(str, shown))

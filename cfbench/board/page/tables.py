@@ -21,7 +21,7 @@ from cfbench.record.cells import CellSummary
 from cfbench.registry.registry import Registry
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, Kind
 from cfbench.study.plan import command_again
-from cfbench.text import plural, told_apart, visible
+from cfbench.text import distinct_texts, plural, visible
 
 RECOMPUTED = ("found", "rank", "objective", "loss", "wins")
 """What the page's script computes anew where tasks are filtered; other columns are hidden then."""
@@ -349,7 +349,7 @@ def _changes(x: FloatArray, z: FloatArray, space: FeatureSpace | None) -> list[t
         if x[i] == z[i]:
             continue
         if space is None or space.d != len(x):
-            now, then = told_apart(x[i], z[i])
+            now, then = distinct_texts(x[i], z[i])
             changes.append((f"feature {i + 1}", now, then))
         else:
             changes.append((space.features[i].name, *_values(space.features[i], x[i], z[i])))
@@ -361,6 +361,6 @@ def _values(feature: FeatureSpec, before: float, after: float) -> tuple[str, str
         inside = range(feature.n_categories)
         shown = [feature.categories[int(code)] if code in inside else ABSENT for code in (before, after)]
         return shown[0], shown[1]
-    now, then = told_apart(before, after)
+    now, then = distinct_texts(before, after)
     unit = f" {feature.unit}" if feature.unit else ""
     return f"{now}{unit}", f"{then}{unit}"

@@ -71,7 +71,9 @@ def test_the_table_is_the_papers(plugin: str) -> None:
 
 def test_what_cannot_be_had_is_listed_with_the_reason(plugin: str) -> None:
     text = stdout("list", "--offline", "--plugin", plugin)
-    assert "productivity  -" in text
+    assert re.search(r"^productivity +-", text, flags=re.MULTILINE)
+    assert re.search(r"^heloc +-", text, flags=re.MULTILINE)
+    assert "data set 'heloc' is not shipped: put heloc_dataset_v1.csv" in text
     assert "productivity: data set 'productivity' is not shipped" in text
     assert "--data-dir or CFBENCH_DATA_DIR" in text
     assert "data set 'broken': it raised ZeroDivisionError: the plugin's own mistake" in text
