@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cfbench.digests import digest_of
-from cfbench.record.frames import search_frame
+from cfbench.record.frames import MEASURE_SCHEMA, search_frame
 from cfbench.record.schema import checked_rows
 from cfbench.record.store import Record
 from cfbench.registry import CellFinished, CellInfo
@@ -56,7 +57,10 @@ def finished_cell(
                 "model_fingerprint": "f" * 32,
             }
         )
-    return CellFinished(info, search_frame(checked_rows(rows)), measures)
+    frame = search_frame(checked_rows(rows))
+    nothing = pd.DataFrame(columns=MEASURE_SCHEMA.names)
+    statuses_of = Counter(frame["status"])
+    return CellFinished(info, lambda: (frame, nothing if measures is None else measures), statuses_of)
 
 
 def whole_cell(losses: Sequence[float | None] = (0.25, 0.5), *, dataset: str = "wine", **more: Any) -> CellFinished:

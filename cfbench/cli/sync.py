@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -106,9 +107,8 @@ def _replay(record: Record, registry: Registry, study: str, address: str, result
     name, reporter = found_reporter(registry)
     _tell(registry, name, RunStarted(study, results, address, infos, len(infos), searches, searches, workers=1))
     for summary in with_bar(summaries):
-        tables = record.searches(summary.info.key), record.measures(summary.info.key)
-        about = {name: getattr(summary, name) for name in ("content", "eligible", "preparation")}
-        finished = CellFinished(summary.info, *tables, **about)
+        about = {name: getattr(summary, name) for name in ("statuses", "content", "eligible", "preparation")}
+        finished = CellFinished(summary.info, partial(record.tables, summary.info.key), **about)
         _tell(registry, name, finished)
     _tell(registry, name, RunFinished(len(infos), 0, 0, interrupted=False))
     return reporter.logged, len(infos)

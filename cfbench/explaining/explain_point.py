@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from cfbench.caches import cache_dir
 from cfbench.digests import digest_of
@@ -17,6 +17,7 @@ from cfbench.errors import CfbenchError, StudyError
 from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
 from cfbench.problem.outcome import Status
+from cfbench.record.schema import Row
 from cfbench.record.store import Record
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.registry import Registry
@@ -58,14 +59,18 @@ def explain_point(
     worker = Worker(WorkerSetup(registry.options, source, cache_dir()), registry, told=remark)
     with closing(SerialExecutor(worker)) as executor:  # it holds numerical libraries to one thread, as in a run
 
-        def under_objective(searches: pd.DataFrame) -> pd.DataFrame:
+        def under_objective(rows: list[Row]) -> list[Row]:
             """Return searches with their value under the objective, if their own search minimised the loss alone."""
             if not cell.judged:
-                return searches
-            measured = executor.submit(0, Job("measure", (cell, searches, (objective_measure(objective),)))).result()
+                return rows
+            measured = executor.submit(0, Job("measure", (cell, rows, (objective_measure(objective),)))).result()
             if measured.complaints:
                 raise CfbenchError(measured.complaints[0])
-            return searches.assign(objective_value=measured.table["value"].to_numpy())
+            (values,) = measured.values.values()
+            return [
+                {**row, "objective_value": None if np.isnan(value) else float(value)}
+                for row, value in zip(rows, values, strict=True)
+            ]
 
         prepared = executor.submit(0, Job("prepare", (cell,))).result()
         fitted_fold = worker.fitted_fold(cell)
@@ -77,8 +82,7 @@ def explain_point(
             task = SearchTask(cell, point, row_id, 0)
             preparation = executor.submit(0, Job("prepare_searches", (cell,))).result()
             searched = executor.submit(0, Job("search", (task,))).result()
-            value = under_objective(pd.DataFrame([searched]))["objective_value"].iloc[0]
-            known = {**searched, "objective_value": value}
+            (known,) = under_objective([searched])
         _confirm(known, cell, executor, fitted_fold)
     about = {
         "dataset": cell.dataset,
@@ -113,7 +117,7 @@ def _recorded(
     cell: Cell,
     row_id: int,
     fingerprint: str,
-    under_objective: Callable[[pd.DataFrame], pd.DataFrame],
+    under_objective: Callable[[list[Row]], list[Row]],
     remark: Callable[[str], None],
 ) -> tuple[Mapping[str, Any] | None, dict[str, Any] | None]:
     """Return the best search of a point that a record holds, and where it is; None and None if it holds none.
@@ -128,15 +132,15 @@ def _recorded(
         keys = [key for key, summary in record.summaries().items() if _without_limit(summary.content) == wanted]
         best, place = None, None
         for key in dict.fromkeys([cell.info.key, *keys]):
-            searches = record.searches(key)
-            searches = searches[(searches["row_id"] == row_id) & (searches["status"] != Status.TIMED_OUT)]
-            known = searches[searches["model_fingerprint"] == fingerprint]
-            other_model |= len(known) < len(searches)
-            if len(known):
-                known = under_objective(known)
-                number = int(known["objective_value"].fillna(float("inf")).argmin())
-                best = {name: known[name].iloc[number] for name in map(str, known.columns)}
-                counts = {"repetition": int(best["repetition"]), "repetitions": len(known)}
+            rows = [r for r in record.rows(key) if r["row_id"] == row_id and r["status"] != Status.TIMED_OUT]
+            known = [row for row in rows if row["model_fingerprint"] == fingerprint]
+            other_model |= len(known) < len(rows)
+            if known:
+                best = min(
+                    under_objective(known),
+                    key=lambda row: math.inf if row["objective_value"] is None else row["objective_value"],
+                )
+                counts = {"repetition": best["repetition"], "repetitions": len(known)}
                 place = {"results": str(results), "cell": key, **counts}
                 break
         for problem in record.problems:

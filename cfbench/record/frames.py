@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,14 +53,20 @@ def search_frame(rows: Iterable[Row], *, columns: Collection[str] = ()) -> pd.Da
     for name, kind in SEARCHES.fields.items():
         if columns and name not in columns:
             continue
-        values = [row[name] for row in listed]
-        if name == "candidates":
-            shapes = [(len(row[name]), len(row["x"])) for row in listed]
-            values = [np.reshape(np.array(value, dtype=np.float64), d) for value, d in zip(values, shapes, strict=True)]
-        elif name == "anytime":
-            values = [list(map(tuple, pairs)) for pairs in values]
-        elif kind.arrow == "list<double>":
-            values = [None if value is None else np.array(value, dtype=np.float64) for value in values]
+        values = search_column(listed, name)
         is_count = kind.arrow == "int64" and (kind.is_optional if kind.unknown is None else None in values)
         frame[name] = pd.Series(values, dtype="float64" if is_count else _PANDAS.get(kind.arrow, "object"))
     return pd.DataFrame(frame)
+
+
+def search_column(rows: Sequence[Row], name: str) -> list[Any]:
+    """Return a column of searches as `search_frame` describes it, except that absent numbers are None."""
+    values = [row[name] for row in rows]
+    if name == "candidates":
+        shapes = [(len(row[name]), len(row["x"])) for row in rows]
+        return [np.reshape(np.array(value, dtype=np.float64), d) for value, d in zip(values, shapes, strict=True)]
+    if name == "anytime":
+        return [list(map(tuple, pairs)) for pairs in values]
+    if SEARCHES.fields[name].arrow == "list<double>":
+        return [None if value is None else np.array(value, dtype=np.float64) for value in values]
+    return values

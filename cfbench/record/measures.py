@@ -59,14 +59,27 @@ def measure_rows(table: pd.DataFrame, cell: CellSummary) -> list[Row]:
     rows = []
     for metric, group in table.groupby(ID_COLUMNS):
         if [*zip(*(group[name] for name in SEARCH_COLUMNS), strict=True)] != done:
-            raise RecordError(
-                f"the measures of cell {key} by {metric[0]} are {len(group):,}, and not one of each of the "
-                f"{len(done):,} finished searches: a metric says something of each, NaN if it is outside of its "
-                "denominator"
-            )
-        named = dict(zip(ID_COLUMNS, metric, strict=True))
-        rows.append({"cell_key": key, **named, "mark": cell.mark, "values": group["value"].tolist()})
+            raise _not_of_each(key, metric, len(group), len(done))
+        rows.append(measure_row(cell, metric, group["value"].tolist()))
     return rows
+
+
+def measure_row(cell: CellSummary, metric: MetricId, values: Sequence[float]) -> Row:
+    """Return the row of a metric for the database; `values` are in the order of the cell's finished searches.
+
+    RecordError: there is not one value for each.
+    """
+    if len(values) != len(cell.done):
+        raise _not_of_each(cell.info.key, metric, len(values), len(cell.done))
+    named = dict(zip(ID_COLUMNS, metric, strict=True))
+    return {"cell_key": cell.info.key, **named, "mark": cell.mark, "values": values}
+
+
+def _not_of_each(key: str, metric: MetricId, found: int, searches: int) -> RecordError:
+    return RecordError(
+        f"the measures of cell {key} by {metric[0]} are {found:,}, and not one of each of the {searches:,} finished "
+        "searches: a metric says something of each, NaN if it is outside of its denominator"
+    )
 
 
 def measure_frame(rows: Iterable[Row], done: Sequence[SearchId]) -> pd.DataFrame:

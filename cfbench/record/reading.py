@@ -156,6 +156,10 @@ class RecordReading:
         cell = self._cell(key)
         return measure_frame([], []) if cell is None else measure_frame(self.measure_rows(cell), [*cell.done])
 
+    def tables(self, key: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return `searches` and `measures` of a cell."""
+        return self.searches(key), self.measures(key)
+
     def measure_rows(self, cell: CellSummary) -> list[Row]:
         """Return what metrics say about the finished searches of a cell, one row per metric."""
         rows = self._of_cell(MEASURES, cell.info.key, MEASURES.loaded)
@@ -174,8 +178,12 @@ class RecordReading:
 
     def measured_of(self, key: str) -> set[MetricId]:
         """Return what `measured` says of one cell."""
+        return set(self.values_of(key))
+
+    def values_of(self, key: str) -> dict[MetricId, list[float]]:
+        """Return the values of a cell's measures, one per finished search in the order of `rows`."""
         cell = self._cell(key)
-        return set() if cell is None else set(map(metric_of, self.measure_rows(cell)))
+        return {} if cell is None else {metric_of(row): row["values"] for row in self.measure_rows(cell)}
 
     def point_values(self) -> PointValues:
         """Return what was measured of the points' results, in the order of the points in each cell's summary."""

@@ -18,13 +18,25 @@ from cfbench.record.archive import read_packed
 from cfbench.record.cells import CELLS, CellSummary, Preparation, stored_cell, summarise
 from cfbench.record.database import Database, open_for_reading, open_for_writing
 from cfbench.record.files import is_packed
-from cfbench.record.measures import measure_rows
+from cfbench.record.measures import measure_row, measure_rows
 from cfbench.record.reading import RecordReading
-from cfbench.record.schema import MACHINES, MEASURES, PREPARATIONS, SEARCHES, STUDY, Row, SearchId, checked_rows
+from cfbench.record.schema import (
+    MACHINES,
+    MEASURES,
+    PREPARATIONS,
+    SEARCHES,
+    STUDY,
+    MetricId,
+    Row,
+    SearchId,
+    checked_rows,
+)
 from cfbench.registry.events import CellInfo
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from cfbench.space.space import FloatArray
 
 
 class Record(RecordReading):
@@ -146,10 +158,22 @@ class Record(RecordReading):
 
         `table` has the columns of ``MEASURE_SCHEMA``, for all finished searches of the cell.
         """
+        self.write_measure_rows(measure_rows(table, self._finished_cell(key)))
+
+    def write_values(self, key: str, values: Mapping[MetricId, FloatArray]) -> None:
+        """Add or replace metrics of a finished cell as `write_measures` does.
+
+        `values` has a metric's values by (metric, version, settings), in the order in which `rows` returns the
+        searches.
+        """
+        cell = self._finished_cell(key)
+        self.write_measure_rows(measure_row(cell, metric, found.tolist()) for metric, found in values.items())
+
+    def _finished_cell(self, key: str) -> CellSummary:
         cell = self._cell(key)
         if cell is None or not cell.mark:
             raise RecordError(f"cell {key} is not finished: measures are written to finished cells only")
-        self.write_measure_rows(measure_rows(table, cell))
+        return cell
 
     def write_measure_rows(self, rows: Iterable[Row]) -> None:
         """Add rows of measures of a cell's finished searches, one per metric."""

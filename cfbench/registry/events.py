@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,11 +134,10 @@ class CellFinished:
     Parameters
     ----------
     cell : CellInfo
-    searches : DataFrame or None
-        The cell's rows; None where the cell failed.
-    measures : DataFrame or None
-        Columns of ``MEASURE_SCHEMA`` (`metric`, `version`, `settings`, `point`, `repetition`, `value`, ...); no rows,
-        or None, where nothing was measured.
+    read_tables : callable or None
+        Returns `searches` and `measures`, which are read when they are first used; None where the cell failed.
+    statuses : mapping of str to int
+        How many searches ended in which status; empty where the cell failed.
     failure : str
         Why the cell failed; empty where it did not.
     content : mapping
@@ -152,13 +152,29 @@ class CellFinished:
     """
 
     cell: CellInfo
-    searches: pd.DataFrame | None
-    measures: pd.DataFrame | None
+    read_tables: Callable[[], tuple[pd.DataFrame, pd.DataFrame]] | None
+    statuses: Mapping[str, int] = field(default_factory=dict)
     failure: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)
     eligible: int = 0
     preparation: tuple[float, int] | None = None
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def _tables(self) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
+        return (None, None) if self.read_tables is None else self.read_tables()
+
+    @property
+    def searches(self) -> pd.DataFrame | None:
+        """The cell's rows; None where the cell failed."""
+        return self._tables[0]
+
+    @property
+    def measures(self) -> pd.DataFrame | None:
+        """What was measured, in the columns of ``MEASURE_SCHEMA`` (`metric`, `version`, `settings`, `point`,
+        `repetition`, `value`, ...), perhaps without rows; None where the cell failed.
+        """
+        return self._tables[1]
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, PluginError, StudyError
-from cfbench.record.frames import MEASURE_SCHEMA
-from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
+from cfbench.record.frames import search_column
+from cfbench.record.measures import OBJECTIVE
+from cfbench.record.schema import MetricId, Row
 from cfbench.registry.entries import Stage
 from cfbench.registry.metrics import CellContext, Found
 from cfbench.registry.registry import Registry
@@ -77,16 +78,16 @@ def plugin_call(metric: str, *stream: str) -> Iterator[None]:
 class Measured:
     """What was measured about a cell.
 
-    `table` has the columns of ``MEASURE_SCHEMA``, and no rows if every metric failed. `complaints` has a sentence for
-    each metric that failed.
+    `values` has, by (metric, version, settings), one value per search in the order of the searches. `complaints` has a
+    sentence for each metric that failed.
     """
 
-    table: pd.DataFrame
+    values: dict[MetricId, FloatArray]
     complaints: tuple[str, ...] = ()
 
 
 def measure_cell(
-    searches: pd.DataFrame,
+    rows: Sequence[Row],
     context: CellContext,
     registry: Registry,
     measures: Sequence[Variant],
@@ -94,10 +95,10 @@ def measure_cell(
 ) -> Measured:
     """Compute measures of the searches of one cell, each for itself.
 
-    `searches` has the columns of ``SEARCH_SCHEMA``. `judged` returns the values of an objective measure.
+    `rows` are the searches. `judged` returns the values of an objective measure.
     """
-    of_cell = _CellMetrics(searches, context, registry)
-    found: list[tuple[tuple[str, str, str], FloatArray]] = []
+    of_cell = _CellMetrics(rows, context, registry)
+    found: dict[MetricId, FloatArray] = {}
     complaints = []
     for measure in measures:
         try:
@@ -108,26 +109,21 @@ def measure_cell(
         except CfbenchError as error:
             complaints.append(str(error))
             continue
-        found.append((identity(measure, registry), values))
-    n, times = len(searches), len(found)
-    table = {name: np.tile(searches[name].to_numpy(), times) for name in ("cell_key", "point", "repetition")}
-    for place, name in enumerate(ID_COLUMNS):
-        table[name] = np.repeat(np.array([one[place] for one, _ in found], dtype=object), n)
-    table["value"] = np.concatenate([np.empty(0), *(values for _, values in found)])
-    return Measured(pd.DataFrame({name: table[name] for name in MEASURE_SCHEMA.names}), tuple(complaints))
+        found[identity(measure, registry)] = values
+    return Measured(found, tuple(complaints))
 
 
 class _CellMetrics:
     """The metrics of one cell: all share its searches as arrays, and each is computed once."""
 
-    def __init__(self, searches: pd.DataFrame, context: CellContext, registry: Registry) -> None:
+    def __init__(self, rows: Sequence[Row], context: CellContext, registry: Registry) -> None:
         self._context, self._registry = context, registry
-        self._key = "" if searches.empty else str(searches["cell_key"].iloc[0])
+        self._key = str(rows[0]["cell_key"]) if rows else ""
         self._known: dict[str, FloatArray] = {}
         self._open: list[str] = []
         self._found = Found(
-            len(searches),
-            lambda name: searches[name].tolist(),
+            len(rows),
+            partial(search_column, rows),
             d=context.space.d,
             measured=lambda name: self.values(resolve_variant(registry, "metric", name)),
             is_valid=context.is_valid,
@@ -178,7 +174,7 @@ def cell_metrics(metrics: Iterable[Variant], registry: Registry) -> tuple[Varian
     return tuple(found.values())
 
 
-def identity(variant: Variant, registry: Registry) -> tuple[str, str, str]:
+def identity(variant: Variant, registry: Registry) -> MetricId:
     """Return what tells a measure's values from all others in the record: (label, version, settings as JSON)."""
     settings = json.dumps(variant.settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
     if variant.name.startswith(OBJECTIVE):
@@ -198,7 +194,7 @@ def objective_measure(objective: Variant) -> Variant:
 
 
 def judged_values(
-    searches: pd.DataFrame, cell: Cell, fitted_fold: FittedFold, registry: Registry, measure: Variant
+    rows: Sequence[Row], cell: Cell, fitted_fold: FittedFold, registry: Registry, measure: Variant
 ) -> FloatArray:
     """Judge the results of a cell of objective ``none`` by the judge of a search under another objective.
 
@@ -209,17 +205,17 @@ def judged_values(
     """
     name, label = measure.name.removeprefix(OBJECTIVE), measure.label.removeprefix(OBJECTIVE)
     objective = build_settings(registry.objective(name).entry.objective, measure.settings, name)
-    values = np.full(len(searches), np.nan)
-    columns = (searches[name].tolist() for name in ("point", "row_id", "repetition", "loss", "z"))
-    for i, (point, row_id, repetition, loss, z) in enumerate(zip(*columns, strict=True)):
-        if pd.isna(loss):
+    values = np.full(len(rows), np.nan)
+    for i, row in enumerate(rows):
+        point, z = row["point"], row["z"]
+        if row["loss"] is None:
             continue
         if z is None:
             raise CfbenchError(
                 f"results on {cell.dataset} cannot be judged under objective {label}: the record holds them "
                 "without their rows"
             )
-        task = SearchTask(cell, point, row_id, repetition)
+        task = SearchTask(cell, point, row["row_id"], row["repetition"])
         with plugin_call(measure.label, cell.info.key):
             judge = judge_of(task, fitted_fold, objective, label)
             value = judge.verdict(np.asarray(z, dtype=np.float64), returns_sets=False)
@@ -229,4 +225,4 @@ def judged_values(
                 f"when it is judged under objective {label}: {value.reason}"
             )
         values[i] = value.objective_value
-    return checked_values(measure.label, values, len(searches))
+    return checked_values(measure.label, values, len(rows))

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import pandas as pd
-
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary, model_of
 from cfbench.record.files import check_directory
+from cfbench.record.schema import Row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry
@@ -353,8 +352,8 @@ def preview_of(plan: Plan, registry: Registry, retry: Collection[str] = ()) -> P
         pending = record.pending()
         for cell in plan.cells:
             if cell.info.key in pending:
-                seconds = record.searches(cell.info.key)["wall_seconds"]
-                durations.add(cell.info, float(seconds.sum()), len(seconds))
+                seconds = [row["wall_seconds"] for row in record.rows(cell.info.key)]
+                durations.add(cell.info, sum(seconds), len(seconds))
         cells = tuple(planned_cells(plan, record, metrics, retry, durations))
         return Preview(plan, cells, notes_of(plan, record), tuple(record.problems))
 
@@ -378,12 +377,12 @@ class CellProgress:
         """Searches that the study asks for, known when the cell has started."""
         return len(wanted_searches(self.cell, self.eligible))
 
-    def start(self, prepared: Prepared, recorded: pd.DataFrame) -> str:
+    def start(self, prepared: Prepared, recorded: Iterable[Row]) -> str:
         """Take note of the model, and say what speaks against adding to the recorded searches; empty: nothing."""
         self.eligible = len(prepared.row_ids)
         self.fingerprint = prepared.fingerprint
         self.left = wanted_searches(self.cell, self.eligible) - self.done
-        others = sorted(set(recorded["model_fingerprint"]) - {prepared.fingerprint})
+        others = sorted({row["model_fingerprint"] for row in recorded} - {prepared.fingerprint})
         if others and self.left:
             return (
                 f"its recorded searches queried the model with fingerprint {others[0]}, the model fitted here has "

@@ -12,12 +12,13 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cfbench.errors import CfbenchError
 from cfbench.problem.outcome import Status
+from cfbench.record.schema import Row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.registry.registry import Registry
@@ -34,9 +35,6 @@ from cfbench.running.warned import Counted, Warned, sentences, show
 from cfbench.running.worker import Batch, ModelKey, Prepared, model_key
 from cfbench.study.plan import Cell, Plan
 from cfbench.study.variants import Variant
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PATIENCE = 1.0
 """Seconds after which a waiting run looks whether workers have joined."""
@@ -80,7 +78,7 @@ class Run:
         for cell in cells:
             self._of_model.setdefault(model_key(cell), []).append(cell)
         self._schedule = Schedule(cells, durations)
-        self._searches: dict[str, pd.DataFrame] = {}  # of cells between their last search and their end
+        self._rows: dict[str, list[Row]] = {}  # of cells between their last search and their end
         self._warned: dict[str, Counter[Warned]] = {}
         self._slots = 0
         self._idle: list[int] = []
@@ -260,7 +258,7 @@ class Run:
         tasks: list[SearchTask] = []
         for progress in started:
             cell = progress.cell
-            complaint = progress.start(prepared, self._record.searches(cell.info.key))
+            complaint = progress.start(prepared, self._record.rows(cell.info.key))
             if complaint:
                 self._fail_cell(cell, CfbenchError(complaint))
                 continue
@@ -298,10 +296,10 @@ class Run:
 
     def _cell_searched(self, cell: Cell) -> None:
         """All searches are in: have the model's own predict confirm the results in one batch."""
-        searches = self._searches[cell.info.key] = self._record.searches(cell.info.key)
-        results = searches.loc[searches["loss"].notna(), "z"].tolist()
+        rows = self._rows[cell.info.key] = self._record.rows(cell.info.key)
+        results = [row["z"] for row in rows if row["loss"] is not None]
         d = self._plan.datasets[cell.dataset].space.d
-        strange = sum(z is None or z.shape != (d,) for z in results)
+        strange = sum(z is None or len(z) != d for z in results)
         if strange:
             reason = (
                 f"{strange} of {len(results)} results in the record are no rows of {d} features, as those of "
@@ -338,14 +336,13 @@ class Run:
         self._record.finish(cell.info, cell.content, self._progress[key].eligible)
         wanted = self._metrics.missing(self._record.measured_of(key), cell.judged)
         if wanted:
-            self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, self._searches[key], wanted)))
+            self._schedule.add_first(Assignment(Purpose.MEASURE, cell, (cell, self._rows[key], wanted)))
         else:
             self._cell_finished(cell)
 
     def _cell_measured(self, cell: Cell, measured: Measured) -> None:
         """Write what was measured; the cell is finished."""
-        if len(measured.table):
-            self._record.write_measures(cell.info.key, measured.table)
+        self._record.write_values(cell.info.key, measured.values)
         self._report.failures += [f"{described(cell)}: {complaint}" for complaint in measured.complaints]
         self._cell_finished(cell)
 
@@ -354,13 +351,13 @@ class Run:
         self._schedule.drop_cell(cell)
         eligible = self._progress.pop(key).eligible
         self._report.cells_done += 1
-        searches, measures = self._searches.pop(key), self._record.measures(key)
+        rows = self._rows.pop(key)
         took = self._record.preparation(key)
         self._notify(
             CellFinished(
                 cell.info,
-                searches,
-                measures,
+                partial(self._record.tables, key),
+                Counter(row["status"] for row in rows),
                 content=cell.content,
                 eligible=eligible,
                 preparation=took,
@@ -372,12 +369,12 @@ class Run:
         """Mark a cell failed; its finished searches stay in the record, and it runs again next time."""
         self._schedule.drop_cell(cell)
         self._progress.pop(cell.info.key, None)
-        self._searches.pop(cell.info.key, None)
+        self._rows.pop(cell.info.key, None)
         reason = str(error) if isinstance(error, (CfbenchError, WorkerDied)) else f"{type(error).__name__}: {error}"
         self._record.fail(cell.info, cell.content, reason)
         self._report.cells_failed += 1
         self._report.failures.append(f"{described(cell)}: {reason}")
-        self._notify(CellFinished(cell.info, None, None, failure=reason, warnings=self._warnings_of(cell.info.key)))
+        self._notify(CellFinished(cell.info, None, failure=reason, warnings=self._warnings_of(cell.info.key)))
 
     def _warnings_of(self, key: str) -> tuple[str, ...]:
         """Return the warnings of a cell that were not shown yet."""

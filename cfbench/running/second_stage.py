@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import pandas as pd
-
 from cfbench.errors import CfbenchError
 from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
@@ -89,8 +87,7 @@ def measure_record(
         if missing:
             measured = _measured(record, worker, cell, missing)
             stage.failures.update(set(measured.complaints))
-            if len(measured.table):
-                record.write_measures(key, measured.table)
+            record.write_values(key, measured.values)
         asked = {*metrics, *map(objective_measure, judged)}
         _count([counts for counts in stage.tallies if counts.metric in asked], record, registry, cell, missing)
         reasons = [beyond_metric(metric.name, cell.content["model"]["name"], registry) for metric in metrics]
@@ -123,9 +120,9 @@ def _is_judged_under(objective: Variant, cell: CellSummary, registry: Registry, 
 def _measured(record: Record, worker: Worker, cell: CellSummary, metrics: tuple[Variant, ...]) -> Measured:
     try:
         with counted_warnings() as counts:
-            measured = worker.measure(recorded_cell(cell), record.searches(cell.info.key), metrics)
+            measured = worker.measure(recorded_cell(cell), record.rows(cell.info.key), metrics)
     except CfbenchError as error:
-        return Measured(pd.DataFrame(), (str(error),))
+        return Measured({}, (str(error),))
     show(counts)
     return measured
 

@@ -14,7 +14,7 @@ import numpy as np
 from cfbench.errors import CfbenchError, DataError, StudyError, UnavailableError
 from cfbench.problem.outcome import Status
 from cfbench.record.cells import CellSummary, objection_to
-from cfbench.record.measures import ID_COLUMNS, OBJECTIVE
+from cfbench.record.measures import OBJECTIVE
 from cfbench.record.schema import SEARCHES, TIME_COLUMNS, MetricId, Row
 from cfbench.record.store import Record
 from cfbench.registry.events import CellInfo
@@ -255,17 +255,17 @@ class _Verifier:
         out.
         """
         variants = [variant for metric in sorted(measured) if (variant := _here(metric, self._registry)) is not None]
-        found = self._worker.measure(cell, self._record.searches(cell.info.key), tuple(variants))
+        found = self._worker.measure(cell, self._record.rows(cell.info.key), tuple(variants))
         for complaint in found.complaints:
             self.found.unverified[complaint] += cell.searches
-        again = set(found.table[ID_COLUMNS].itertuples(index=False, name=None))
-        said = self._record.measures(cell.info.key)
-        said = said[[one in again for one in said[ID_COLUMNS].itertuples(index=False, name=None)]]
-        place = [*ID_COLUMNS, "point", "repetition"]
-        both = said.merge(found.table, how="outer", on=place, suffixes=("_said", "_found"))
-        one, other = (both[f"value_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for side in ("said", "found"))
-        close = np.isclose(one, other, rtol=CLOSE, atol=CLOSE, equal_nan=True)
-        return sorted(set(both["metric"][~close]))
+        said = self._record.values_of(cell.info.key)
+        return sorted(
+            {
+                metric[0]
+                for metric, values in found.values.items()
+                if not np.allclose(said.get(metric, np.nan), values, rtol=CLOSE, atol=CLOSE, equal_nan=True)
+            }
+        )
 
     def _check_versions(self, cell: Cell, kinds: tuple[str, ...]) -> None:
         """Refuse a cell whose entries are not registered here in the versions that its searches were made with."""

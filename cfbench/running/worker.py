@@ -9,20 +9,20 @@ from __future__ import annotations
 import pickle
 import platform
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from cfbench.errors import DataError, ModelError
 from cfbench.problem.access import TrainingFold
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import checked_oracle
 from cfbench.record.cells import Preparation
+from cfbench.record.schema import Row
 from cfbench.registry.contracts import DataSource, FittedModel, Objective, Searcher
 from cfbench.registry.metrics import CellContext
 from cfbench.registry.registry import Registered, Registry, RegistryOptions, build_registry
@@ -199,7 +199,7 @@ class Worker:
         """Return the classes that the model's own predict, not its oracle, gives a cell's results, in one batch."""
         return self.fitted_fold(cell).model.predict(Z)
 
-    def measure(self, cell: Cell, searches: pd.DataFrame, metrics: tuple[Variant, ...]) -> Measured:
+    def measure(self, cell: Cell, rows: Sequence[Row], metrics: tuple[Variant, ...]) -> Measured:
         """Compute metrics about the searches of a cell, and the values of its results under further objectives.
 
         The model is loaded if something needs it; it must be the one that the searches queried.
@@ -210,7 +210,7 @@ class Worker:
 
         def fitted_fold() -> FittedFold:
             found = self.fitted_fold(cell)
-            others = sorted(set(searches["model_fingerprint"]) - {found.fingerprint})
+            others = sorted({row["model_fingerprint"] for row in rows} - {found.fingerprint})
             if others:
                 raise ModelError(
                     f"model {cell.info.model} on {cell.dataset}, fold {cell.fold}, has fingerprint {found.fingerprint} "
@@ -231,9 +231,9 @@ class Worker:
         )
 
         def judged(measure: Variant) -> FloatArray:
-            return judged_values(searches, cell, fitted_fold(), self._registry, measure)
+            return judged_values(rows, cell, fitted_fold(), self._registry, measure)
 
-        return measure_cell(searches, context, self._registry, metrics, judged)
+        return measure_cell(rows, context, self._registry, metrics, judged)
 
     def _objective(self, variant: Variant) -> Objective:
         return build_settings(self._registry.objective(variant.name).entry.objective, variant.settings, variant.name)

@@ -156,11 +156,10 @@ class ConsoleReporter:
         ended = f"[{counts.cells_done + counts.cells_failed}/{len(counts.started.cells)}] {described(event.cell)}"
         if event.failure:
             self._say(f"{ended}: failed: {event.failure}", failure=True)
-        elif self._screen is None and event.searches is not None:
-            statuses = Counter(str(status) for status in event.searches["status"])
+        elif self._screen is None:
             left = counts.estimate.seconds_left(self._clock())
             about = "" if not left else f"; about {duration(left)} left"
-            self._say(f"{ended}: {counted(statuses)}{about}")
+            self._say(f"{ended}: {counted(event.statuses)}{about}")
         for warning in event.warnings:
             self._say(f"warning: {described(event.cell)}: {warning}")
 

@@ -60,7 +60,7 @@ class TrackingReporter:
             If that fails; further cells of this run are then ignored.
         """
         mirror = self._mirror
-        if mirror is None or event.failure or event.searches is None or event.searches.empty:
+        if mirror is None or event.failure or not event.statuses:
             return
         from cfbench_reporters.cell_files import CellTables
         from cfbench_reporters.cell_run import cell_run

@@ -217,7 +217,8 @@ class TestFiles:
     def test_they_are_the_cell(self) -> None:
         event = finished_cell()
         content = {"seed": 42, "dataset": {"name": "credit", "digest": "d" * 32}}
-        event = replace(event, measures=_measures(event.cell.key), content=content, eligible=20)
+        tables_read = event.searches, _measures(event.cell.key)
+        event = replace(event, read_tables=lambda: tables_read, content=content, eligible=20)
         tables = CellTables.of(event)
         files = tables.files()
         about = json.loads(files["cell.json"])
@@ -239,8 +240,8 @@ class TestFiles:
             event,
             replace(event, eligible=3),
             replace(event, content={"seed": 1}),
-            replace(event, measures=_measures(event.cell.key)),
-            replace(event, searches=other),
+            replace(event, read_tables=lambda: (event.searches, _measures(event.cell.key))),
+            replace(event, read_tables=lambda: (other, event.measures)),
         ]
         assert len({CellTables.of(change).digest() for change in changes}) == len(changes)
 
@@ -267,7 +268,7 @@ def test_a_run_shows_all_of_it(store: Path) -> None:
     searches = event.searches
     assert searches is not None
     other: Any = searches.assign(anytime=pd.Series([[(5, 0.75)], [(7, 0.5)]]))
-    reporter.cfbench_cell_finished(replace(event, searches=other))
+    reporter.cfbench_cell_finished(replace(event, read_tables=lambda: (other, event.measures)))
     (again,) = runs_of(f"sqlite:///{store}")
     history = client.get_metric_history(again.info.run_id, "anytime_loss")
     assert [(metric.step, metric.value) for metric in history] == [(7, 0.625)]

@@ -7,11 +7,10 @@ import random
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cfbench.errors import StudyError
-from cfbench.record.frames import MEASURE_SCHEMA
+from cfbench.record.schema import Row
 from cfbench.registry.contracts import DataSource
 from cfbench.registry.metrics import CellContext
 from cfbench.registry.registry import Registry
@@ -25,16 +24,12 @@ def registry() -> Registry:
 
 
 @pytest.fixture
-def searches() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "cell_key": "c" * 32,
-            "point": [0, 0, 1, 1],
-            "repetition": [0, 1, 0, 1],
-            "status": "found",
-            "search_queries": [10, 20, 30, 40],
-        }
-    )
+def searches() -> list[Row]:
+    about = {"cell_key": "c" * 32, "status": "found"}
+    return [
+        {**about, "point": i // 2, "repetition": i % 2, "search_queries": queries}
+        for i, queries in enumerate((10, 20, 30, 40))
+    ]
 
 
 @pytest.fixture
@@ -48,20 +43,18 @@ def context(registry: Registry, tmp_path: Path) -> CellContext:
     return CellContext(dataset, nothing, nothing, False, no_model, 42)  # type: ignore[arg-type] # never asked
 
 
-def test_a_cell_is_measured_by_search(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+def test_a_cell_is_measured_by_search(registry: Registry, searches: list[Row], context: CellContext) -> None:
     measured = measure_cell(searches, context, registry, variants(registry, "rows", "rows[times=0.5]"))
     assert measured.complaints == ()
-    assert list(measured.table.columns) == MEASURE_SCHEMA.names
-    assert measured.table["metric"].unique().tolist() == ["rows", "rows[times=0.5]"]
-    assert measured.table["settings"].unique().tolist() == ['{"times":1.0}', '{"times":0.5}']
-    first = measured.table[measured.table["metric"] == "rows[times=0.5]"]
-    assert first["point"].tolist() == [0, 0, 1, 1]
-    assert first["value"].tolist() == pytest.approx([5.0, np.nan, 15.0, np.nan], nan_ok=True)
+    first, second = measured.values
+    assert (first[0], first[2]) == ("rows", '{"times":1.0}')
+    assert (second[0], second[2]) == ("rows[times=0.5]", '{"times":0.5}')
+    assert measured.values[second].tolist() == pytest.approx([5.0, np.nan, 15.0, np.nan], nan_ok=True)
 
 
-def test_a_metric_that_raises_fails_alone(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+def test_a_metric_that_raises_fails_alone(registry: Registry, searches: list[Row], context: CellContext) -> None:
     measured = measure_cell(searches, context, registry, variants(registry, "raises", "rows"))
-    assert measured.table["metric"].unique().tolist() == ["rows"]
+    assert [metric[0] for metric in measured.values] == ["rows"]
     assert measured.complaints == ("metric 'raises' raised KeyError: 'no such column'",)
 
 
@@ -78,12 +71,11 @@ def test_a_metric_that_raises_fails_alone(registry: Registry, searches: pd.DataF
     ],
 )
 def test_a_wrong_answer_is_refused_and_named(
-    registry: Registry, searches: pd.DataFrame, context: CellContext, how: str, message: str
+    registry: Registry, searches: list[Row], context: CellContext, how: str, message: str
 ) -> None:
     label = "wrong" if how == "infinite" else f"wrong[how={how}]"
     measured = measure_cell(searches, context, registry, variants(registry, label))
-    assert measured.table.empty
-    assert list(measured.table.columns) == MEASURE_SCHEMA.names
+    assert measured.values == {}
     (complaint,) = measured.complaints
     assert complaint.startswith(f"metric {label!r} ")
     assert message in complaint
@@ -94,48 +86,46 @@ def states() -> bytes:
     return pickle.dumps((random.getstate(), np.random.get_state()))  # noqa: NPY002 - those that plugins use
 
 
-def test_a_metric_cannot_disturb_anything(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+def test_a_metric_cannot_disturb_anything(registry: Registry, searches: list[Row], context: CellContext) -> None:
     random.seed(3)
     before = states()
     first = measure_cell(searches, context, registry, variants(registry, "noisy"))
     assert states() == before
-    assert searches["status"].unique().tolist() == ["found"]
+    assert {row["status"] for row in searches} == {"found"}
     random.seed(4)
     again = measure_cell(searches, context, registry, variants(registry, "noisy"))
-    pd.testing.assert_frame_equal(first.table, again.table)
+    (one,), (other,) = first.values.values(), again.values.values()
+    np.testing.assert_array_equal(one, other)
 
 
 def test_metrics_that_compare_cells_are_passed_over(
-    registry: Registry, searches: pd.DataFrame, context: CellContext
+    registry: Registry, searches: list[Row], context: CellContext
 ) -> None:
     measured = measure_cell(searches, context, registry, cell_metrics(variants(registry, "beside"), registry))
-    assert measured.table.empty
+    assert measured.values == {}
     assert measured.complaints == ()
 
 
-def test_what_a_comparison_needs_is_measured(registry: Registry, searches: pd.DataFrame, context: CellContext) -> None:
+def test_what_a_comparison_needs_is_measured(registry: Registry, searches: list[Row], context: CellContext) -> None:
     asked = variants(registry, "beside-none[times=0.5]", "rows", "beside-none")
     measured = measure_cell(searches, context, registry, cell_metrics(asked, registry))
-    assert measured.table["metric"].unique().tolist() == ["rows[times=0.5]", "rows"]
-    assert len(measured.table) == 8  # each once, whoever asks
+    assert [metric[0] for metric in measured.values] == ["rows[times=0.5]", "rows"]  # each once, whoever asks
 
 
-def test_a_metric_gets_the_values_that_it_needs(
-    registry: Registry, searches: pd.DataFrame, context: CellContext
-) -> None:
+def test_a_metric_gets_the_values_that_it_needs(registry: Registry, searches: list[Row], context: CellContext) -> None:
     asked = cell_metrics(variants(registry, 'twice[of="rows[times=0.5]"]'), registry)
     assert [one.label for one in asked] == ['twice[of="rows[times=0.5]"]', "rows[times=0.5]"]
     measured = measure_cell(searches, context, registry, asked)
-    assert measured.table["value"].tolist() == pytest.approx(
-        [10, np.nan, 30, np.nan, 5, np.nan, 15, np.nan], nan_ok=True
-    )
+    twice, rows = measured.values.values()
+    assert twice.tolist() == pytest.approx([10, np.nan, 30, np.nan], nan_ok=True)
+    assert rows.tolist() == pytest.approx([5, np.nan, 15, np.nan], nan_ok=True)
 
 
 def test_a_metric_cannot_need_itself_or_one_that_compares(
-    registry: Registry, searches: pd.DataFrame, context: CellContext
+    registry: Registry, searches: list[Row], context: CellContext
 ) -> None:
     measured = measure_cell(searches, context, registry, cell_metrics(variants(registry, "circular"), registry))
-    assert measured.table.empty
+    assert measured.values == {}
     assert measured.complaints == (
         "metric 'circular' needs itself (circular -> circular): name in `needs` what does not depend on it",
     )

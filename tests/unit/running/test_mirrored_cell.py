@@ -33,7 +33,7 @@ def _measures(key: str) -> pd.DataFrame:
 @pytest.fixture
 def event(whole_cell: WholeCell) -> CellFinished:
     event = whole_cell()
-    return replace(event, measures=_measures(event.cell.key))
+    return replace(event, read_tables=lambda: (event.searches, _measures(event.cell.key)))
 
 
 def _read(files: Mapping[str, bytes], key: str) -> Any:
@@ -158,7 +158,7 @@ def test_a_table_that_unpacks_to_too_much_is_not_unpacked(event: CellFinished, m
 
 
 def test_measures_of_another_cell(event: CellFinished) -> None:
-    strange = replace(event, measures=_measures("0" * 32))
+    strange = replace(event, read_tables=lambda: (event.searches, _measures("0" * 32)))
     with pytest.raises(UnfitCellError, match="measures of another cell"):
         _read(CellTables.of(strange).files(), event.cell.key)
 

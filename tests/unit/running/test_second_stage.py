@@ -78,11 +78,11 @@ def test_another_model_than_the_searches_asked_is_refused(toys: Toys, registry: 
     toys.run(results, folds=(0,))
     with Record.open(results) as record:
         (cell,) = record.summaries().values()
-        searches = record.searches(cell.info.key).assign(model_fingerprint="0123")
+        searches = [{**row, "model_fingerprint": "0123"} for row in record.rows(cell.info.key)]
     measured = Worker(toys.setup, registry).measure(
         recorded_cell(cell), searches, tuple(variants(registry, "rows", "asks-model"))
     )
-    assert set(measured.table["metric"]) == {"rows"}
+    assert [metric[0] for metric in measured.values] == ["rows"]
     (complaint,) = measured.complaints
     assert "model threshold on toy, fold 0, has fingerprint" in complaint
     assert "the searches queried one with 0123" in complaint
