@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from cfbench.caches import cache_dir
@@ -39,7 +38,7 @@ def hours_of(plan: Plan, registry: Registry) -> Iterator[tuple[Cell, float, floa
         some = np.linspace(0, points - 1, SEARCHES).astype(int)
         searches = [worker.search(SearchTask(cell, int(point), rows[point], 0)) for point in some]
         start = time.process_time()
-        worker.measure(cell, pd.DataFrame(searches), plan.metrics)
+        worker.measure(cell, searches, plan.metrics)
         measuring = (time.process_time() - start) / len(searches)
         searching = float(np.mean([search["cpu_seconds"] for search in searches]))
         times = folds * points * cell.repetitions / HOUR

@@ -228,9 +228,8 @@ def _measure(task: PreparedCell, record: Record, registry: Registry) -> tuple[st
     """Measure the stored cell as its plan asks; return a sentence for each metric that failed."""
     key = task.cell.info.key
     wanted = Metrics(task.plan.metrics, registry).missing(record.measured_of(key), task.cell.judged)
-    measured = task.worker.measure(task.cell, record.searches(key), wanted)
-    if len(measured.table):
-        record.write_measures(key, measured.table)
+    measured = task.worker.measure(task.cell, record.rows(key), wanted)
+    record.write_values(key, measured.values)
     return measured.complaints
 
 
