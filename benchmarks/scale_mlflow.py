@@ -11,8 +11,10 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -61,9 +63,18 @@ class Cells:
             content = {**self._cell.content, "seed": number}
             key = digest_of(content)
             searches = self._searches.assign(cell_key=key)
+            statuses = Counter(searches["status"])
             yield CellFinished(
-                replace(self._cell.info, key=key), searches, _measures(searches), content=content, eligible=100
+                replace(self._cell.info, key=key),
+                partial(_tables, searches),
+                statuses,
+                content=content,
+                eligible=100,
             )
+
+
+def _tables(searches: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return searches, _measures(searches)
 
 
 def _measures(searches: pd.DataFrame) -> pd.DataFrame:

@@ -57,8 +57,9 @@ def measure_rows(table: pd.DataFrame, cell: CellSummary) -> list[Row]:
     except (TypeError, ValueError) as error:
         raise RecordError(f"measures of cell {key} do not fit their schema: {error}") from error
     rows = []
-    for metric, group in table.groupby(ID_COLUMNS):
-        if [*zip(*(group[name] for name in SEARCH_COLUMNS), strict=True)] != done:
+    for (name, version, settings), group in table.groupby(ID_COLUMNS):
+        metric = (str(name), str(version), str(settings))
+        if [*zip(*(group[column] for column in SEARCH_COLUMNS), strict=True)] != done:
             raise _not_of_each(key, metric, len(group), len(done))
         rows.append(measure_row(cell, metric, group["value"].tolist()))
     return rows

@@ -152,7 +152,7 @@ class CellFinished:
     """
 
     cell: CellInfo
-    read_tables: Callable[[], tuple[pd.DataFrame, pd.DataFrame]] | None
+    read_tables: Callable[[], tuple[pd.DataFrame | None, pd.DataFrame | None]] | None
     statuses: Mapping[str, int] = field(default_factory=dict)
     failure: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)

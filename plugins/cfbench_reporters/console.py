@@ -159,7 +159,7 @@ class ConsoleReporter:
         elif self._screen is None:
             left = counts.estimate.seconds_left(self._clock())
             about = "" if not left else f"; about {duration(left)} left"
-            self._say(f"{ended}: {counted(event.statuses)}{about}")
+            self._say(f"{ended}: {counted(Counter(event.statuses))}{about}")
         for warning in event.warnings:
             self._say(f"warning: {described(event.cell)}: {warning}")
 

@@ -36,7 +36,8 @@ def test_next_to_the_published_record_both_machines_are_named(
         mine = replace(cell.cell, key="0" * 31 + "2", searcher="mine")
         assert cell.searches is not None
         searches = cell.searches.assign(cell_key=mine.key)
-        put_cell(own, replace(cell, cell=mine, searches=searches, content={**content, "searcher": {"name": "mine"}}))
+        content |= {"searcher": {"name": "mine"}}
+        put_cell(own, replace(cell, cell=mine, read_tables=lambda: (searches, None), content=content))
         there.add_machines([FAST])
         (note,) = seconds_of_machines(CombinedRecord(own, there))
         assert note == "seconds are not comparable: yours of an unknown machine, published of Fast, 64 cores"
