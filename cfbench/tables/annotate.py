@@ -461,7 +461,8 @@ def _annotate(name: str, found: FoundTable, choices: Choices, origin: str) -> An
     text = made.text(name)
     annotation, _ = parse_annotation(FILE_NAME, text)
     result = TextTable(f"{table.origin}, annotated", table.header, rows)
-    notes = [f"{origin}: {found.form}; {plural(len(table.rows), 'row')}, {plural(len(table.header), 'column')}"]
+    form = f"{found.form}; " if found.form else ""
+    notes = [f"{origin}: {form}{plural(len(table.rows), 'row')}, {plural(len(table.header), 'column')}"]
     notes += [*found.notes, *gaps.notes(kept)]
     notes += [f"ignored: {_listed({one: reasons[one] for one in ignored})}"] if ignored else []
     notes += made.notes()

@@ -38,7 +38,7 @@ _OTHER_FILES = {
 class FoundTable:
     """A table, and what was found out about its file.
 
-    `form` describes the file in a few words. `notes` are sentences about columns that were named or renamed.
+    `form` describes the file in a few words; it is empty for a data frame. `notes` are sentences about columns that were named or renamed.
     `decimal_comma` is whether a comma may stand before decimals.
     """
 

@@ -419,6 +419,9 @@ def test_a_frame_gives_what_a_file_gives(tmp_path: Path) -> None:
     same = cfbench.annotate(frame, label="repaid", target="yes", drop_missing=True, name="loans")
     assert same.annotation.splitlines()[1:] == made.annotation.splitlines()[1:]
     assert same.table.rows == made.table.rows
+    assert same.notes[0] == "a data frame: 40 rows, 4 columns"
+    assert made.notes[0] == "loans.csv: separated by commas, in utf-8; 40 rows, 4 columns"
+    assert same.notes[1:] == made.notes[1:]
     assert same.dataset.digest == made.dataset.digest
     read = pd.read_csv(tmp_path / "loans.csv", na_values=["?"])
     assert cfbench.annotate(read, label="repaid", target="yes", drop_missing=True).dataset.digest == made.dataset.digest
