@@ -38,8 +38,8 @@ _OTHER_FILES = {
 class FoundTable:
     """A table, and what was found out about its file.
 
-    `form` describes the file in a few words; it is empty for a data frame. `notes` are sentences about columns that were named or renamed.
-    `decimal_comma` is whether a comma may stand before decimals.
+    `form` describes the file in a few words, and is empty for a data frame. `notes` are sentences about columns that
+    were named or renamed. `decimal_comma` is whether a comma may stand before decimals.
     """
 
     table: TextTable
@@ -84,9 +84,7 @@ def read_frame(frame: pd.DataFrame, origin: str) -> FoundTable:
     header, notes = _named([str(name) for name in frame.columns])
     columns = [_cells(frame.iloc[:, place]) for place in range(len(frame.columns))]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return FoundTable(
-        TextTable(origin, tuple(header), rows), "a data frame", tuple(notes), uses_decimal_commas(columns)
-    )
+    return FoundTable(TextTable(origin, tuple(header), rows), "", tuple(notes), uses_decimal_commas(columns))
 
 
 def _cells(column: pd.Series) -> list[str]:
