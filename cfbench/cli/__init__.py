@@ -60,9 +60,10 @@ class LazyGroup(click.Group):
         from cfbench.cli.options import refuse_empty
         from cfbench.errors import UnknownNameError
 
-        refuse_empty(args)
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(str(UnknownNameError("command", args[0], COMMANDS)))
+        if not ctx.resilient_parsing:  # a shell that completes a line resolves commands, too
+            refuse_empty(args)
+            if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+                ctx.fail(str(UnknownNameError("command", args[0], COMMANDS)))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -81,8 +82,25 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _install_completion(context: click.Context, _option: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not context.resilient_parsing:
+        from cfbench.cli.completion import install
+
+        install(context, shell)
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="counterfactual-bench", prog_name="cfbench")
+@click.option(
+    "--install-completion",
+    is_flag=False,
+    flag_value="SHELL",
+    metavar="[bash|zsh|fish]",
+    is_eager=True,
+    expose_value=False,
+    callback=_install_completion,
+    help="Write the completion script of your shell where the shell finds it, and exit.",
+)
 def cli() -> None:
     """Benchmark counterfactual explanations and their robustness.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 
 import cfbench
 from cfbench.cli import COMMANDS
@@ -23,7 +24,7 @@ from cfbench.registry.registry import build_registry
 from cfbench.study.plan import make_plan
 from cfbench.study.study import make_study
 from cfbench.tables.annotation import read_annotation
-from tests.packaging.sources import ROOT, tree_of
+from tests.packaging.sources import PROJECT, ROOT, tree_of
 
 PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "datasets").rglob("*.md")],
@@ -120,6 +121,32 @@ def test_lists_are_read_alike_by_the_manual_and_the_repository(page: Path) -> No
         if re.match(r"([-*]|\d+\.) ", line):
             assert re.match(r"([-*#]|\d+\.|$| )", before), f"put an empty line before this item: {line}"
     assert not re.search(r"^ {1,3}```", page.read_text("utf-8"), flags=re.MULTILINE)
+
+
+def test_the_citation_and_the_forms_fit_the_project() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+    assert (citation["abstract"], citation["keywords"]) == (project["description"], project["keywords"])
+    assert citation["authors"] == [{"name": "The cfbench developers"}]
+    forms = [path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml"]
+    assert {path.stem for path in forms} == {"bug", "submission"}
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert {"name", "description", "body"} <= form.keys()
+        assert len({field["id"] for field in form["body"]}) == len(form["body"])
+
+
+def test_the_release_publishes_only_what_was_checked() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    assert {name: job.get("needs") for name, job in jobs.items()} == {
+        "build": None,
+        "check": "build",
+        "publish": "check",
+    }
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    lines = "\n".join(step.get("run", "") for step in jobs["check"]["steps"])
+    assert set(re.findall(r"cfbench ([a-z]\w*)", lines)) <= set(COMMANDS)
 
 
 REFERENCE = ROOT / "docs" / "reference"

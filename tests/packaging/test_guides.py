@@ -58,7 +58,7 @@ def test_the_pages_for_the_start(fresh: Fresh, tmp_path: Path, empty_store: Path
             assert language == "sh"
             commands = [line for line in text.splitlines() if line.startswith("cfbench ")]
             said |= {line: fresh.run("sh", "-c", line, home=tmp_path) for line in commands}
-    assert len(said) == 9
+    assert len(said) == 10
     assert (tmp_path / "board.html").is_file()
     (board,) = shown
     assert rows_without_seconds(board) == rows_without_seconds(said["cfbench leaderboard"])
@@ -78,6 +78,18 @@ def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
     said = fresh.run("python", "-W", "error", "page.py", home=tmp_path)
     assert said.startswith("2 cells done; 4 searches run: my-results\n4 []\n")
     assert "0 becomes 1 if " in said
+
+
+def test_the_example_of_the_readme(fresh: Fresh, tmp_path: Path) -> None:
+    (example,) = [
+        text for language, text in SNIPPET.findall((ROOT / "README.md").read_text("utf-8")) if language == "python"
+    ]
+    assert len([line for line in example.splitlines() if line]) <= 20
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    said = fresh.run("python", "-W", "error", "example.py", home=tmp_path)
+    assert "0 becomes 1 if " in said
+    (alcohol,) = re.findall(r"^\d+ +alcohol +(\S+) +(\S+) +(\S+)$", said, flags=re.MULTILINE)
+    assert alcohol == ("14.23", "14.23", "False")
 
 
 def as_script(parts: list[str]) -> str:
