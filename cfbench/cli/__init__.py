@@ -29,7 +29,7 @@ COMMANDS = {
     "plugins": "List everything that is registered, and what failed to load.",
     "check": "Check that registered entries keep their contracts.",
     "new": "Start a plugin of your own from a template.",
-    "datasets": "List the data sets, show one, or check one.",
+    "datasets": "List, show or check data sets, or annotate a table of your own.",
     "tune": "Tune the models' hyper-parameters and keep them.",
     "fit": "Fit a study's models ahead of its run.",
     "sync": "Log the cells to MLflow that tracking missed.",

@@ -36,7 +36,7 @@ offline_option = click.option("--offline", is_flag=True, help="Download nothing.
 
 @click.group("datasets")
 def command() -> None:
-    """List the data sets, show one, check one, or annotate a table of your own."""
+    """List, show or check data sets, or annotate a table of your own."""
 
 
 @command.command("list")
