@@ -71,7 +71,7 @@ def board_cells(
                 sources[key] = source
     loss_alone = {_searcher(cell) for cell in sources.values()} | _loss_alone(registry)
     loss_alone |= {_searcher(cell) for cell in summaries.values() if cell.info.not_run_here}
-    for cell in _unjudged(summaries, judged, loss_alone, registry):
+    for cell in _unjudged(record, summaries, judged, loss_alone, registry):
         judged[cell.info.key] = cell
     not_requested = _not_requested(summaries, sources.values(), loss_alone)
     return {key: cell for key, cell in summaries.items() if key not in not_requested} | judged
@@ -113,7 +113,7 @@ def _judged(
         results, loss, values = _best(record, source, measure)
     found = [one is not None for one in loss]
     if len(found) != len(values) or np.isnan(values[found]).any():
-        return _without_values(source, info, content, registry)
+        return _without_values(record, source, info, content, registry)
     of_points = tuple(float(value) if there else None for value, there in zip(values, found, strict=True))
     given |= {"results": results, "loss": loss, "objective_value": of_points}
     return JudgedCell(**given, judged_from=source.info.key, measure=measure)
@@ -126,13 +126,15 @@ def _under(source: CellSummary, objective: Mapping[str, Any], label: str) -> tup
     return replace(source.info, key=digest_of(content), objective=label, versions=versions), content
 
 
-def _without_values(source: CellSummary, info: CellInfo, content: dict[str, Any], registry: Registry) -> JudgedCell:
+def _without_values(
+    record: RecordReading, source: CellSummary, info: CellInfo, content: dict[str, Any], registry: Registry
+) -> JudgedCell:
     """Return a cell that waits for its values."""
     name, version = content["objective"]["name"], content["objective"]["version"]
     here = registry.objectives[name].entry.version if name in registry.objectives else "none"
     reason = f"{MARK}, and not judged under objective {info.objective} yet: "
     if here == version:
-        reason += f"`cfbench measure --objective '{info.objective}'` does that"
+        reason += f"`cfbench measure --objective '{info.objective}'{record.option}` does that"
     else:
         reason += f"its version {version} is needed for that, and version {here} is registered here"
     return JudgedCell(info, content, skipped=reason, judged_from=source.info.key)
@@ -170,7 +172,11 @@ def _loss_alone(registry: Registry) -> set[str]:
 
 
 def _unjudged(
-    summaries: Mapping[str, CellSummary], judged: Mapping[str, JudgedCell], loss_alone: set[str], registry: Registry
+    record: RecordReading,
+    summaries: Mapping[str, CellSummary],
+    judged: Mapping[str, JudgedCell],
+    loss_alone: set[str],
+    registry: Registry,
 ) -> list[JudgedCell]:
     """Return cells that wait for their values: of tasks that others have results on."""
     plain = [cell for cell in summaries.values() if _is_plain(cell) and cell.searches and _searcher(cell) in loss_alone]
@@ -187,7 +193,7 @@ def _unjudged(
             info, content = _under(source, objective, label)
             own = summaries.get(info.key)
             if info.key not in judged and (own is None or not own.has_results):
-                found.append(_without_values(source, info, content, registry))
+                found.append(_without_values(record, source, info, content, registry))
     return found
 
 

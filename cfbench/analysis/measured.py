@@ -132,7 +132,7 @@ def measurements_for(
     ]
     if absent:
         options = " ".join(f"--metric '{label}'" for label in absent)
-        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
+        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}{record.option}` adds them")
     if comparisons:
         compared, said = _compared(comparisons, record, registry, summaries, results)
         found |= compared

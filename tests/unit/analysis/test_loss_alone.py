@@ -62,7 +62,8 @@ def test_a_row_without_values_says_what_adds_them(drifting: Drifting) -> None:
     shown = drifting.board()
     (row,) = [row for row in shown.board.standings.rows if row.label == "alone-near"]
     reason = (
-        "searched for the loss alone, and not judged under objective k yet: `cfbench measure --objective 'k'` does that"
+        "searched for the loss alone, and not judged under objective k yet: `cfbench measure --objective 'k' "
+        f"--results {drifting.results}` does that"
     )
     assert (row.state, row.why) == (RankState.NOT_RANKED, f"it ran on all points that count in 1 of 2 tasks; {reason}")
     assert any(reason in caution for caution in shown.board.cautions)

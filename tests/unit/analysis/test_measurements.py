@@ -64,7 +64,8 @@ def test_what_was_not_measured_is_a_column_and_a_complaint(record: Record, regis
     found, _ = measurements_for(("fixability", "l0"), OTHERS, record, registry, record.summaries())
     assert [column.label for column in found.columns] == ["fixability", "l0"]
     assert found.complaints == (
-        "not measured: fixability, l0; `cfbench measure --metric 'fixability' --metric 'l0'` adds them",
+        "not measured: fixability, l0; `cfbench measure --metric 'fixability' --metric 'l0' "
+        f"--results {record.path}` adds them",
     )
 
 
@@ -81,14 +82,17 @@ def test_a_metric_that_needs_a_forest_says_so_of_other_models(
         "k-certified needs the model's forest or the model's linear structure, and neural-network does not show it: "
         "no values in 1 cell"
     )
-    assert found.complaints == (needs, "not measured: l0; `cfbench measure --metric 'l0'` adds them")
+    assert found.complaints == (
+        needs,
+        f"not measured: l0; `cfbench measure --metric 'l0' --results {tmp_path / 'both'}` adds them",
+    )
     with Record.open(tmp_path / "both", write=True) as record:
         put_cell(record, finished_cell([0.25], info=first))
     with Record.open(tmp_path / "both") as record:
         found, _ = measurements_for(("k-certified",), OTHERS, record, registry, record.summaries())
     assert found.complaints == (
         needs,
-        "not measured: k-certified; `cfbench measure --metric 'k-certified'` adds them",
+        f"not measured: k-certified; `cfbench measure --metric 'k-certified' --results {tmp_path / 'both'}` adds them",
     )
 
 

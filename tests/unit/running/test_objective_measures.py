@@ -157,7 +157,7 @@ def test_an_older_record_is_judged_by_the_second_stage(drifting: Drifting) -> No
     assert not waiting.has_results
     assert waiting.skipped == (
         "searched for the loss alone, and not judged under objective ck yet: "
-        "`cfbench measure --objective 'ck'` does that"
+        f"`cfbench measure --objective 'ck' --results {drifting.results}` does that"
     )
     stage = drifting.measure("k", "ck")
     counts = [(tally.metric.label, tally.asked, tally.cells, tally.added, tally.counted) for tally in stage.tallies]
