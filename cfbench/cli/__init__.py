@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare two searchers or two records point by point.",
     "explain": "Explain one case: what to change, and what could undo it.",
     "judge": "Judge results that were made elsewhere, from a file.",
+    "export": "Write a fold's points and model for other programs.",
     "merge": "Merge records, such as the shards of a study, into one.",
     "measure": "Add metrics to a record, without any search.",
     "report": "Render a report from a record: pages, tables, figures.",

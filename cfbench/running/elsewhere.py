@@ -7,7 +7,7 @@ judged by the same judge; what is unknown of them (seconds, queries) is None. Ju
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +29,7 @@ from cfbench.running.results_file import GivenResult, as_texts, refusal
 from cfbench.running.search import FittedFold, SearchTask, judge_of, row_of
 from cfbench.running.worker import Worker, WorkerSetup, points_of
 from cfbench.space.dataset import N_FOLDS, split
+from cfbench.space.feature import Constraint
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 from cfbench.study.plan import Cell, Plan, make_plan
 from cfbench.study.sources import folders_among
@@ -243,7 +244,29 @@ def _verdict(one: GivenResult, x: FloatArray, judge: Judge, task: PreparedCell) 
         return Verdict(Status.NOT_FOUND)
     if one.objection:
         return Verdict(Status.INVALID, one.objection)
-    return judge.verdict(np.where(_same(one.z, x), x, one.z), returns_sets=False)
+    z = np.where(_same(one.z, x), x, one.z)
+    verdict = judge.verdict(z, returns_sets=False)
+    if verdict.status is not Status.INVALID or np.array_equal(z, x):
+        return verdict
+    return replace(verdict, reason=_by_labels(z, x, task) or verdict.reason)
+
+
+def _by_labels(z: FloatArray, x: FloatArray, task: PreparedCell) -> str:
+    """Say with labels instead of codes what is wrong with a counterfactual; empty if it is nothing about labels."""
+    cell, dataset, space = task.cell, task.fitted_fold.dataset, task.space
+    limits = {"constraints": cell.constraints, "respect_steps": cell.respect_steps}
+    if space.is_feasible(z[np.newaxis], x, **limits)[0]:
+        code = int(task.fitted_fold.oracle.predict(z[np.newaxis])[0])
+        return f"its class is {dataset.class_labels[code]!r}, not the target {dataset.class_labels[dataset.target]!r}"
+    if (space.objection(z, x, constraints=False, respect_steps=cell.respect_steps)) is not None:
+        return ""
+    now, before = as_texts(z, space), as_texts(x, space)
+    broken = (
+        f"{feature.name} = {now[i]!r} breaks the constraint '{feature.constraint}' on {before[i]!r}"
+        for i, feature in enumerate(space.features)
+        if feature.categories and feature.constraint is Constraint.FIXED and z[i] != x[i]
+    )
+    return next(broken, "")
 
 
 def _where_else(one: GivenResult, task: PreparedCell) -> str:

@@ -248,7 +248,7 @@ def test_from_python_with_frames(lines: Lines) -> None:
     task: dict[str, Any] = {"dataset": "toy", "model": "threshold", "searcher": "mine", "plugins": [str(TOY)]}
     judged = cfbench.judge(factuals, found, white_box=True, **task)
     assert judged.statuses == {"found": 1, "invalid": 1}
-    assert judged.invalid == (f"row 1 (row {lines[1]['row']}): its class is 0, not the target 1",)
+    assert judged.invalid == (f"row 1 (row {lines[1]['row']}): its class is 'small', not the target 'large'",)
     (cell,) = Record.open(Path("results")).summaries().values()
     assert cell.info.white_box
     assert cell.search_queries == 300
