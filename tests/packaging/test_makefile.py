@@ -66,14 +66,14 @@ def test_an_interpreter_without_venv_is_named(folder: Path) -> None:
 
 
 def test_every_extra_but_the_huge_one_is_installed() -> None:
-    """The libraries of boosted trees come with the development tools: `make quickstart` does not use them."""
+    """Libraries of boosted trees and of ONNX come with the development tools: `make quickstart` does not use them."""
     project, boosted = PROJECT["project"], {"catboost", "lightgbm", "xgboost"}
     needed = {re.split(r"[->; ]", one)[0] for one in PROJECT["dependency-groups"]["dev"]}
     assert boosted <= needed
     (installed,) = re.findall(r'--editable "\.\[(.*)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"))
-    assert set(installed.split(",")) == set(project["optional-dependencies"]) - {"all", "dice"} - boosted
+    assert set(installed.split(",")) == set(project["optional-dependencies"]) - {"all", "dice", "onnx"} - boosted
     (everything,) = project["optional-dependencies"]["all"]
-    assert everything == f"counterfactual-bench[{','.join(sorted([*installed.split(','), *boosted, 'dice']))}]"
+    assert everything == f"counterfactual-bench[{','.join(sorted([*installed.split(','), *boosted, 'dice', 'onnx']))}]"
 
 
 def test_the_continuous_integration_runs_the_readmes_commands() -> None:
