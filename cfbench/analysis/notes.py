@@ -47,6 +47,8 @@ class NoteKind(IntEnum):
     NO_WINNER = auto()
     """Tasks that separate no searchers."""
     SETUPS = auto()
+    NOT_RUN_HERE = auto()
+    """Searchers whose results were made elsewhere."""
     NOT_RUN = auto()
     SKIPPED = auto()
     REFERENCE = auto()
@@ -115,6 +117,7 @@ def cautions(groups: Sequence[Group]) -> list[Note]:
         *_fingerprints(cells),
         *_versions(cells),
         *_setups(groups),
+        *_made_elsewhere(groups),
         *_uneven(by_task),
         *_abnormal(groups),
         *_skipped(cells),
@@ -204,6 +207,12 @@ def _versions(cells: Iterable[CellSummary]) -> list[Note]:
 def _setups(groups: Iterable[Group]) -> list[Note]:
     several = sorted({group.searcher for group in groups if group.setup})
     return listing_note(NoteKind.SETUPS, several, "several rows, as seeds, limits or versions differ: ")
+
+
+def _made_elsewhere(groups: Iterable[Group]) -> list[Note]:
+    names = sorted({group.searcher for group in groups if any(cell.info.not_run_here for cell in group.cells)})
+    start = "made elsewhere and judged here from files, so that their seconds and queries are as reported: "
+    return listing_note(NoteKind.NOT_RUN_HERE, names, start)
 
 
 def _uneven(by_task: Mapping[Task, Sequence[Group]]) -> list[Note]:

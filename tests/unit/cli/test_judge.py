@@ -106,6 +106,7 @@ def test_a_board_marks_them_and_leaves_the_unknown_empty(lines: Lines) -> None:
     text = invoke("leaderboard", *options)
     assert text.exit_code == 0, text.output
     assert "by-hand [not run here]" in text.stdout
+    assert "made elsewhere and judged here from files" in text.stdout
     board = json.loads(invoke("leaderboard", *options, "--format", "json").stdout)
     (row,) = [row for row in board["tables"][0]["rows"] if row["searcher"] == "by-hand"]
     assert row["not_run_here"]
