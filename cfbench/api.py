@@ -14,6 +14,7 @@ from cfbench.board.board import Leaderboard, leaderboard
 from cfbench.errors import CfbenchError, DataError, RecordError, StudyError
 from cfbench.files import at_home
 from cfbench.record.store import Record, load_record
+from cfbench.registry.own_models import references_among
 from cfbench.registry.registry import Registry, build_registry, registry_with
 from cfbench.running.elsewhere import JudgedResults, PreparedCell, judge_results, registry_for
 from cfbench.running.executors.local import WORKER_NAME
@@ -21,7 +22,7 @@ from cfbench.running.progress import RunReport
 from cfbench.running.results_file import read_results, results_of_frames
 from cfbench.running.session import Session, check_statuses
 from cfbench.study.presets import preset
-from cfbench.study.sources import data_source, datasets_of, folders_among
+from cfbench.study.sources import data_source, datasets_of, folders_among, models_of, refuse_foreign_models
 from cfbench.study.study import Study, make_study, override, read_study
 from cfbench.tables.annotate import AnnotatedTable
 from cfbench.text import visible
@@ -131,6 +132,9 @@ def run(
     retry: Collection[str] = (),
     strict: bool = False,
     cluster: object = None,
+    points_from: Path | str | None = None,
+    trust: bool = False,
+    trusted_types: Iterable[str] = (),
     **changes: Any,
 ) -> StudyResult:
     """Run a study, as ``cfbench run`` does.
@@ -158,6 +162,12 @@ def run(
     cluster : str or object, optional
         A Dask cluster that searches: a scheduler's address, a ``distributed.Client``, or a cluster object, as
         dask-jobqueue and dask-kubernetes make them. It stays open.
+    points_from : path, optional
+        A table of held-out rows, in the columns of the data set's table: they are explained, in place of test folds.
+    trust : bool
+        Whether models of your own in pickles (``"./loans.joblib"``), which run code, may be loaded.
+    trusted_types : iterable of str
+        Types in models of your own in skops files that you trust.
     **changes
         Keys of a study that replace those of `study`, everywhere in it: ``points=5, workers=2``.
 
@@ -186,13 +196,18 @@ def run(
     check_statuses(retry)
     changes = _with_kept_tables(changes)
     written, chosen = _read(_with_kept_tables(study) if isinstance(study, Mapping) else study)
+    if written and isinstance(study, (str, Path)) and "models" not in changes:
+        refuse_foreign_models(written, Path(study), trust=trust)
     datasets = changes.get("datasets", datasets_of(written) if written else ())
-    registry = registry_with(plugins, folders_among(datasets), strict=strict)
+    models = references_among(changes.get("models", models_of(written) if written else ()))
+    own = folders_among(datasets)
+    registry = registry_with(plugins, own, strict=strict, models=models, trust=trust, trusted_types=trusted_types)
     for problem in registry.problems:
         warnings.warn(str(problem), stacklevel=2)
     whole = override(written or preset(chosen, registry), "cfbench.run", **changes)
     folders = tuple(Path(folder) for folder in data_dirs)
-    source = data_source(folders)
+    held_out = None if points_from is None else Path(points_from)
+    source = data_source(folders, points_from=held_out)
     session = Session.prepare(whole, registry, source, cluster=cluster)
     session.check_workers()
     with Record.open(whole.results, write=True) as record:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfbench.cli.options import open_registry, plugin_option
+from cfbench.cli.options import Sources, source_options, trust_options
 from cfbench.errors import PluginError, UnknownNameError
 from cfbench.registry.discovery import guarded
 from cfbench.registry.entries import (
@@ -25,6 +25,8 @@ from cfbench.registry.entries import (
     ReportEntry,
     SearcherEntry,
 )
+from cfbench.registry.own_models import is_reference
+from cfbench.study.sources import folders_among
 from cfbench.text import visible
 
 if TYPE_CHECKING:
@@ -61,15 +63,27 @@ STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim", "kno
     show_default=True,
     help="Seconds that one search of a searcher may take.",
 )
-@plugin_option
-def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str, ...]) -> None:
+@click.option("--dataset", metavar="NAME|./FOLDER", help="The data set that a model of your own is for.")
+@trust_options
+@source_options
+def command(*, target: str, as_json: bool, time_limit: float, dataset: str | None, sources: Sources) -> None:
     """Check that registered entries keep their contracts.
 
     The target is a registered name, a distribution (all its entries), or an entry in a module. Exits with 1 if a
     check failed.
+
+    A model of your own (FILE.py:NAME, FILE.skops, FILE.joblib, http://HOST:PORT/PATH) is tried on the data set of
+    --dataset: how it takes rows, what its classes are, and how fast it can be queried.
     """
-    registry = open_registry(plugins)
-    entries = find_entries(target, registry)
+    registry = sources.registry(folders_among([dataset] if dataset else []), [target])
+    if is_reference(target):
+        own = registry.model(target).entry
+        if own.fitted is not None:
+            _tell_of_own_model(own, dataset, registry, sources, as_json=as_json)
+            return
+        entries: list[Entry] = [own]
+    else:
+        entries = find_entries(target, registry)
     reports = []
     for entry in entries:
         if len(entries) > 1 and isinstance(entry, SearcherEntry | ModelEntry) and entry.unavailable:
@@ -85,6 +99,27 @@ def command(*, target: str, as_json: bool, time_limit: float, plugins: tuple[str
         click.echo(json.dumps([_content(kind, report) for kind, report in reports], indent=2, ensure_ascii=False))
     if not all(report.passed for _, report in reports):
         sys.exit(1)
+
+
+def _tell_of_own_model(
+    entry: ModelEntry, dataset: str | None, registry: Registry, sources: Sources, *, as_json: bool
+) -> None:
+    """Print what cfbench finds in a model that was fitted elsewhere; raise CfbenchError if it cannot be used."""
+    if dataset is None:
+        raise click.UsageError("name the data set that the model is for with --dataset")
+    from cfbench.cli.options import aligned
+    from cfbench.models.own_model import findings, of_dataset
+    from cfbench.space.dataset import split
+    from cfbench.study.sources import load_dataset
+
+    data = load_dataset(registry.dataset(dataset).entry, sources.data())
+    train = split(data, 0).train
+    found = findings(of_dataset(entry, data, train, registry.families), data, train)
+    if as_json:
+        click.echo(json.dumps({"kind": "model", "name": entry.name, **found}, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"{entry.origin}, as {entry.name} on {data.name}")
+    click.echo("\n".join(aligned([(name, visible(text)) for name, text in found.items()], left=2)))
 
 
 def run_checks(entry: Entry, registry: Registry, time_limit: float) -> Report:

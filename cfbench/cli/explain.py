@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cfbench.cli.options import FOLD, Sources, source_options, tell, text_width
+from cfbench.cli.options import FOLD, Sources, model_options, source_options, tell, text_width
 from cfbench.files import at_home
 from cfbench.study.sources import folders_among
 
@@ -49,6 +49,7 @@ DEFAULT_RESULTS = Path("results")
     help="A record: a search that it holds is read, not repeated.  [default: results, if it exists]",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@model_options
 @source_options
 def command(
     *,
@@ -77,7 +78,7 @@ def command(
         record = DEFAULT_RESULTS
     if record is not None:
         check_record(record)  # before a model is fitted
-    registry = sources.registry(folders_among([dataset]))
+    registry = sources.registry(folders_among([dataset]), [model])
     chosen["searcher"] = chosen["searcher"] or default_searcher(registry)
     explanation = explain_point(
         _study(dataset, model, chosen),

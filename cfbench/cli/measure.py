@@ -14,6 +14,7 @@ from cfbench.cli.options import (
     Sources,
     aligned,
     count_cells,
+    own_model_options,
     results_option,
     source_options,
     tell,
@@ -53,6 +54,7 @@ HEADER = ("metric", "cells measured", "now", "values", "mean", "denominator")
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="A data-set folder of your own that the record's study used. May be repeated.",
 )
+@own_model_options
 @source_options
 def command(
     *,
@@ -63,6 +65,7 @@ def command(
     preset: str | None,
     everything: bool,
     folders: Sequence[Path],
+    models: Sequence[str],
     sources: Sources,
 ) -> None:
     """Add metrics to a record, without any search.
@@ -91,7 +94,7 @@ def command(
         results = studies[0].results
     check_record(results)
     named = [name for study in studies for name in datasets_of(study)]
-    registry = sources.registry([*folders, *folders_among(named)])
+    registry = sources.registry([*folders, *folders_among(named)], models)
     if preset is not None:
         studies.append(study_of(preset, registry))
     metrics, left_out = wanted_metrics(registry, names, studies, everything=everything)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import shlex
 import shutil
@@ -140,11 +141,19 @@ tie_option = click.option(
 )
 
 
-def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, strict: bool = False) -> Registry:
+def open_registry(
+    plugins: Sequence[str] = (),
+    folders: Sequence[Path] = (),
+    *,
+    strict: bool = False,
+    models: Sequence[str] = (),
+    trust: bool = False,
+    trusted_types: Sequence[str] = (),
+) -> Registry:
     """Build the registry and report on stderr which plugins failed to load."""
     from cfbench.registry.registry import RegistryOptions, build_registry
 
-    options = RegistryOptions(plugins=tuple(plugins), folders=tuple(folders), strict=strict)
+    options = RegistryOptions(tuple(plugins), tuple(folders), strict, tuple(models), trust, tuple(trusted_types))
     registry = build_registry(options)
     for problem in registry.problems:
         tell("Warning", problem)
@@ -153,19 +162,31 @@ def open_registry(plugins: Sequence[str] = (), folders: Sequence[Path] = (), *, 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a command's plugins and tables come from, as its options say."""
+    """Where a command's plugins, models and tables come from, as its options say."""
 
     plugins: Sequence[str] = ()
     strict: bool = False
     data_dirs: Sequence[Path] = ()
+    trust: bool = False
+    trusted_types: Sequence[str] = ()
+    points_from: Path | None = None
 
-    def registry(self, folders: Sequence[Path] = ()) -> Registry:
-        """Return the registry, with data-set folders."""
-        return open_registry(self.plugins, folders, strict=self.strict)
+    def registry(self, folders: Sequence[Path] = (), models: Iterable[str] = ()) -> Registry:
+        """Return the registry, with data-set folders and the user's own models among the names of models."""
+        from cfbench.registry.own_models import references_among
+
+        return open_registry(
+            self.plugins,
+            folders,
+            strict=self.strict,
+            models=references_among(models),
+            trust=self.trust,
+            trusted_types=self.trusted_types,
+        )
 
     def data(self, *, download: bool = True) -> DataSource:
         """Return where tables may be found."""
-        return data_source(self.data_dirs, download=download)
+        return data_source(self.data_dirs, download=download, points_from=self.points_from)
 
 
 def plugin_options(command: F) -> F:
@@ -173,7 +194,7 @@ def plugin_options(command: F) -> F:
 
     @functools.wraps(command)
     def with_sources(**values: Any) -> Any:
-        own = {name: values.pop(name) for name in ("plugins", "strict", "data_dirs") if name in values}
+        own = {one.name: values.pop(one.name) for one in dataclasses.fields(Sources) if one.name in values}
         return command(sources=Sources(**own), **values)
 
     strict = click.option("--strict", is_flag=True, help="A plugin that fails to load is an error.")
@@ -190,3 +211,39 @@ def source_options(command: F) -> F:
         help="Folder with tables that are not shipped; also CFBENCH_DATA_DIR. May be repeated.",
     )
     return data_dir(plugin_options(command))
+
+
+def trust_options(command: F) -> F:
+    """Add ``--trust`` and ``--trust-type``, for commands that load a user's own models."""
+    trust = click.option("--trust", is_flag=True, help="Load a model from a pickle (.joblib), which runs its code.")
+    types = click.option(
+        "--trust-type",
+        "trusted_types",
+        multiple=True,
+        metavar="TYPE",
+        help="Load a .skops model that holds this type. May be repeated.",
+    )
+    return trust(types(command))
+
+
+def model_options(command: F) -> F:
+    """Add the options of `trust_options`, and ``--points-from``."""
+    points_from = click.option(
+        "--points-from",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE.csv",
+        help="Explain the rows of this table, in the data set's columns, in place of the test rows of folds.",
+    )
+    return trust_options(points_from(command))
+
+
+def own_model_options(command: F) -> F:
+    """Add ``--model``, for commands that read a record, and the options of `model_options`."""
+    model = click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="FILE|ADDRESS",
+        help="A model of your own that the record's study used. May be repeated.",
+    )
+    return model(model_options(command))

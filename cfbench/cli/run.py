@@ -14,13 +14,14 @@ from cfbench.cli.options import (
     FOLD,
     Sources,
     command_name,
+    model_options,
     source_options,
     tell,
     this_command,
 )
 from cfbench.cli.sync import tracking_reporter
 from cfbench.errors import StudyError
-from cfbench.study.sources import datasets_of, folders_among
+from cfbench.study.sources import datasets_of, folders_among, models_of, refuse_foreign_models
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -47,7 +48,12 @@ _OPTIONS = [
         help="Start from a preset, as `cfbench plugins` lists them; without STUDY, the default preset runs.",
     ),
     _several("--dataset", "datasets", "NAME|./FOLDER", "Data set."),
-    _several("--model", "models", "NAME[SETTING=VALUE,...]", "Model."),
+    _several(
+        "--model",
+        "models",
+        "NAME[SETTING=VALUE,...]",
+        "Model; one of your own is FILE.py:NAME, FILE.skops, FILE.joblib (with --trust) or http://HOST:PORT/PATH.",
+    ),
     _several("--searcher", "searchers", "NAME[SETTING=VALUE,...]", "Searcher."),
     _several("--objective", "objectives", "NAME[SETTING=VALUE,...]", "Objective."),
     _several("--metric", "metrics", "NAME[SETTING=VALUE,...]", "Metric to measure."),
@@ -94,9 +100,13 @@ def study_from_options(options: Mapping[str, Any], sources: Sources | None = Non
             "it with options"
         )
     changes = _changes(options)
+    sources = sources or Sources()
     study = None if file is None else read_study(file)
+    if study is not None and "models" not in changes:
+        refuse_foreign_models(study, file, trust=sources.trust)
     datasets = changes.get("datasets") or (datasets_of(study) if study else ())
-    registry = (sources or Sources()).registry(folders_among(datasets))
+    models = changes.get("models") or (models_of(study) if study else ())
+    registry = sources.registry(folders_among(datasets), models)
     if study is None:
         study = preset(preset_name or _starting_point(registry), registry)
         if preset_name is None and changes:
@@ -184,7 +194,7 @@ _RUN_OPTIONS = [
 
 def run_options(command: F) -> F:
     """Add the study's options and those of a run; `session_from_options` takes them all."""
-    command = source_options(command)
+    command = model_options(source_options(command))
     for option in reversed(_RUN_OPTIONS):
         command = option(command)
     return study_options(command)

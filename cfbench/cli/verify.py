@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cfbench.cli.options import Sources, count_cells, source_options, tell
+from cfbench.cli.options import Sources, count_cells, own_model_options, source_options, tell
 from cfbench.text import plural
 
 SHOWN = 20
@@ -20,8 +20,9 @@ SHOWN = 20
     "--sample", type=click.IntRange(min=0), default=20, show_default=True, help="Searches to run again, at random."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of that choice.")
+@own_model_options
 @source_options
-def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
+def command(directory: Path, sample: int, seed: int, models: tuple[str, ...], sources: Sources) -> None:
     """Verify the record in DIRECTORY, a packed one included; nothing in it is changed.
 
     Every counterfactual is judged again: is it feasible, does the model put it into the target class, are its loss and
@@ -35,7 +36,7 @@ def command(directory: Path, sample: int, seed: int, sources: Sources) -> None:
     from cfbench.running.verify import verify_record
     from cfbench.running.worker import Worker, WorkerSetup
 
-    registry = sources.registry()
+    registry = sources.registry((), models)
     setup = WorkerSetup(registry.options, sources.data(), cache_dir())
     worker = Worker(setup, registry, told=lambda sentence: tell("Note", sentence))
     with Record.open(directory) as record:

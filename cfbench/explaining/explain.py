@@ -15,17 +15,19 @@ from cfbench.errors import CfbenchError, DataError, ModelError, StudyError, Unkn
 from cfbench.explaining.assumed_space import assumed_space
 from cfbench.explaining.explanation import Explanation, explanation_of
 from cfbench.explaining.perturbation_effects import DRAWS
+from cfbench.models.own_model import Labels, OwnModel, own_model, spelled
 from cfbench.problem.access import SHOWN, Need, TrainingFold
-from cfbench.problem.oracle import Oracle
-from cfbench.registry.contracts import Objective, Searcher
+from cfbench.problem.oracle import Oracle, checked_oracle, predict_neighbours, random_rows
+from cfbench.registry.contracts import FittedElsewhere, ModelFamily, Objective, Searcher
 from cfbench.registry.entries import ModelEntry, SearcherEntry
 from cfbench.registry.events import CellInfo
 from cfbench.registry.registry import Registry, registry_with
+from cfbench.robustness.neighbours import KNeighbours
 from cfbench.running.preparation import prepared_search
 from cfbench.running.search import FittedFold, SearchTask, run_search
 from cfbench.space.dataset import Dataset, Fold
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
-from cfbench.study.obstacles import FittedElsewhere, added_by, obstacle
+from cfbench.study.obstacles import added_by, obstacle
 from cfbench.study.plan import Cell
 from cfbench.study.variants import Variant, build_settings, make_variant, resolve_variant
 
@@ -36,6 +38,10 @@ def point_of(x: Any, space: FeatureSpace) -> FloatArray:
     Raises DataError if a value is missing, is no number or category, or lies outside its interval. Raises
     UnknownNameError if there is no feature of a given name.
     """
+    if isinstance(x, pd.DataFrame):
+        if len(x) != 1:
+            raise DataError(f"x is a data frame of {len(x)} rows; give the one row of the case")
+        x = x.iloc[0]
     by_name = isinstance(x, pd.Series) and all(isinstance(name, str) for name in x.index)
     if by_name or isinstance(x, Mapping):
         named = dict(x)
@@ -79,29 +85,49 @@ class UserModel:
     such class.
     """
 
-    def __init__(self, model: object, space: FeatureSpace, target: object) -> None:
+    def __init__(self, model: object, target: object) -> None:
         predict = getattr(model, "predict", model)
         if isinstance(model, type) or not callable(predict):
             raise ModelError(
                 f"{model!r:.200} cannot be queried: give a fitted model that has `predict`, or a function from rows to "
                 "their classes"
             )
+        self.model = model
         self._predict: Callable[[Any], Any] = predict
         self._predict_proba: Callable[[Any], Any] | None = getattr(model, "predict_proba", None)
-        self._space = space
-        self._columns = _columns_of(model, space)
+        self._own: OwnModel | None = None
         classes = getattr(model, "classes_", None)
         target = _plain(target)
         self.labels: list[object] = [target] if classes is None else [_plain(label) for label in classes]  # by code
         if target not in self.labels:
             raise UnknownNameError("class of the model", str(target), map(str, self.labels))
         self.target = self.labels.index(target)
-        self.returned: set[int] = set()  # codes of the classes that the model has returned
         self.has_probabilities = self._predict_proba is not None
+
+    @property
+    def is_estimator(self) -> bool:
+        """Whether it says, as scikit-learn's estimators do, what it was fitted on and which classes it knows."""
+        fitted_on = hasattr(self.model, "feature_names_in_") or hasattr(self.model, "n_features_in_")
+        return fitted_on and hasattr(self.model, "classes_")
+
+    def look_into(
+        self, space: FeatureSpace, X: FloatArray, y: IntArray | None, families: Iterable[type[ModelFamily]]
+    ) -> None:
+        """Find out how an estimator takes rows, and whether its last step is one that cfbench knows.
+
+        `X` are rows like those that it will be queried with, `y` their classes as codes, if known.
+        """
+        codes = {spelled(label): code for code, label in enumerate(self.labels)}
+        labels = Labels(codes, "as the model names them")
+        n_classes = len(self.labels)
+        self._own = own_model(self.model, space, X, y, lambda *_: labels, n_classes, codes_first=True)
+        self._own.adopt(families, X)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`."""
-        labels = np.asarray(self._predict(self._rows(Z)))
+        if self._own is not None:
+            return self._own.predict(Z)
+        labels = np.asarray(self._predict(Z))
         if labels.shape != (len(Z),):
             raise ModelError(f"for {len(Z)} rows the model returned shape {labels.shape}, not ({len(Z)},)")
         if labels.dtype.kind == "f" and not np.array_equal(labels, np.floor(labels)):
@@ -109,9 +135,7 @@ class UserModel:
                 f"the model returned {labels[labels != np.floor(labels)][0]!r}, which is not a class; give a "
                 "function that returns classes, such as `lambda rows: model.predict(rows) > 0.5`"
             )
-        codes = self.codes(labels)
-        self.returned.update(codes.tolist())
-        return codes
+        return self.codes(labels)
 
     def codes(self, labels: Any) -> IntArray:
         """Return the codes of the model's classes; a new class gets the next code."""
@@ -123,42 +147,68 @@ class UserModel:
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the class probabilities of the rows of `Z`."""
+        if self._own is not None:
+            return self._own.predict_proba(Z)
         assert self._predict_proba is not None, "searchers that need probabilities are refused before"
-        return np.asarray(self._predict_proba(self._rows(Z)), dtype=np.float64)
+        return np.asarray(self._predict_proba(Z), dtype=np.float64)
 
     def fingerprint(self) -> str:
         """Return one fingerprint for all models: no result is recorded."""
         return digest_of("a user's model")
 
     def oracle(self) -> Oracle:
-        """Return itself."""
-        return self
-
-    def _rows(self, Z: FloatArray) -> Any:
-        if self._columns is None:
-            return Z
-        return pd.DataFrame(Z, columns=list(self._space.names))[self._columns]
+        """Return the fast oracle of an estimator that cfbench knows; otherwise itself."""
+        return self if self._own is None or self._own.core is None else self._own.oracle()
 
 
-def _columns_of(model: object, space: FeatureSpace) -> list[str] | None:
-    """Return the columns of the data frame that a model was fitted on, or None if it takes plain arrays."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return None
-    columns = [str(name) for name in names]
-    different = sorted(set(columns) ^ set(space.names))
-    if different:
-        raise ModelError(
-            f"the model was fitted on other features than those of the space: {', '.join(map(repr, different))} "
-            f"{'is' if len(different) == 1 else 'are'} in one of them only"
-        )
-    return columns
+PATIENCE = 2_000
+"""Rows that a user's model answers itself; to look for its fast oracle, and to check it, takes a few thousand rows."""
+
+
+class GrowingOracle:
+    """Answers as a user's model does: at first by the model itself, then by its fast oracle, if it has one.
+
+    `seen` has the class codes of all answers.
+    """
+
+    def __init__(self, model: UserModel, space: FeatureSpace, X: FloatArray) -> None:
+        self._model, self._space, self._X = model, space, X
+        self._rows = 0
+        self._fast: Oracle | None = None
+        self.seen: set[int] = set()
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the class codes of the rows of `Z`."""
+        classes = self._oracle(len(Z)).predict(Z)
+        self.seen.update(np.unique(classes).tolist())
+        return classes
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return the class probabilities of the rows of `Z`."""
+        return self._model.predict_proba(Z)
+
+    def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
+        """Return the class codes of the K-neighbours of the rows of `Z`, shape (n, m)."""
+        classes = predict_neighbours(self._oracle(len(Z) * neighbours.m), Z, neighbours)
+        self.seen.update(np.unique(classes).tolist())
+        return classes
+
+    def _oracle(self, rows: int) -> Oracle:
+        self._rows += rows
+        if self._rows <= PATIENCE:
+            return self._model
+        if self._fast is None:
+            self._fast = checked_oracle(self._model, self._space, self._X)
+        return self._fast
 
 
 def _plain(label: object) -> object:
     """Return a numpy scalar as Python's own."""
     return label.item() if isinstance(label, np.generic) else label
 
+
+DRAWN_ROWS = 100
+"""Random rows that a model is tried on if there are no training rows."""
 
 _MODEL = Variant("your-model", {}, "your-model")
 
@@ -185,10 +235,13 @@ def explain(
     Parameters
     ----------
     x : array-like, mapping or Series
-        The case: values in the space's feature order or by feature name; categories as codes or labels.
+        The case: values in the space's feature order or by feature name; categories as codes or labels. A data frame
+        of one row will do.
     model : object or callable
         A fitted model with ``predict`` in scikit-learn's way, or a function from rows to classes. Rows are float64,
-        shape (n, d), categories as codes; a model that was fitted on a data frame gets one.
+        shape (n, d), categories as codes; a model that was fitted on a data frame gets one, with categories as codes or
+        by their labels. A pipeline whose last step cfbench knows is queried by cfbench's own oracle, with the same
+        classes.
     space : FeatureSpace, optional
         What the features may be: intervals, categories, constraints. Without it, intervals and categories are taken
         from the data frame in `training`, and a warning lists what is assumed.
@@ -202,7 +255,8 @@ def explain(
     objective : str
         A registered objective, with settings in brackets.
     training : tuple of (X, y), optional
-        Rows (n, d) and their classes, for searchers that need training data.
+        Rows (n, d) and their classes, for searchers that need training data; in a data frame with the features' names,
+        categories may be labels.
     query_budget : int or None
         How many queries the search may make; None: the searcher's own default.
     respect_steps : bool
@@ -255,7 +309,13 @@ def explain(
     if space is None:
         space = assumed_space(training)
     point = point_of(x, space)
-    user_model = UserModel(model, space, target)
+    user_model = UserModel(model, target)
+    rows = _training(training, user_model, space)
+    drawn = random_rows(space, DRAWN_ROWS, np.random.default_rng(seed))
+    like = np.concatenate([point[np.newaxis], drawn]) if rows is None else rows.X
+    if user_model.is_estimator:
+        user_model.look_into(space, like, None if rows is None else rows.y, registry.families)
+    oracle = GrowingOracle(user_model, space, like)
     before = int(user_model.predict(point[np.newaxis])[0])
     if before == user_model.target:
         raise ModelError(f"x is of class {target!r} already, so there is nothing to explain; name another target")
@@ -284,21 +344,21 @@ def explain(
         time_limit=None,
         respect_steps=respect_steps,
         seed=seed,
-        content={"dataset": {"name": dataset.name}},
+        content={"dataset": {"name": dataset.name}, "model": {"name": _MODEL.name}},
         points=1,
         repetitions=1,
         searches=1,
     )
     no_rows = np.empty(0, dtype=np.int64)
-    rows = _training(training, user_model, space)
-    fitted_fold = FittedFold(dataset, Fold(no_rows, no_rows), user_model, user_model, user_model.fingerprint(), rows)
+    fitted_fold = FittedFold(dataset, Fold(no_rows, no_rows), user_model, oracle, user_model.fingerprint(), rows)
     instance: Searcher | None = None
     if isinstance(entry.searcher, type):
         instance = build_settings(entry.searcher, chosen.settings, entry.name)
     prepared = prepared_search(cell, fitted_fold, entry, instance, term)
     row = run_search(SearchTask(cell, 0, 0, 0), fitted_fold, entry, prepared.search, term)
-    if row["loss"] is None and not row["reason"] and user_model.target not in user_model.returned:
-        returned = ", ".join(repr(user_model.labels[code]) for code in sorted(user_model.returned))
+    seen = oracle.seen | {before}
+    if row["loss"] is None and not row["reason"] and user_model.target not in seen:
+        returned = ", ".join(repr(user_model.labels[code]) for code in sorted(seen))
         row["reason"] = f"no queried row is of class {target!r}; the model returned: {returned}"
     return explanation_of(
         row,
@@ -306,7 +366,7 @@ def explain(
         space,
         user_model.target,
         user_model.labels,
-        user_model.predict,
+        oracle.predict,
         draws=draws,
         preparation=prepared.preparation,
     )
@@ -365,9 +425,17 @@ def _training(training: tuple[Any, Any] | None, model: UserModel, space: Feature
     if training is None:
         return None
     X, y = training
-    if set(getattr(X, "columns", ())) == set(space.names):
-        X = X[list(space.names)]
-    X, y = np.array(X, dtype=np.float64), np.asarray(y)
+    columns = getattr(X, "columns", None)
+    if columns is not None and all(isinstance(name, str) for name in columns):
+        missing = [name for name in space.names if name not in columns]
+        if missing:
+            raise DataError(f"the training rows have no column {', '.join(missing)}; they need one for every feature")
+        codes = [[_number(value, feature) for value in X[feature.name]] for feature in space.features]
+        X = np.array(codes, dtype=np.float64).T.reshape(len(X), space.d)
+    try:
+        X, y = np.array(X, dtype=np.float64), np.asarray(y)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the training rows are no numbers ({error}); give labels of categories in a frame") from None
     if X.ndim != 2 or X.shape[1] != space.d or y.shape != (len(X),):
         raise CfbenchError(
             f"training is (X, y) with shapes (n, {space.d}) and (n,), not {X.shape} and {y.shape}; its columns are the "

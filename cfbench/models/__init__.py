@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfbench.models.scikit_model import RANDOM_STATE as RANDOM_STATE
     from cfbench.models.scikit_model import ScikitModel as ScikitModel
     from cfbench.models.scikit_model import n_classes_of as n_classes_of
+    from cfbench.models.scikit_model import without_names as without_names
     from cfbench.models.tuning import best_of_grid as best_of_grid
     from cfbench.models.tuning import quiet_training as quiet_training
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
@@ -84,6 +85,24 @@ class Encoding:
             encoded[:, part.start : part.start + part.table.shape[1]] = part.rows(Z[:, part.feature])
         return encoded
 
+    def last_up_to(self, feature: int, ends: FloatArray) -> FloatArray:
+        """Return the largest value of a copied feature whose column is at most each of `ends`, to the last bit.
+
+        Standardising rounds, but it never puts two values into the opposite order, so that halving finds the value.
+        """
+        if self.mean is None or self.scale is None:
+            return ends
+        place = int(np.flatnonzero(self.copied == feature)[0])
+        mean, scale = float(self.mean[place]), float(self.scale[place])
+        low = np.full(len(ends), _place_of(np.array([-_LARGEST]))[0])
+        high = np.full(len(ends), _place_of(np.array([_LARGEST]))[0])
+        with np.errstate(over="ignore"):
+            while (high - low > 1).any():
+                middle = low + (high - low) // np.uint64(2)
+                stays = (_value_at(middle) - mean) / scale <= ends
+                low, high = np.where(stays, middle, low), np.where(stays, high, middle)
+            return np.where((_value_at(high) - mean) / scale <= ends, _value_at(high), _value_at(low))
+
     def pulled_back(self, gradient: FloatArray) -> FloatArray:
         """Turn derivatives by the columns, shape (n, n_columns), into those by the copied features, shape (n, d).
 
@@ -103,6 +122,21 @@ class Encoding:
         if self.mean is not None and self.scale is not None:
             yield self.mean
             yield self.scale
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+_SIGN = np.uint64(2**63)
+
+
+def _place_of(values: FloatArray) -> NDArray[np.uint64]:
+    """Return the places of numbers in the order of all float64 numbers."""
+    bits = values.view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _value_at(places: NDArray[np.uint64]) -> FloatArray:
+    """Return the numbers at places in the order of all float64 numbers."""
+    return np.where(places & _SIGN, places & ~_SIGN, ~places).view(np.float64)
 
 
 def fit_encoding(X: FloatArray, space: FeatureSpace, *, standardise: bool) -> Encoding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -26,27 +27,36 @@ class ScikitModel(ABC):
     ----------
     encoding : Encoding
     classifier : scikit-learn classifier
-        Fitted; its labels are class codes, as numbers or as text.
+        Fitted.
     n_classes : int
         Number of class codes, classes that training lacked included.
+    codes : ndarray of int64, shape (K,), optional
+        The class codes of its labels, in the order of its ``classes_``. None: the labels are class codes, as numbers
+        or as text.
     """
 
-    def __init__(self, encoding: Encoding, classifier: Any, n_classes: int) -> None:
+    given_codes: IntArray | None = None
+
+    def __init__(self, encoding: Encoding, classifier: Any, n_classes: int, codes: IntArray | None = None) -> None:
         self.encoding = encoding
         self.classifier = classifier
         self.n_classes = n_classes
+        self.given_codes = codes
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return scikit-learn's own answer: class codes, int64, shape (n,)."""
         if len(Z) == 0:
             return np.empty(0, dtype=np.int64)
-        return np.asarray(self.classifier.predict(self.encoding.transform(Z))).astype(np.int64)
+        labels = np.asarray(self.classifier.predict(self.encoding.transform(Z)))
+        if self.given_codes is None:
+            return labels.astype(np.int64)
+        return self.given_codes[np.searchsorted(self.classifier.classes_, labels.reshape(-1))]
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return scikit-learn's own probabilities, shape (n, n_classes); a class that training lacked has 0."""
         probabilities = np.zeros((len(Z), self.n_classes))
         if len(Z) > 0:
-            probabilities[:, self._codes()] = self.classifier.predict_proba(self.encoding.transform(Z))
+            probabilities[:, self.class_codes()] = self.classifier.predict_proba(self.encoding.transform(Z))
         return probabilities
 
     def fingerprint(self) -> str:
@@ -63,9 +73,9 @@ class ScikitModel(ABC):
 
     @cached_property
     def _fingerprint(self) -> str:
-        return digest_of_arrays(*self.encoding.arrays(), self._codes(), *self.learned())
+        return digest_of_arrays(*self.encoding.arrays(), self.class_codes(), *self.learned())
 
-    def _codes(self) -> IntArray:
+    def class_codes(self) -> IntArray:
         """Return the class codes in the order of the classifier's columns.
 
         Raises
@@ -73,6 +83,8 @@ class ScikitModel(ABC):
         ModelError
             If they are neither numbers nor numbers as text.
         """
+        if self.given_codes is not None:
+            return self.given_codes
         classes = np.asarray(self.classifier.classes_)
         try:
             return classes.astype(np.int64)
@@ -81,6 +93,15 @@ class ScikitModel(ABC):
                 f"the fitted {type(self.classifier).__name__} has the classes_ {classes.tolist()}; they must be class "
                 "codes, as numbers or as text: fit it on codes"
             ) from None
+
+
+def without_names(classifier: Any) -> Any:
+    """Return a classifier that was fitted on a data frame as one that takes arrays, without a word about names."""
+    if "feature_names_in_" not in getattr(classifier, "__dict__", {}):
+        return classifier
+    plain = copy(classifier)
+    del plain.feature_names_in_
+    return plain
 
 
 def n_classes_of(y: IntArray) -> int:

@@ -17,7 +17,7 @@ from cfbench.errors import ModelError, PluginError, UnknownNameError
 from cfbench.models.encoding import Encoding, fit_encoding
 from cfbench.models.scikit_model import RANDOM_STATE, ScikitModel, n_classes_of
 from cfbench.registry.contracts import ModelFamily
-from cfbench.space.space import FeatureSpace, FloatArray, IntArray
+from cfbench.space.space import BoolArray, FeatureSpace, FloatArray, IntArray
 
 EstimatorFactory = Callable[[int], Any]
 """Returns an unfitted classifier, given the seed of its random numbers."""
@@ -145,10 +145,7 @@ class EstimatorModel(ScikitModel):
     def __init__(self, encoding: Encoding, classifier: Any, n_classes: int, X: FloatArray) -> None:
         super().__init__(encoding, classifier, n_classes)
         self._state = digest_of_object(classifier)  # first: some classifiers, such as neighbours', count their queries
-        some = X[:SAMPLE]
-        alone = np.concatenate([self._scores(x[np.newaxis]) for x in some])
-        together = self._scores(np.tile(some, (COPIES, 1)))
-        self._depends_on_the_query = bool((together != np.tile(alone, (COPIES, 1))).any())
+        self._near_ties_alone = depends_on_the_query(self._scores, X)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes, int64, shape (n,).
@@ -157,20 +154,10 @@ class EstimatorModel(ScikitModel):
         rounding are queried alone.
         """
         classes = super().predict(Z).reshape(-1)
-        if self._depends_on_the_query and len(Z) > 1:
-            doubtful = self._is_near_a_tie(Z)
+        if self._near_ties_alone and len(Z) > 1:
+            doubtful = near_a_tie(self._scores(Z))
             classes[doubtful] = [super(EstimatorModel, self).predict(z[np.newaxis]).item() for z in Z[doubtful]]
         return classes
-
-    def _is_near_a_tie(self, Z: FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        scores = self._scores(Z)
-        if scores.shape[1] == 1:  # of the second of two classes; the first has the negative
-            margin = np.abs(scores[:, 0])
-        else:
-            second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-            margin = first - second
-        near: np.ndarray[Any, np.dtype[np.bool_]] = margin <= ROUNDING * (1 + np.abs(scores).max(axis=1))
-        return near
 
     def _scores(self, Z: FloatArray) -> FloatArray:
         """Return what the classes of rows are decided by, shape (n, k)."""
@@ -180,6 +167,25 @@ class EstimatorModel(ScikitModel):
     def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Yield the digest of all that the fitted classifier holds."""
         yield np.frombuffer(self._state.encode("ascii"), dtype=np.uint8)
+
+
+def depends_on_the_query(scores: Callable[[FloatArray], FloatArray], X: FloatArray) -> bool:
+    """Return whether the scores of rows differ, be it in the last bit, if other rows are in the query."""
+    some = X[:SAMPLE]
+    alone = np.concatenate([scores(x[np.newaxis]) for x in some])
+    together = scores(np.tile(some, (COPIES, 1)))
+    return bool((together != np.tile(alone, (COPIES, 1))).any())
+
+
+def near_a_tie(scores: FloatArray) -> BoolArray:
+    """Return the rows, shape (n,), whose two highest scores differ by no more than rounding."""
+    if scores.shape[1] == 1:  # of the second of two classes; the first has the negative
+        margin = np.abs(scores[:, 0])
+    else:
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        margin = first - second
+    near: BoolArray = margin <= ROUNDING * (1 + np.abs(scores).max(axis=1))
+    return near
 
 
 # ---------------------------------------------------------------- what an author may give

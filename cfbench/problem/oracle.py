@@ -8,7 +8,8 @@ boundaries, one unit in the last place apart.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -132,6 +133,72 @@ class Meter:
         return len(Z) * rows_each
 
 
+MOST_REMEMBERED = 2**18
+"""Rows whose answers a `MemoOracle` keeps; then it starts anew."""
+
+ASKED_AGAIN = 64
+"""Queries of a search of which a row is classified again at its end."""
+
+
+class MemoOracle:
+    """A model that is expensive to query: it classifies equal rows once, and shows whether its answers change.
+
+    Parameters
+    ----------
+    model : Oracle
+        The model itself.
+    tidy : callable
+        Returns rows as the model sees them, so that equal ones are recognised.
+    probes, classes : ndarray of shape (k, d), (k,)
+        Rows whose classes are known from the beginning.
+    """
+
+    def __init__(
+        self, model: Oracle, tidy: Callable[[FloatArray], FloatArray], probes: FloatArray, classes: IntArray
+    ) -> None:
+        self._model = model
+        self._tidy = tidy
+        self._probes, self._classes = probes, classes
+        self._known: dict[bytes, int] = {}
+        self._asked: deque[FloatArray] = deque(maxlen=ASKED_AGAIN)
+
+    def predict(self, Z: FloatArray) -> IntArray:
+        """Return the class codes of the rows of `Z`, shape (n, d)."""
+        Z = np.ascontiguousarray(self._tidy(Z))
+        if len(Z) == 0:
+            return np.empty(0, dtype=np.int64)
+        keys = [z.tobytes() for z in Z]
+        new = {key: i for i, key in enumerate(keys) if key not in self._known}
+        if new:
+            if len(self._known) + len(new) > MOST_REMEMBERED:
+                self._known.clear()
+                new = {key: i for i, key in enumerate(keys)}
+            self._known.update(zip(new, self._model.predict(Z[list(new.values())]).tolist(), strict=True))
+        self._asked.append(Z[-1].copy())
+        return np.array([self._known[key] for key in keys], dtype=np.int64)
+
+    def predict_proba(self, Z: FloatArray) -> FloatArray:
+        """Return the class probabilities of the rows of `Z`, shape (n, n_classes)."""
+        return self._model.predict_proba(Z)
+
+    def change(self) -> str:
+        """Say whether the model now answers otherwise than before; rows of the queries since the last call are asked.
+
+        After a change, nothing is remembered.
+        """
+        asked, self._asked = list(self._asked), deque(maxlen=ASKED_AGAIN)
+        rows = np.concatenate([self._probes, *(row[np.newaxis] for row in asked)])
+        before = np.array([*self._classes, *self.predict(rows[len(self._probes) :])])
+        self._asked.clear()
+        differ = int((self._model.predict(rows) != before).sum())
+        if not differ:
+            return ""
+        self._known.clear()
+        return (
+            f"the model has changed its answers: {differ} of {len(rows)} rows that were queried again got another class"
+        )
+
+
 ROWS_OF_A_KIND = 800
 """Training rows, and random rows, that are asked at most."""
 
@@ -149,6 +216,15 @@ _SEED = 20_240_402
 _log = logging.getLogger(__name__)
 
 
+@runtime_checkable
+class Memorising(Protocol):
+    """A model whose answers are worth remembering if it has no fast oracle."""
+
+    def memo(self) -> MemoOracle:
+        """Return the oracle that remembers answers."""
+        ...
+
+
 class AnsweringModel(Oracle, Protocol):
     """A fitted model, as far as it matters here: its own answers, and the oracle that it brings."""
 
@@ -164,8 +240,8 @@ def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) ->
     """
     try:
         oracle = model.oracle()
-        if oracle is model:
-            return model
+        if oracle is model or isinstance(oracle, MemoOracle):
+            return oracle
         reason = objection(oracle, model, space, X)
     except UnavailableError as error:
         reason = str(error)
@@ -178,7 +254,7 @@ def checked_oracle(model: AnsweringModel, space: FeatureSpace, X: FloatArray) ->
         "same, runs take longer.",
         reason,
     )
-    return model
+    return model.memo() if isinstance(model, Memorising) else model
 
 
 def objection(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:

@@ -343,6 +343,8 @@ def objection_to(key: str, info: CellInfo, content: Mapping[str, Any]) -> str:
     labels = {axis: getattr(info, axis).partition("[")[0] for axis in _AXES}
     is_folder = names["dataset"] == content["dataset"].get("digest")  # its name is a label alone
     labels["dataset"] = names["dataset"] if is_folder else info.dataset
+    if names["model"] == versions.get("model"):  # a user's own: likewise
+        labels["model"] = names["model"]
     if labels != names or places != (info.constraints, info.fold):
         return "it says to be another cell than the one that was run"
     if versions != {axis: info.versions[axis] for axis in versions}:

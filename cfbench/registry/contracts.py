@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from cfbench.errors import ModelError
 from cfbench.forests.structure import ForestStructure
 from cfbench.linear.structure import LinearStructure
 from cfbench.problem.access import Gradients, ModelAccess, Need, TrainingFold
@@ -170,6 +171,8 @@ class DataSource:
         The user's cache, for tables that are downloaded once.
     download : bool
         Whether the entry may use the network.
+    points_from : Path or None
+        A table of held-out rows whose points are explained (``--points-from``). cfbench reads it, not the entry.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class DataSource:
     data_dirs: tuple[Path, ...]
     cache_dir: Path
     download: bool = True
+    points_from: Path | None = None
 
 
 @runtime_checkable
@@ -305,6 +309,33 @@ class ModelFamily(Settings):
             One value of each list of `grid`.
         """
         raise NotImplementedError("implement fit(X, y, space, hyperparameters)")
+
+    @classmethod
+    def around(cls, encoding: Any, classifier: Any, codes: IntArray, n_classes: int) -> FittedModel | None:  # noqa: ARG003 - the default knows no classifier
+        """Return the model of this family around a classifier that was fitted elsewhere, or None if it is not one.
+
+        So a user's own model gets this family's fast oracle. cfbench checks the oracle's classes before it is used.
+
+        Parameters
+        ----------
+        encoding : cfbench.models.Encoding
+            How the classifier's columns follow from the features.
+        classifier : classifier
+            Fitted; its ``classes_`` may be any labels.
+        codes : ndarray of int64, shape (K,)
+            The class codes of ``classes_``.
+        n_classes : int
+            Number of class codes of the data set.
+        """
+        return None
+
+
+class FittedElsewhere(ModelFamily):
+    """The family of a model that cfbench does not fit: one that a user brings."""
+
+    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:  # noqa: ARG002 - the contract's parameters
+        """Raise ModelError."""
+        raise ModelError("this model was fitted elsewhere; cfbench cannot fit it again")
 
 
 @dataclass(frozen=True)

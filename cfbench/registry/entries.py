@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from cfbench.digests import digest_of
+from cfbench.digests import digest_of, digest_of_object
 from cfbench.errors import PluginError
 from cfbench.problem.access import SHOWN, WHITE_BOX, Need
 from cfbench.registry.contracts import (
     DataSource,
+    FittedElsewhere,
     ModelFamily,
     Objective,
     Searcher,
@@ -268,6 +269,14 @@ class ModelEntry(Entry):
         be handed out.
     unavailable : str
         Why it cannot run in this installation and what installs it; empty where it can. Its cells are skipped.
+    fitted : object or None
+        An estimator that was fitted elsewhere, with `predict` on a data frame in the columns of the data set's table.
+        It takes the place of `family`, and the entry's version is a digest of it. See docs/your-own-model.md.
+    origin : str
+        What the user named, such as ``./loans.joblib``; empty for models of plugins.
+    probabilities : bool
+        Whether it has probabilities; the cells of a searcher that needs them are skipped otherwise. For an estimator in
+        `fitted`, cfbench looks for `predict_proba`.
 
     Examples
     --------
@@ -281,18 +290,48 @@ class ModelEntry(Entry):
     NearestCentroid(shrink=0.5)
     """
 
-    family: type[ModelFamily]
+    family: type[ModelFamily] = ModelFamily
     tuned: Path | None = None
     shows: Iterable[Need] = frozenset()
     unavailable: str = ""
+    fitted: Any = None
+    origin: str = ""
+    probabilities: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.fitted is not None:
+            self._take_fitted()
         is_classifier = hasattr(self.family, "predict")
         wrap = "; for a classifier of scikit-learn, give cfbench.SklearnFamily(make), where make(seed) returns it"
         self._require_class("family", ModelFamily, hint=wrap if is_classifier else "")
         self._require_method("family", ModelFamily, "fit")
         object.__setattr__(self, "shows", self._declared("shows", Need, SHOWN))
+
+    @property
+    def offers(self) -> frozenset[Need]:
+        """What searchers find in its fitted models in addition to classes."""
+        return frozenset(self.shows) | ({Need.PROBABILITIES} if self.probabilities else set())
+
+    def _take_fitted(self) -> None:
+        if isinstance(self.fitted, type) or not callable(getattr(self.fitted, "predict", None)):
+            received = f"the class {self.fitted.__name__}" if isinstance(self.fitted, type) else shortened(self.fitted)
+            raise PluginError(f"model {self.name!r}: a fitted estimator with `predict` is needed, not {received}")
+        if self.version == Entry.version:
+            try:
+                version = digest_of_object(self.fitted)[:VERSION_DIGITS]
+            except Exception as error:  # whatever pickling a part of it raises
+                raise PluginError(
+                    f"model {self.name!r}: the fitted {type(self.fitted).__name__} has parts that cannot be pickled "
+                    f"({type(error).__name__}: {error}), so cfbench cannot tell it from another: give a version"
+                ) from error
+            object.__setattr__(self, "version", version)
+        object.__setattr__(self, "probabilities", callable(getattr(self.fitted, "predict_proba", None)))
+        object.__setattr__(self, "family", FittedElsewhere)
+
+
+VERSION_DIGITS = 12
+"""Digits of the digest that is the version of a model fitted elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)

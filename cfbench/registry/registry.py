@@ -19,6 +19,7 @@ import pluggy
 from cfbench.errors import PluginError, UnknownNameError, nearest_first
 from cfbench.files import at_home
 from cfbench.registry import hookspecs
+from cfbench.registry.contracts import ModelFamily
 from cfbench.registry.discovery import Candidate, PluginProblem, given, guarded, installed, is_file_name, load, named
 from cfbench.registry.entries import (
     DatasetEntry,
@@ -32,6 +33,7 @@ from cfbench.registry.entries import (
 )
 from cfbench.registry.events import CellFinished, CellStarted, RunFinished, RunStarted, SearchFinished
 from cfbench.registry.hookspecs import PROJECT, hookimpl
+from cfbench.registry.own_models import FORMS, entry_of, is_reference, resolved
 
 REGISTERING: Mapping[str, type[Entry]] = {
     "cfbench_register_datasets": DatasetEntry,
@@ -209,6 +211,9 @@ class RegistryOptions:
     plugins: tuple[str, ...] = ()  # modules and paths of .py files
     folders: tuple[Path, ...] = ()  # of data sets
     strict: bool = False  # a plugin's problem is an error
+    models: tuple[str, ...] = ()  # the user's own: files and addresses
+    trust: bool = False  # whether models in pickles, which run code, may be loaded
+    trusted_types: tuple[str, ...] = ()  # in models in skops files
 
 
 @dataclass(frozen=True)
@@ -260,7 +265,13 @@ class Registry:
         return self._find("data set", name, self.datasets)
 
     def model(self, name: str) -> Registered[ModelEntry]:
-        """Return the model of that name."""
+        """Return the model of that name, or the user's own model of that file, address or digest."""
+        if name not in self.models:
+            origin = resolved(name) if is_reference(name) else ""
+            for registered in self.models.values():
+                entry = registered.entry
+                if (origin and entry.origin == origin) or (entry.fitted is not None and entry.version == name):
+                    return registered
         return self._find("model", name, self.models)
 
     def searcher(self, name: str) -> Registered[SearcherEntry]:
@@ -279,6 +290,12 @@ class Registry:
         """Say which metric has `name` as a former name; empty if none has."""
         present = next((one for one, found in self.metrics.items() if name in found.entry.former_names), "")
         return f"The metric {name!r} is now {present!r}." if present and name not in self.metrics else ""
+
+    @property
+    def families(self) -> tuple[type[ModelFamily], ...]:
+        """The families of the models that cfbench fits here."""
+        entries = [one.entry for one in self.models.values()]
+        return tuple(one.family for one in entries if one.fitted is None and not one.unavailable)
 
     @property
     def default_metrics(self) -> tuple[str, ...]:
@@ -319,6 +336,8 @@ class Registry:
     def _find(self, kind: str, name: str, known: Mapping[str, Registered[E]], hint: str = "") -> Registered[E]:
         if name not in known:
             hint = hint or self._hint() or ("" if kind == "data set" else _OF_YOUR_OWN)
+            if kind == "model":
+                hint = f"{hint} A model that is fitted already is named by {FORMS}."
             raise UnknownNameError(kind, name, known, hint)
         return known[name]
 
@@ -335,12 +354,13 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
     first keeps a name and the later one is reported.
 
     Raises PluginError if a module or file in `options.plugins` does not exist; with `options.strict`, if there is any
-    problem.
+    problem. Raises ModelError or UnavailableError if a model in `options.models` cannot be loaded.
     """
     options = replace(
         options,
         plugins=tuple(str(at_home(Path(name)).resolve()) if is_file_name(name) else name for name in options.plugins),
         folders=tuple(at_home(folder).resolve() for folder in options.folders),
+        models=tuple(dict.fromkeys(map(resolved, options.models))),
     )
     candidates, problems = installed()
     plugins: list[LoadedPlugin] = []
@@ -365,6 +385,10 @@ def build_registry(options: RegistryOptions = RegistryOptions(), *, objects: Seq
         if nothing and not listens and not reasons:
             reasons.append("it registers nothing; implement a hook that yields entries, marked with @cfbench.hookimpl")
         problems += [candidate.problem(reason) for reason in reasons]
+    models = entries[ModelEntry]
+    for reference in options.models:
+        entry = entry_of(reference, models, trust=options.trust, types=options.trusted_types)
+        models[entry.name] = Registered(entry, "", "", reference)
     if options.strict and problems:
         listing = "\n".join(f"- {problem}" for problem in problems)
         raise PluginError(f"{len(problems)} problem(s) with plugins, and --strict allows none:\n{listing}")
@@ -389,7 +413,15 @@ def _collect(
     return reasons
 
 
-def registry_with(plugins: object, folders: Iterable[Path] = (), *, strict: bool = False) -> Registry:
+def registry_with(
+    plugins: object,
+    folders: Iterable[Path] = (),
+    *,
+    strict: bool = False,
+    models: Iterable[str] = (),
+    trust: bool = False,
+    trusted_types: Iterable[str] = (),
+) -> Registry:
     """Build the registry with plugins that the caller gives.
 
     Raises PluginError if a plugin cannot be one, or a name or path leads nowhere.
@@ -413,7 +445,7 @@ def registry_with(plugins: object, folders: Iterable[Path] = (), *, strict: bool
             objects.append(plugin)
     if entries:
         objects.append(_plugin_of(entries))
-    options = RegistryOptions(plugins=tuple(names), folders=tuple(folders), strict=strict)
+    options = RegistryOptions(tuple(names), tuple(folders), strict, tuple(models), trust, tuple(trusted_types))
     return build_registry(options, objects=objects)
 
 

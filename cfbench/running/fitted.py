@@ -21,6 +21,7 @@ from cfbench.caches import load_object, private_folder, read_trusted, store_obje
 from cfbench.digests import digest_of
 from cfbench.errors import ModelError
 from cfbench.files import write_atomically
+from cfbench.models.own_model import of_dataset
 from cfbench.problem.answers import classes_fault, model_fault
 from cfbench.registry.contracts import FittedModel, ModelFamily
 from cfbench.registry.discovery import FILE_MODULE
@@ -225,10 +226,17 @@ def tune(dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) ->
 class FittedModels:
     """The way from a data set's fold and a model family to a fitted model.
 
-    `told` is called with a sentence before something that takes its time.
+    `told` is called with a sentence before something that takes its time. `families` may know the last step of a
+    model that was fitted elsewhere.
     """
 
-    def __init__(self, cache_dir: Path, told: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        cache_dir: Path,
+        told: Callable[[str], None] = lambda _: None,
+        families: Iterable[type[ModelFamily]] = (),
+    ) -> None:
+        self._families = tuple(families)
         self._cache_dir = cache_dir
         self._told = told
         self._tuned = TunedCache(cache_dir)
@@ -253,6 +261,8 @@ class FittedModels:
 
     def stored(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel | None:
         """Return a fold's fitted model from the cache; None where it was not fitted yet."""
+        if entry.fitted is not None:
+            return self.get(dataset, fold, entry, family)
         chosen = only_choice(grid_of(entry, family))
         if chosen is None:
             row = self.known(dataset, fold, entry, family)
@@ -266,7 +276,9 @@ class FittedModels:
         return private_folder(self._cache_dir / "models") / f"{key}.pickle"
 
     def get(self, dataset: Dataset, fold: int, entry: ModelEntry, family: ModelFamily) -> FittedModel:
-        """Return a fold's fitted model, from the cache or fitted now and cached."""
+        """Return a fold's fitted model: the user's own, from the cache, or fitted now and cached."""
+        if entry.fitted is not None:
+            return of_dataset(entry, dataset, split(dataset, fold).train, self._families)
         hyperparameters = self.hyperparameters(dataset, fold, entry, family)
         key = _fitted_key(dataset, fold, entry, family, hyperparameters)
         path = self._path(key)

@@ -54,7 +54,7 @@ def prepared_search(
     counting = CountingOracle(fitted_fold.oracle)
     meter = Meter(counting, dataset.space.d, cell.prepare_budget)
     space = replace(dataset.space)  # its own arrays: what it does to them ends here
-    needs = {*entry.needs, *entry.can_use}
+    needs = fitted_fold.offers(entry)
     context = PrepareContext(
         space=space,
         target=dataset.target,

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from cfbench.errors import BudgetExhausted, NoFeasibleRowError
-from cfbench.problem.access import TrainingFold
+from cfbench.errors import BudgetExhausted, CfbenchError, NoFeasibleRowError, UnavailableError
+from cfbench.problem.access import Need, TrainingFold
 from cfbench.problem.distances import FastCandidateMeasure
-from cfbench.problem.oracle import Meter, Oracle, predict_neighbours
+from cfbench.problem.oracle import MemoOracle, Meter, Oracle, predict_neighbours
 from cfbench.problem.outcome import CounterfactualSet, Status
 from cfbench.problem.problem import Problem, SearchBudget, trace_of
 from cfbench.problem.trace import Trace
@@ -81,21 +81,47 @@ class CountingOracle:
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
         self.rows = 0
+        self.fault: Exception | None = None
+        """The first error of the model, whatever the searcher made of it."""
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Answer with class codes, shape (n,)."""
         self.rows += len(Z)
-        return self._oracle.predict(Z)
+        with self._noticed():
+            return self._oracle.predict(Z)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Answer with class probabilities, shape (n, n_classes)."""
         self.rows += len(Z)
-        return self._oracle.predict_proba(Z)
+        with self._noticed():
+            return self._oracle.predict_proba(Z)
 
     def predict_neighbours(self, Z: FloatArray, neighbours: KNeighbours) -> IntArray:
         """Answer with the class codes of K-neighbours, shape (n, m)."""
         self.rows += len(Z) * neighbours.m
-        return predict_neighbours(self._oracle, Z, neighbours)
+        with self._noticed():
+            return predict_neighbours(self._oracle, Z, neighbours)
+
+    def model_fault(self) -> str:
+        """Say how the model failed; empty if it did not.
+
+        Raises UnavailableError if it is an endpoint that is down, which is not the result of a search.
+        """
+        if isinstance(self.fault, UnavailableError):
+            raise self.fault
+        if self.fault is None or isinstance(self.fault, CfbenchError):
+            return str(self.fault or "")
+        return f"the model raised {crash_reason(self.fault)}"
+
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        try:
+            yield
+        except MemoryError:  # the query was too large
+            raise
+        except Exception as error:
+            self.fault = self.fault or error
+            raise
 
 
 _TIMERS = {
@@ -201,6 +227,11 @@ class FittedFold:
     fingerprint: str
     training: TrainingFold | None
 
+    def offers(self, entry: SearcherEntry) -> set[Need]:
+        """Return what a searcher may use of the model and of the training fold: what it declares, if it is there."""
+        absent = set() if getattr(self.model, "has_probabilities", True) else {Need.PROBABILITIES}
+        return {*entry.needs, *entry.can_use} - absent
+
 
 def run_search(
     task: SearchTask, fitted_fold: FittedFold, entry: SearcherEntry, search: SearchFunction, objective: Objective
@@ -226,7 +257,7 @@ def run_search(
             term=term,
             term_rows=0 if term is None else term_rows,
             term_draws=term_draws,
-            needs={*entry.needs, *entry.can_use},
+            needs=fitted_fold.offers(entry),
             training=fitted_fold.training,
             model=fitted_fold.model,
             measure=FastCandidateMeasure,
@@ -246,10 +277,13 @@ def run_search(
                 raise
             crash = crash_reason(error)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        if term is not None and term.fault is not None:  # whatever the searcher made of it
+        fault = counting.model_fault()
+        if term is not None and term.fault is not None and not fault:  # whatever the searcher made of it
             raise term.fault
         trace = trace_of(problem)
-        if crash:
+        if fault:
+            verdict = Verdict(Status.INVALID, fault)
+        elif crash:
             verdict = Verdict(Status.CRASHED, crash)
         elif exhausted:
             verdict = _after_budget(task, fitted_fold, entry, objective, problem, judge)
@@ -257,6 +291,7 @@ def run_search(
             verdict = judge.verdict(answer, returns_sets=entry.returns_sets)
             if verdict.status is Status.NOT_FOUND and trace.reason:
                 verdict = replace(verdict, reason=trace.reason)
+    verdict = _unless_changed(verdict, fitted_fold.oracle)
     queries = counting.rows + meter.gradient_queries - meter.robustness_queries
     if queries != meter.search_queries:  # its count, and so its place on the board, would be untrue
         asked = meter.search_queries
@@ -273,6 +308,12 @@ def run_search(
         cpu_seconds=cpu,
         trace=trace,
     )
+
+
+def _unless_changed(verdict: Verdict, oracle: Oracle) -> Verdict:
+    """Return a verdict, or the one that the model has changed its answers since they were first given."""
+    change = oracle.change() if isinstance(oracle, MemoOracle) else ""
+    return Verdict(Status.INVALID, change, z=verdict.z, candidates=verdict.candidates) if change else verdict
 
 
 def judge_of(task: SearchTask, fitted_fold: FittedFold, objective: Objective, name: str = "") -> Judge:

@@ -148,7 +148,7 @@ class Worker:
     ) -> None:
         self._setup = setup
         self._registry = registry or build_registry(setup.options)
-        self._fitted = FittedModels(setup.cache_dir, told)
+        self._fitted = FittedModels(setup.cache_dir, told, self._registry.families)
         self._datasets: dict[str, Dataset] = {}
         self._fitted_folds: OrderedDict[ModelKey, FittedFold] = OrderedDict()
         self._prepared: OrderedDict[str, PreparedSearch] = OrderedDict()
@@ -249,6 +249,12 @@ class Worker:
         dataset = self.dataset(cell)
         fold = split(dataset, cell.fold)
         entry = self._registry.model(cell.model.name).entry
+        planned = cell.content["model"]["version"]
+        if entry.fitted is not None and entry.version != planned:
+            raise ModelError(
+                f"the model {entry.origin or entry.name} has the digest {entry.version} here, but its cells were "
+                f"planned with {planned}: it has changed, or a function that fits it does not give the same model twice"
+            )
         family = build_settings(entry.family, cell.model.settings, entry.name)
         model = self._fitted.get(dataset, cell.fold, entry, family)
         return self._keep(key, dataset, fold, model)

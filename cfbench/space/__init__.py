@@ -13,6 +13,7 @@ from cfbench.lazy import public_names
 
 if TYPE_CHECKING:
     from cfbench.space.box import FeasibleBox as FeasibleBox
+    from cfbench.space.dataset import Spelling as Spelling
     from cfbench.space.relations import Relation as Relation
     from cfbench.space.relations import contradiction as contradiction
     from cfbench.space.relations import read_relations as read_relations

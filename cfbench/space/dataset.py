@@ -16,6 +16,25 @@ from cfbench.space.relations import ForbiddenTransition, Relation
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 
+@dataclass(frozen=True)
+class Spelling:
+    """How the cells of a data set's table are written, for models that were fitted on the table itself.
+
+    Parameters
+    ----------
+    categories : tuple of tuple of str
+        The cell of each category code, by feature; empty for numerical features.
+    classes : tuple of str
+        The cell of each class code.
+    label : str
+        The column that holds the classes.
+    """
+
+    categories: tuple[tuple[str, ...], ...]
+    classes: tuple[str, ...]
+    label: str
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A table of factual cases with their classes.
@@ -35,6 +54,10 @@ class Dataset:
         What the class codes mean.
     user : str
         The kind of user that seeks recourse (the paper's table of data sets).
+    spelling : Spelling or None
+        How the table writes categories and classes; None: by their labels. It changes no result and no digest.
+    held_out : int
+        How many rows at the end are points to explain, and never training rows; 0: the rows have folds.
 
     Raises
     ------
@@ -60,6 +83,8 @@ class Dataset:
     target: int
     class_labels: tuple[str, ...]
     user: str = "Individual"
+    spelling: Spelling | None = None
+    held_out: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, FeatureSpace):
@@ -190,7 +215,8 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """Digest of all content that can change a result: values, labels, annotation, target."""
-        return digest_of([digest_of_arrays(self.X, self.y), self.space.digest, self.target, self.n_classes])
+        content = [digest_of_arrays(self.X, self.y), self.space.digest, self.target, self.n_classes]
+        return digest_of([*content, self.held_out] if self.held_out else content)
 
 
 def broken_relations(space: FeatureSpace, X: FloatArray) -> dict[Relation, IntArray]:
@@ -237,6 +263,8 @@ class Fold:
 def split(dataset: Dataset, fold: int) -> Fold:
     """Return fold number `fold` of five stratified, shuffled folds; DataError if a class has fewer than five rows.
 
+    If rows are held out, they are the test rows of fold 0, and there is no other.
+
     Decision: ``StratifiedKFold(5, shuffle=True, random_state=42)``; every class is in every fold's training and test
     rows.
     """
@@ -244,6 +272,11 @@ def split(dataset: Dataset, fold: int) -> Fold:
 
     if not 0 <= fold < N_FOLDS:
         raise StudyError(f"there is no fold {fold}; folds are numbered from 0 to {N_FOLDS - 1}")
+    if dataset.held_out:
+        if fold != 0:
+            raise StudyError(f"the points of {dataset.name!r} are held out, so there are no folds; leave --fold out")
+        rows = np.arange(dataset.n)
+        return Fold(rows[: -dataset.held_out], rows[-dataset.held_out :])
     for label, count in zip(dataset.class_labels, dataset.class_counts, strict=True):
         if count < N_FOLDS:
             raise DataError(

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from cfbench.errors import ModelError
 from cfbench.problem.access import SHOWN, Need
 from cfbench.problem.problem import SeparableTerm
-from cfbench.registry.contracts import FittedModel, ModelFamily, Objective, ObjectiveContext
+from cfbench.registry.contracts import Objective, ObjectiveContext
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.registry.registry import Registry
 from cfbench.space.dataset import Dataset
-from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 PLAIN = "none"
 """Name of the objective that adds nothing to the loss."""
-
-
-class FittedElsewhere(ModelFamily):
-    """The family of a model that cfbench does not fit, as in `cfbench.explain`."""
-
-    def fit(self, X: FloatArray, y: IntArray, space: FeatureSpace, hyperparameters: Mapping[str, Any]) -> FittedModel:  # noqa: ARG002 - the contract's parameters
-        """Raise ModelError."""
-        raise ModelError("this model was fitted elsewhere; cfbench cannot fit it again")
 
 
 class Added(NamedTuple):
@@ -60,8 +49,8 @@ def obstacle(
     for entry in (searcher, model):
         if entry.unavailable:
             return f"{entry.name} cannot run here: {entry.unavailable}"
-    for need in SHOWN:
-        if need in searcher.needs and need not in model.shows:
+    for need in (Need.PROBABILITIES, *SHOWN):
+        if need in searcher.needs and need not in model.offers:
             return f"{name} needs {need.value}, and {model.name} does not show it"
     if Handles.CATEGORICAL not in searcher.handles and dataset.space.is_categorical.any():
         return f"{name} does not handle categorical features, and {dataset.name} has them"

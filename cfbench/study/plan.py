@@ -20,7 +20,7 @@ from cfbench.space.dataset import N_FOLDS, Dataset
 from cfbench.study.obstacles import PLAIN, Added, added_by, beyond_objective, obstacle
 from cfbench.study.protocol import DRAWN, PROTOCOL_VERSION
 from cfbench.study.sources import load_dataset
-from cfbench.study.study import AXES, Study, StudyPart
+from cfbench.study.study import AXES, Study, StudyPart, override
 from cfbench.study.variants import Variant, build_settings, make_variant, parse_variant, resolve_variant
 from cfbench.text import plural
 
@@ -105,7 +105,8 @@ class Cell:
     @property
     def names(self) -> tuple[str, str, str, str]:
         """The names that seed its random streams: of the data set, the model, the searcher and the objective."""
-        return self.content["dataset"]["name"], self.model.name, self.searcher.name, self.objective.name
+        content = self.content
+        return content["dataset"]["name"], content["model"]["name"], self.searcher.name, self.objective.name
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,8 @@ def make_plan(study: Study, registry: Registry, source: DataSource) -> Plan:
     Raises UnknownNameError if an entry or a setting is unknown. Raises StudyError if a setting is impossible, or no
     cell can run. Raises UnavailableError or DataError if a data set is unavailable (unless it is optional) or invalid.
     """
+    if source.points_from is not None:
+        study = override(study, folds=[0])  # the held-out rows, in place of folds
     parts = [
         {axis: getattr(study if getattr(part, axis) is None else part, axis) for axis in AXES}
         for part in study.parts or (StudyPart(),)
@@ -207,6 +210,15 @@ def _resolve(study: Study, axes: Mapping[str, Sequence[Any]], registry: Registry
             hint = "Only data sets that the study names can be optional."
             raise UnknownNameError("optional data set", name, axes["datasets"], hint)
     names, datasets = _datasets(study, axes["datasets"], registry, source, notes)
+    own = {variants["models", text].label: registry.model(text.partition("[")[0]).entry for text in axes["models"]}
+    brought = [label for label, entry in own.items() if entry.fitted is not None]
+    if source.points_from is not None:
+        notes.append(f"the points are those of {source.points_from}, and all rows of the data set are training rows")
+    elif brought:
+        notes.append(
+            f"{', '.join(brought)}: fitted elsewhere, so the test rows of a fold may be among its training rows; "
+            "--points-from FILE.csv takes points that were held out"
+        )
     return _Resolution(names, datasets, variants, metrics_of(study, registry), tuple(notes))
 
 
@@ -393,7 +405,8 @@ def _cell(
         # The name seeds the searches; the digest stands for all that the table and its annotation hold. The name of a
         # user's folder is a label alone: it depends on the other folders.
         "dataset": shared({"name": dataset.digest if is_folder else place.dataset, "digest": dataset.digest}),
-        "model": shared(_content(place.model, entries["model"])),
+        # Likewise, the name of a user's own model is that of a file; its version is its digest.
+        "model": shared(_content(place.model, model) | ({"name": model.version} if model.fitted is not None else {})),
         "searcher": shared(_content(place.searcher, entries["searcher"])),
         "objective": shared(_content(place.objective, entries["objective"])),
         "constraints": place.constraints,

@@ -21,8 +21,10 @@ DATA_VARIABLE = "CFBENCH_DATA_DIR"
 """Environment variable that names folders with tables, separated as in PATH."""
 
 
-def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSource:
+def data_source(data_dirs: Sequence[Path], *, download: bool = True, points_from: Path | None = None) -> DataSource:
     """Return where tables may be found: `data_dirs`, then ``CFBENCH_DATA_DIR``, then the user's cache.
+
+    `points_from` is a table of held-out rows, whose points are explained.
 
     Raises UnavailableError if one of `data_dirs` is not a folder. Folders in the variable may be missing, because it is
     set for all calls.
@@ -37,7 +39,10 @@ def data_source(data_dirs: Sequence[Path], *, download: bool = True) -> DataSour
     from_environment = os.environ.get(DATA_VARIABLE, "")
     named = [*data_dirs, *(Path(part) for part in from_environment.split(os.pathsep) if part)]
     return DataSource(
-        data_dirs=tuple(at_home(path).resolve() for path in named), cache_dir=cache_dir(), download=download
+        data_dirs=tuple(at_home(path).resolve() for path in named),
+        cache_dir=cache_dir(),
+        download=download,
+        points_from=None if points_from is None else at_home(points_from).resolve(),
     )
 
 
@@ -72,6 +77,10 @@ def load_dataset(entry: DatasetEntry, source: DataSource) -> Dataset:
             f"multiple of the step {feature.step!r}; correct the value, or the step ({plural(len(off), 'such value')})"
         )
     require_kept_relations(loaded)
+    if source.points_from is not None:
+        from cfbench.study.held_out import with_held_out  # loads pandas
+
+        return with_held_out(loaded, source.points_from)
     return loaded
 
 
@@ -85,6 +94,27 @@ def folders_among(datasets: Iterable[str]) -> tuple[Path, ...]:
 def datasets_of(study: Study) -> list[str]:
     """Return all data sets that a study names, its parts' included."""
     return [*study.datasets, *(name for part in study.parts for name in part.datasets or ())]
+
+
+def models_of(study: Study) -> list[str]:
+    """Return all models that a study names, its parts' included."""
+    return [*study.models, *(name for part in study.parts for name in part.models or ())]
+
+
+def refuse_foreign_models(study: Study, file: Path, *, trust: bool) -> None:
+    """Raise StudyError if a study file names a model that runs code or receives the data, and it is not trusted.
+
+    The file may be by another author than the user. A model in a skops file does neither.
+    """
+    from cfbench.errors import StudyError
+    from cfbench.registry.own_models import references_among
+
+    foreign = [name for name in references_among(models_of(study)) if not name.endswith(".skops")]
+    if foreign and not trust:
+        raise StudyError(
+            f"{file} names the model {foreign[0]}, whose code would run here, or which would receive the data's rows: "
+            "if you trust it, add --trust"
+        )
 
 
 def may_be_passed_on(name: str, registry: Registry) -> bool:

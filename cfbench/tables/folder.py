@@ -14,7 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from cfbench.errors import DataError, UnknownNameError
-from cfbench.space.dataset import Dataset
+from cfbench.space.dataset import Dataset, Spelling
 from cfbench.space.feature import FeatureSpec, Kind
 from cfbench.space.space import FloatArray, IntArray, are_multiples
 from cfbench.tables.annotation import FILE_NAME, Annotation, annotation_but_for_relations, refuse, refuse_device
@@ -352,6 +352,7 @@ def make_dataset(name: str, annotation: Annotation, table: TextTable) -> Dataset
         target=annotation.target,
         class_labels=annotation.meanings,
         user=annotation.user,
+        spelling=Spelling(annotation.values, annotation.classes, annotation.label_column),
     )
 
 

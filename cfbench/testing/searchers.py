@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from cfbench.errors import UnknownNameError
 from cfbench.problem.access import SHOWN
+from cfbench.registry.contracts import FittedElsewhere
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FloatArray
-from cfbench.study.obstacles import Added, FittedElsewhere, obstacle
+from cfbench.study.obstacles import Added, obstacle
 from cfbench.testing import problems
 from cfbench.testing.check import Check, Failed, NotApplicable, Report, Result, report_of
 from cfbench.testing.child import Child, Ending, UnfitEntry

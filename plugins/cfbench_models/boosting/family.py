@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cfbench import FeatureSpace, ModelFamily
 from cfbench.forests import ForestStructure
-from cfbench.models import RANDOM_STATE, Encoding, fit_encoding, n_classes_of
+from cfbench.models import RANDOM_STATE, Encoding, fit_encoding, n_classes_of, without_names
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.boosting.reading import BoostedTrees, read_catboost, read_hist_gradient, read_lightgbm, read_xgboost
@@ -23,6 +23,9 @@ class Boosting(ModelFamily):
 
     read: ClassVar[Callable[[Any], BoostedTrees]]
     """Reads the trees of a fitted classifier."""
+
+    library_class: ClassVar[str]
+    """The library's name and that of its classifier."""
 
     @abstractmethod
     def classifier(self, seed: int) -> Any:
@@ -54,18 +57,25 @@ class Boosting(ModelFamily):
             classifier.fit(encoding.transform(X), positions)
         return BoostedModel(encoding, classifier, n_classes, codes.astype(np.int64), type(self).read)
 
+    @classmethod
+    def around(cls, encoding: Encoding, classifier: Any, codes: IntArray, n_classes: int) -> BoostedModel | None:
+        """Return the model around an ensemble of this library that was grown elsewhere."""
+        if f"{type(classifier).__module__.partition('.')[0]}.{type(classifier).__name__}" != cls.library_class:
+            return None
+        return BoostedModel(encoding, without_names(classifier), n_classes, codes, cls.read)
+
 
 class BoostedModel(TreeModel):
-    """A fitted boosted ensemble, whose classifier knows classes by their positions among the codes.
+    """A fitted boosted ensemble.
 
     Parameters
     ----------
     encoding : Encoding
     classifier : classifier
-        Fitted on positions 0 to K - 1.
+        Fitted on any labels, such as positions 0 to K - 1.
     n_classes : int
     codes : ndarray of int64, shape (K,)
-        The class codes, ascending.
+        The class codes of its ``classes_``.
     read : callable
         Reads the trees of the classifier.
     """
@@ -86,8 +96,8 @@ class BoostedModel(TreeModel):
         """Return the library's own answer: class codes, int64, shape (n,)."""
         if len(Z) == 0:
             return np.empty(0, dtype=np.int64)
-        positions = np.asarray(self.classifier.predict(self.encoding.transform(Z)))
-        codes: IntArray = self.codes[positions.reshape(-1).astype(np.int64)]
+        labels = np.asarray(self.classifier.predict(self.encoding.transform(Z))).reshape(-1)
+        codes: IntArray = self.codes[np.searchsorted(self.classifier.classes_, labels)]
         return codes
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
@@ -149,6 +159,7 @@ class GradientBoosting(Boosting):
     """
 
     read: ClassVar[Callable[[Any], BoostedTrees]] = staticmethod(read_hist_gradient)
+    library_class = "sklearn.HistGradientBoostingClassifier"
 
     max_iter: int = Field(default=100, ge=1)
     learning_rate: float | None = Field(default=None, gt=0)
@@ -190,6 +201,7 @@ class XGBoost(Boosting):
     """
 
     read: ClassVar[Callable[[Any], BoostedTrees]] = staticmethod(read_xgboost)
+    library_class = "xgboost.XGBClassifier"
 
     n_estimators: int = Field(default=100, ge=1)
     learning_rate: float | None = Field(default=None, gt=0)
@@ -231,6 +243,7 @@ class LightGBM(Boosting):
     """
 
     read: ClassVar[Callable[[Any], BoostedTrees]] = staticmethod(read_lightgbm)
+    library_class = "lightgbm.LGBMClassifier"
 
     n_estimators: int = Field(default=100, ge=1)
     learning_rate: float | None = Field(default=None, gt=0)
@@ -272,6 +285,7 @@ class CatBoost(Boosting):
     """
 
     read: ClassVar[Callable[[Any], BoostedTrees]] = staticmethod(read_catboost)
+    library_class = "catboost.CatBoostClassifier"
 
     iterations: int = Field(default=100, ge=1)
     learning_rate: float | None = Field(default=None, gt=0)

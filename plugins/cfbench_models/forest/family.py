@@ -11,11 +11,14 @@ from pydantic import Field
 
 from cfbench import FeatureSpace, ModelFamily
 from cfbench.forests import ForestStructure
-from cfbench.models import RANDOM_STATE, fit_encoding, n_classes_of
+from cfbench.models import RANDOM_STATE, Encoding, fit_encoding, n_classes_of, without_names
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.forest.laid_open import TreeModel, laid_open, last_single_up_to
 from cfbench_models.forest.tables import FlatTrees, trees_of
+
+TREES = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier")
+"""The classifiers of scikit-learn whose trees are read."""
 
 _COLUMNS: dict[str | None, list[Any]] = {"sqrt": ["sqrt"], "all": [None], None: ["sqrt", None]}
 """The choices of `max_features` by setting."""
@@ -51,6 +54,13 @@ class TreeFamily(ModelFamily):
         with quiet_training():
             classifier.fit(encoding.transform(X), y)
         return ForestModel(encoding, classifier, n_classes)
+
+    @classmethod
+    def around(cls, encoding: Encoding, classifier: Any, codes: IntArray, n_classes: int) -> ForestModel | None:
+        """Return the model around a forest or a tree of scikit-learn that was grown elsewhere."""
+        if type(classifier).__name__ not in TREES or not type(classifier).__module__.startswith("sklearn."):
+            return None
+        return ForestModel(encoding, without_names(classifier), n_classes, codes)
 
 
 class RandomForest(TreeFamily):
@@ -177,7 +187,7 @@ class ForestModel(TreeModel):
 
     def laid_open(self) -> ForestStructure:
         """Make the structure."""
-        return laid_open(FlatTrees(self.classifier), self.encoding, self.classifier.classes_, last_single_up_to)
+        return laid_open(FlatTrees(self.classifier), self.encoding, self.class_codes(), last_single_up_to)
 
     def learned(self) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
         """Yield each tree's nodes: children, features and thresholds of the splits, class shares."""

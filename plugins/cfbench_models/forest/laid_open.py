@@ -99,18 +99,19 @@ def laid_open(
     Raises
     ------
     UnavailableError
-        If the columns are standardised, or a split of an indicator column does not separate 0 and 1.
+        If a split of an indicator column does not separate 0 and 1.
     """
-    if encoding.mean is not None:
-        raise UnavailableError("the forest's columns are standardised")
     d = len(encoding.copied) + len(encoding.one_hot)
     feature, cut = np.full(len(trees.left), -1), np.zeros(len(trees.left), dtype=np.int64)
     boundaries: list[FloatArray] = [np.empty(0)] * d
     cells: list[IntArray] = [np.empty(0, dtype=np.int64)] * d
     for position, column in zip(encoding.copied, encoding.columns, strict=True):
         splits = np.flatnonzero(trees.is_split & (trees.column == column))
-        thresholds, cut[splits] = np.unique(trees.threshold[splits], return_inverse=True)
-        boundaries[position], feature[splits] = last_left(thresholds), position
+        thresholds, place = np.unique(trees.threshold[splits], return_inverse=True)
+        ends = encoding.last_up_to(int(position), last_left(thresholds))
+        # Standardising may round several thresholds to one.
+        boundaries[position], joined = np.unique(ends, return_inverse=True)
+        cut[splits], feature[splits] = joined[place], position
     for part in encoding.one_hot:
         n = part.table.shape[1]
         splits = np.flatnonzero(trees.is_split & (trees.column >= part.start) & (trees.column < part.start + n))

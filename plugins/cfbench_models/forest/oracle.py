@@ -39,8 +39,10 @@ def forest_oracle(model: ForestModel) -> Oracle:
     if queries is None:
         require_plain(model.classifier)
         return TreeByTree(model)
+    if model.encoding.mean is not None:
+        return additive_oracle(model)
     tables = forest_tables(model.classifier, model.encoding)
-    return CompiledForest(model, np.asarray(model.classifier.classes_, dtype=np.int64), tables, queries)
+    return CompiledForest(model, model.class_codes(), tables, queries)
 
 
 def additive_oracle(model: TreeModel) -> Oracle:
@@ -67,7 +69,7 @@ class TreeByTree:
 
     def __init__(self, model: ForestModel) -> None:
         self._model = model
-        self._classes = np.asarray(model.classifier.classes_, dtype=np.int64)
+        self._classes = model.class_codes()
         self._trees = trees_of(model.classifier)
 
     def predict(self, Z: FloatArray) -> IntArray:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cfbench import FeatureSpace, ModelFamily
 from cfbench.linear import NUMBER, LinearStructure
-from cfbench.models import Encoding, ScikitModel, fit_encoding, n_classes_of
+from cfbench.models import Encoding, ScikitModel, fit_encoding, n_classes_of, without_names
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.linear.oracle import LinearOracle, LinearScores
@@ -68,6 +68,14 @@ class LogisticRegression(ModelFamily):
             classifier = self._classifier(len(np.unique(y)), hyperparameters["C"]).fit(encoding.transform(X), y)
         return LinearModel(encoding, classifier, n_classes)
 
+    @classmethod
+    def around(cls, encoding: Encoding, classifier: Any, codes: IntArray, n_classes: int) -> LinearModel | None:
+        """Return the model around a logistic regression of scikit-learn that was fitted elsewhere."""
+        name, module = type(classifier).__name__, type(classifier).__module__
+        if name not in ("LogisticRegression", "LogisticRegressionCV") or not module.startswith("sklearn."):
+            return None
+        return LinearModel(encoding, without_names(classifier), n_classes, codes)
+
     def _classifier(self, n_classes: int, strength: float = 1.0) -> Any:
         from sklearn import linear_model
         from sklearn.multiclass import OneVsRestClassifier
@@ -84,9 +92,9 @@ class LinearModel(ScikitModel):
     a row is the one that scikit-learn returns for that row alone.
     """
 
-    def __init__(self, encoding: Encoding, classifier: Any, n_classes: int) -> None:
-        super().__init__(encoding, classifier, n_classes)
-        self._structure = _structure_of(encoding, classifier, self._codes())
+    def __init__(self, encoding: Encoding, classifier: Any, n_classes: int, codes: IntArray | None = None) -> None:
+        super().__init__(encoding, classifier, n_classes, codes)
+        self._structure = _structure_of(encoding, classifier, self.class_codes())
 
     def linear_structure(self) -> LinearStructure:
         """Return the weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from cfbench import FeatureSpace, ModelFamily
-from cfbench.models import RANDOM_STATE, ScikitModel, fit_encoding, n_classes_of
+from cfbench.models import RANDOM_STATE, Encoding, ScikitModel, fit_encoding, n_classes_of, without_names
 from cfbench.problem import Oracle
 from cfbench.space import FloatArray, IntArray
 from cfbench_models.network.inputs import ForwardPass
@@ -64,6 +65,16 @@ class NeuralNetwork(ModelFamily):
             network = _network().set_params(**hyperparameters).fit(encoding.transform(X), y)
         return NetworkModel(encoding, network, n_classes)
 
+    @classmethod
+    def around(cls, encoding: Encoding, classifier: Any, codes: IntArray, n_classes: int) -> NetworkModel | None:
+        """Return the model around a multi-layer perceptron of scikit-learn that was trained elsewhere."""
+        if type(classifier).__name__ != "MLPClassifier" or not type(classifier).__module__.startswith("sklearn."):
+            return None
+        if encoding.mean is None:  # the forward pass reads a mean and a scale
+            n = len(encoding.copied)
+            encoding = replace(encoding, mean=np.zeros(n), scale=np.ones(n))
+        return NetworkModel(encoding, without_names(classifier), n_classes, codes)
+
 
 class NetworkModel(ScikitModel):
     """A fitted network.
@@ -113,7 +124,7 @@ class NetworkModel(ScikitModel):
 
     def _log_odds_of(self, outputs: FloatArray, target: int) -> tuple[FloatArray, FloatArray]:
         """Return a class's log-odds, shape (n,), and their derivatives by the outputs, shape (n, outputs)."""
-        classes = self.classifier.classes_.tolist()
+        classes = self.class_codes().tolist()
         if target not in classes:
             return np.full(len(outputs), -np.inf), np.zeros_like(outputs)
         place = classes.index(target)

@@ -132,7 +132,7 @@ class NetworkOracle:
 
     def __init__(self, model: NetworkModel) -> None:
         self._model = model
-        self._classes: IntArray = np.asarray(model.classifier.classes_, dtype=np.int64)
+        self._classes: IntArray = model.class_codes()
         self._single = ForwardPass(model.encoding, model.classifier, np.float32)
         queries = compiled_network()
         self._first = self._single if queries is None else CompiledPass(self._single, queries)

@@ -242,3 +242,57 @@ def test_models_objectives_and_metrics_have_checks_of_their_own(name: str, kind:
 
 def test_a_time_limit_has_to_be_positive() -> None:
     assert check("cogs", "--time-limit", "0").exit_code == 2
+
+
+OWN = """
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+def fitted():
+    table = pd.read_csv({table!r})
+    scaled = make_column_transformer((StandardScaler(), ["income"]))
+    return make_pipeline(scaled, LogisticRegression()).fit(table[["income"]], table["loan"])
+
+class Rule:
+    def predict(self, rows):
+        return ["yes" if income > 50 else "no" for income in rows["income"]]
+
+def rule():
+    return Rule()
+"""
+ANNOTATIONS = """
+[label]
+column = "loan"
+classes = ["no", "yes"]
+target = "yes"
+
+[[features]]
+name = "income"
+kind = "numerical"
+interval = [0, 100]
+"""
+
+
+def test_a_model_of_one_s_own_is_told_of(tmp_path: Path) -> None:
+    folder, model = tmp_path / "loans", tmp_path / "own.py"
+    folder.mkdir()
+    (folder / "annotations.toml").write_text(ANNOTATIONS)
+    rows = [f"{income},{'yes' if income > 50 else 'no'}" for income in range(1, 100)]
+    (folder / "data.csv").write_text("\n".join(["income,loan", *rows]))
+    model.write_text(OWN.format(table=str(folder / "data.csv")))
+    said = check(f"{model}:fitted", "--dataset", str(folder)).output
+    assert f"{model}:fitted, as own-fitted on loans" in said
+    assert "ColumnTransformer -> LogisticRegression" in said
+    assert "data frame, categories as in the table; 1 of 1 features" in said
+    assert "no, yes: as the table writes them" in said
+    assert "fast, over the features; the same classes as the model" in said
+    content = json.loads(check(f"{model}:rule", "--dataset", str(folder), "--json").stdout)
+    assert content["labels"] == "it agrees with 100.0% of 79 training rows"
+    assert content["probabilities"] == "no; searchers that need them are skipped"
+    assert content["oracle"] == (
+        "the model itself, in batches, equal rows once (the last step, a Rule, has no classes_)"
+    )
+    assert "name the data set that the model is for" in check(f"{model}:rule").output

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import cfbench
 from cfbench import (
@@ -23,6 +27,8 @@ from cfbench import (
     Searcher,
 )
 from cfbench.errors import DataError
+from cfbench.explaining.explain import PATIENCE
+from cfbench.problem.oracle import random_rows
 from cfbench.registry import SearchFunction
 from cfbench.registry.contracts import PrepareContext
 from cfbench.space import FloatArray
@@ -184,7 +190,7 @@ def test_a_model_that_was_fitted_on_a_frame_gets_frames() -> None:
     class Other(Granting):
         feature_names_in_ = np.array(["income", "age", "house"])
 
-    with pytest.raises(cfbench.errors.ModelError, match="'home', 'house' are in one of them only"):
+    with pytest.raises(cfbench.errors.ModelError, match="not annotated: 'house'; the features are income, age, home"):
         explained(entry(buy), model=Other())
 
 
@@ -314,3 +320,30 @@ def test_an_interval_is_written_exactly() -> None:
     far = FeatureSpace((FeatureSpec("time", Kind.NUMERICAL, 1e15, 1e15 + 8),))
     with pytest.raises(DataError, match=r"time = 5\.0 is outside \[1000000000000000, 1000000000000008\]"):
         explained(entry(buy), [5.0], space=far)
+
+
+def labelled(rows: FloatArray) -> pd.DataFrame:
+    """Rows with the labels of homes, as a user's table has them."""
+    frame = pd.DataFrame(rows, columns=SPACE.names)
+    return frame.assign(home=[SPACE.features[2].categories[int(code)] for code in rows[:, 2]])
+
+
+def test_a_pipeline_on_labels_is_explained_in_labels_and_by_its_fast_oracle() -> None:
+    rows = random_rows(SPACE, 200, np.random.default_rng(0))
+    encoder = make_column_transformer((OneHotEncoder(), ["home"]), remainder="passthrough")
+    pipeline = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(labelled(rows), grant(rows))
+    x = pd.DataFrame({"home": ["rents"], "age": [40], "income": [20.0]})
+    common: dict[str, Any] = {"space": SPACE, "target": "granted", "searcher": "cogs[n_generations=10]"}
+    own = cfbench.explain(x, model=pipeline, **common)
+    plain = cfbench.explain(X, model=lambda Z: pipeline.predict(labelled(Z)), **common)
+    assert own.found
+    np.testing.assert_array_equal(own.z, plain.z)
+    assert own.queries == plain.queries > PATIENCE  # most rows were answered by the fast oracle
+    taught = cfbench.explain(
+        x, model=pipeline, training=(labelled(rows), grant(rows)), **{**common, "searcher": "nearest-unlike"}
+    )
+    assert taught.found
+    with pytest.raises(cfbench.CfbenchError, match="the training rows have no column age"):
+        cfbench.explain(x, model=pipeline, training=(labelled(rows).drop(columns="age"), grant(rows)), **common)
+    with pytest.raises(cfbench.CfbenchError, match="x is a data frame of 200 rows"):
+        cfbench.explain(labelled(rows), model=pipeline, **common)

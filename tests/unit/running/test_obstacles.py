@@ -7,11 +7,11 @@ import pytest
 
 from cfbench.problem.access import Need
 from cfbench.problem.problem import Term
-from cfbench.registry.contracts import Objective, ObjectiveContext
+from cfbench.registry.contracts import FittedElsewhere, Objective, ObjectiveContext
 from cfbench.registry.entries import Handles, ModelEntry, SearcherEntry
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FeatureSpace, FeatureSpec, FloatArray, IntArray, Kind
-from cfbench.study.obstacles import Added, FittedElsewhere, added_by, obstacle
+from cfbench.study.obstacles import Added, added_by, obstacle
 
 SPACE = FeatureSpace((FeatureSpec("size", Kind.NUMERICAL, 0, 10),))
 DATASET = Dataset("sizes", np.array([[1.0], [2.0]]), np.array([0, 1]), SPACE, 1, ("small", "large"))

@@ -97,7 +97,7 @@ def search(
         time_limit=None,
         respect_steps=False,
         seed=42,
-        content={"dataset": {"name": "tiny"}},
+        content={"dataset": {"name": "tiny"}, "model": {"name": "model"}},
         points=1,
         repetitions=1,
         searches=1,
