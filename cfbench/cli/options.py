@@ -172,17 +172,29 @@ class Sources:
     points_from: Path | None = None
 
     def registry(self, folders: Sequence[Path] = (), models: Iterable[str] = ()) -> Registry:
-        """Return the registry, with data-set folders and the user's own models among the names of models."""
-        from cfbench.registry.own_models import references_among
+        """Return the registry, with data-set folders and the user's own models among the names of models.
 
-        return open_registry(
-            self.plugins,
-            folders,
-            strict=self.strict,
-            models=references_among(models),
-            trust=self.trust,
-            trusted_types=self.trusted_types,
-        )
+        On a terminal, the user is asked whether types in skops files that skops does not know are trusted.
+        """
+        from cfbench.registry.own_models import UntrustedTypesError, references_among
+
+        models = tuple(models)
+        try:
+            return open_registry(
+                self.plugins,
+                folders,
+                strict=self.strict,
+                models=references_among(models),
+                trust=self.trust,
+                trusted_types=self.trusted_types,
+            )
+        except UntrustedTypesError as error:
+            if not sys.stdin.isatty():
+                raise
+            tell("Note", error)
+            click.confirm("Trust these types for this call?", abort=True, err=True)
+            types = (*self.trusted_types, *error.types)
+        return dataclasses.replace(self, trusted_types=types).registry(folders, models)
 
     def data(self, *, download: bool = True) -> DataSource:
         """Return where tables may be found."""
