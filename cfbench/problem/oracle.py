@@ -205,6 +205,9 @@ ROWS_OF_A_KIND = 800
 PAIRS = 120
 """Pairs of rows between which a boundary is looked for."""
 
+FEW_PAIRS = 24
+"""The same for a model that is slow."""
+
 SINGLE_ROWS = 3
 """Rows of a kind that are asked one by one."""
 
@@ -275,7 +278,9 @@ def rows_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArra
 def boundaries_differ(oracle: Oracle, model: Oracle, space: FeatureSpace, X: FloatArray) -> str:
     """Say where answers about rows on both sides of boundaries differ."""
     rng = np.random.default_rng(_SEED)
-    rows = np.concatenate(list(beside_boundaries(oracle, np.concatenate(_kinds_of_rows(space, X)), space, rng)))
+    # A model that is worth a memory is slow: next to a tie, it may be queried row by row.
+    pairs = FEW_PAIRS if isinstance(model, Memorising) else PAIRS
+    rows = np.concatenate(list(beside_boundaries(oracle, np.concatenate(_kinds_of_rows(space, X)), space, rng, pairs)))
     return _first_difference(oracle, model, [rows])
 
 
@@ -332,7 +337,7 @@ def random_rows(space: FeatureSpace, n: int, rng: np.random.Generator) -> FloatA
 
 
 def beside_boundaries(
-    oracle: Oracle, rows: FloatArray, space: FeatureSpace, rng: np.random.Generator
+    oracle: Oracle, rows: FloatArray, space: FeatureSpace, rng: np.random.Generator, pairs: int = PAIRS
 ) -> Iterator[FloatArray]:
     """Yield rows on both sides of boundaries between classes, as close as numbers can be, and rows a little further
     away.
@@ -340,7 +345,7 @@ def beside_boundaries(
     The boundaries are where `oracle` sees them: if the model sees one elsewhere, it differs on one of the two sides.
     The search for them starts at `rows`.
     """
-    before, after, feature = _steps_across(oracle, rows, rng)
+    before, after, feature = _steps_across(oracle, rows, rng, pairs)
     yield before
     yield after
     crossed = np.flatnonzero(~space.is_categorical[feature])
@@ -372,7 +377,7 @@ def beside_boundaries(
 
 
 def _steps_across(
-    oracle: Oracle, rows: FloatArray, rng: np.random.Generator
+    oracle: Oracle, rows: FloatArray, rng: np.random.Generator, pairs: int
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Find pairs of rows that differ in one feature and in their class: rows before, rows after, and the feature.
 
@@ -383,7 +388,7 @@ def _steps_across(
     second = np.roll(first, 1)
     classes = oracle.predict(rows)
     apart = np.flatnonzero(classes[first] != classes[second])
-    apart = apart[: max(1, min(PAIRS, 10**7 // (d * (d + 1))))]  # bounds the memory for many features
+    apart = apart[: max(1, min(pairs, 10**7 // (d * (d + 1))))]  # bounds the memory for many features
     start, end = rows[first[apart]], rows[second[apart]]
     order = np.argsort(rng.random((len(apart), d)), axis=1)
     turned = np.argsort(order, axis=1)[:, np.newaxis] < np.arange(d + 1)[:, np.newaxis]
