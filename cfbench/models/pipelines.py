@@ -233,13 +233,14 @@ def _encoding_of(columns: list[Column], space: FeatureSpace) -> tuple[Encoding, 
             if len(own) > 1:
                 raise UnavailableError("a number comes to several columns")
             copied.append(feature)
-        elif len(own) == 1:
-            copied.append(feature)
-            numbers = columns[own[0]].numbers()
-            if (numbers != np.arange(k)).any():
-                recoded[feature] = numbers
         else:
             table = np.stack([columns[place].numbers() for place in own], axis=1)
+            is_one = len(own) == 1 and sorted(table[:, 0].tolist()) == [0.0] * (k - 1) + [1.0]  # one category's column
+            if len(own) == 1 and ((table[:, 0] == np.arange(k)).all() or not is_one):
+                copied.append(feature)
+                if (table[:, 0] != np.arange(k)).any():
+                    recoded[feature] = table[:, 0]
+                continue
             if own != list(range(own[0], own[0] + len(own))):
                 raise UnavailableError("the columns of a category do not follow each other")
             if not np.isin(table, (0.0, 1.0)).all() or (table.sum(axis=1) > 1).any():

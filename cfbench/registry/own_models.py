@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,9 @@ def _from_pickle(file: Path, *, trust: bool) -> Any:
         )
     import joblib  # scikit-learn's own
 
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:  # modules next to the file, whose classes and functions it may hold
+        sys.path.append(folder)
     return _loaded(file, lambda: joblib.load(file))
 
 

@@ -435,7 +435,7 @@ def _cell(
     term = terms[place.objective.label, place.dataset]
     skipped = obstacle(searcher, model, dataset, place.objective.label, term, constraints=place.constraints)
     points, repetitions = counts
-    in_fold = -(-dataset.n // N_FOLDS)
+    in_fold = dataset.held_out or -(-dataset.n // N_FOLDS)
     return Cell(
         info=info,
         dataset=place.dataset,

@@ -119,8 +119,9 @@ def test_the_oracle_of_a_pipeline_answers_as_the_pipeline_does(name: str) -> Non
     model = own(make(), dataset)
     oracle = model.oracle()
     assert objection(oracle, model, SPACE, dataset.X) == ""
-    kinds = {NATIVE: NativeOracle, RECODED: CoreOracle, COLUMNS: CoreOracle, MEMO: MemoOracle}
-    assert type(oracle) is kinds[way], model.why_no_core
+    assert isinstance(oracle, MemoOracle) == (way == MEMO), model.why_no_core
+    if way == NATIVE and name != "regression":  # which has no way of its own to neighbours
+        assert isinstance(oracle, NativeOracle)
     if model.core is not None:
         assert bool(model.core.steps) == (way == COLUMNS)
         assert bool(model.core.recoded) == (way == RECODED)
