@@ -20,7 +20,7 @@ from cfbench.space.space import FeatureSpace, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class StepColumn:
     """A column between two steps, as far as it follows from one feature.
 
     Parameters
@@ -97,7 +97,7 @@ def read_pipeline(estimator: Any, space: FeatureSpace, columns: Sequence[str], c
     for name, given in zip(columns, cells, strict=True):
         feature = space.names.index(name)
         codes = range(space.n_categories[feature]) if given is None else given
-        current.append(Column(feature, tuple(codes) if space.is_categorical[feature] else None))
+        current.append(StepColumn(feature, tuple(codes) if space.is_categorical[feature] else None))
     names: Sequence[str] | None = columns
     for step in steps:
         current = _through(step, current, names)
@@ -106,7 +106,7 @@ def read_pipeline(estimator: Any, space: FeatureSpace, columns: Sequence[str], c
     return ReadPipeline(classifier, encoding, recoded)
 
 
-def _through(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:
+def _through(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
     """Return the columns after a step."""
     kind = type(step).__name__
     if step == "passthrough" or (kind == "FunctionTransformer" and step.func is None):
@@ -118,15 +118,15 @@ def _through(step: Any, columns: list[Column], names: Sequence[str] | None) -> l
     return _READ[kind](step, columns, names)
 
 
-def _pipeline(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:
+def _pipeline(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
     for _, inside in step.steps:
         if inside is not None:
             columns, names = _through(inside, columns, names), None
     return columns
 
 
-def _column_transformer(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:
-    after: list[Column] = []
+def _column_transformer(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
+    after: list[StepColumn] = []
     for _, inside, chosen in step.transformers_:
         some = _positions(chosen, names, len(columns))
         own = [columns[i] for i in some]
@@ -150,7 +150,7 @@ def _positions(chosen: Any, names: Sequence[str] | None, n: int) -> list[int]:
     return [range(n)[one] if isinstance(one, int) else list(names or ()).index(one) for one in listed]
 
 
-def _scaler(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:  # noqa: ARG001
+def _scaler(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:  # noqa: ARG001
     """Standard, robust and maximum scalers subtract and divide, in this order."""
     mean = getattr(step, "mean_", None) if hasattr(step, "with_mean") else getattr(step, "center_", None)
     mean = np.zeros(len(columns)) if mean is None or getattr(step, "with_mean", True) is False else mean
@@ -166,7 +166,7 @@ def _scaler(step: Any, columns: list[Column], names: Sequence[str] | None) -> li
     return after
 
 
-def _imputer(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:  # noqa: ARG001
+def _imputer(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:  # noqa: ARG001
     """There are no missing values, so nothing is replaced."""
     statistics = np.asarray(step.statistics_)
     if step.add_indicator or pd.isna(statistics).any():
@@ -176,19 +176,19 @@ def _imputer(step: Any, columns: list[Column], names: Sequence[str] | None) -> l
     return columns
 
 
-def _ordinal(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:  # noqa: ARG001
+def _ordinal(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:  # noqa: ARG001
+    if getattr(step, "max_categories", None) is not None or getattr(step, "min_frequency", None) is not None:
+        raise UnavailableError("an encoder joins infrequent categories")
     after = []
     for column, known in zip(columns, step.categories_, strict=True):
         numbers = {cell: float(i) for i, cell in enumerate(known.tolist())}
         if column.cells is None or not all(cell in numbers for cell in column.cells):
             raise UnavailableError("an ordinal encoder meets numbers, or categories that it does not know")
-        if getattr(step, "_infrequent_enabled", False):
-            raise UnavailableError("an encoder joins infrequent categories")
         after.append(replace(column, cells=tuple(numbers[cell] for cell in column.cells)))
     return after
 
 
-def _one_hot(step: Any, columns: list[Column], names: Sequence[str] | None) -> list[Column]:  # noqa: ARG001
+def _one_hot(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:  # noqa: ARG001
     if getattr(step, "max_categories", None) is not None or getattr(step, "min_frequency", None) is not None:
         raise UnavailableError("an encoder joins infrequent categories")
     dropped = [None] * len(columns) if step.drop_idx_ is None else list(step.drop_idx_)
@@ -206,7 +206,7 @@ def _one_hot(step: Any, columns: list[Column], names: Sequence[str] | None) -> l
     return after
 
 
-_READ: dict[str, Callable[[Any, list[Column], Sequence[str] | None], list[Column]]] = {
+_READ: dict[str, Callable[[Any, list[StepColumn], Sequence[str] | None], list[StepColumn]]] = {
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,
     "StandardScaler": _scaler,
@@ -218,7 +218,7 @@ _READ: dict[str, Callable[[Any, list[Column], Sequence[str] | None], list[Column
 }
 
 
-def _encoding_of(columns: list[Column], space: FeatureSpace) -> tuple[Encoding, dict[int, FloatArray]]:
+def _encoding_of(columns: list[StepColumn], space: FeatureSpace) -> tuple[Encoding, dict[int, FloatArray]]:
     """Return columns as an encoding, and the numbers that replace the codes of features before it."""
     places: dict[int, list[int]] = {}
     for place, column in enumerate(columns):

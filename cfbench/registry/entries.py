@@ -323,7 +323,7 @@ class ModelEntry(Entry):
             except Exception as error:  # whatever pickling a part of it raises
                 raise PluginError(
                     f"model {self.name!r}: the fitted {type(self.fitted).__name__} has parts that cannot be pickled "
-                    f"({type(error).__name__}: {error}), so cfbench cannot tell it from another: give a version"
+                    f"({type(error).__name__}: {error}), so it has no digest: give a version"
                 ) from error
             object.__setattr__(self, "version", version)
         object.__setattr__(self, "probabilities", callable(getattr(self.fitted, "predict_proba", None)))

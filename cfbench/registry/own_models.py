@@ -159,7 +159,7 @@ def _of_function(file: Path, name: str, reference: str) -> dict[str, Any]:
 def _from_pickle(file: Path, *, trust: bool) -> Any:
     if not trust:
         raise ModelError(
-            f"{file} is a pickle, and loading it runs the code that it holds. If you know who made it, add --trust; a "
+            f"{file} is a pickle, and loading it runs the code that it holds. If you trust its source, add --trust; a "
             ".skops file needs no such trust"
         )
     import joblib  # scikit-learn's own
