@@ -35,6 +35,9 @@ from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 SAMPLE = 500
 """Rows of the table by which it is seen how a model takes categories."""
 
+SINGLE = 8
+"""Rows that are queried one by one, to see whether a row's scores depend on the others."""
+
 PROBES = 64
 """Rows whose classes are a part of the model's fingerprint."""
 
@@ -256,7 +259,7 @@ class OwnModel:
         self.core: Core | None = None
         self.why_no_core = "no model of cfbench was looked for"
         self._scored = any(callable(getattr(estimator, name, None)) for name in ("decision_function", "predict_proba"))
-        self._near_ties_alone = self._scored and depends_on_the_query(self._scores, X)
+        self._near_ties_alone = self._scored and depends_on_the_query(self._scores, X[:SINGLE])
         self.probes = X[np.linspace(0, len(X) - 1, min(len(X), PROBES)).astype(np.int64)].copy()
         self.probe_classes = self.predict(self.probes)
 
@@ -328,7 +331,7 @@ class OwnModel:
             def columns(Z: FloatArray) -> FloatArray:
                 return transformed(steps, form.rows(form.tidy(Z)))
 
-            if depends_on_the_query(columns, X):
+            if depends_on_the_query(columns, X[:SINGLE]):
                 self.why_no_core += ", and a row's columns depend on the other rows of a query"
                 return
             encoding = plain_encoding(columns(X[:1]).shape[1])

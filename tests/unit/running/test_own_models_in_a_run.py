@@ -234,7 +234,9 @@ def test_an_endpoint_that_goes_down_fails_the_cell_and_the_rest_runs_later(
         return half_up(problem, rng)
 
     last = run(folder, server.url, points=3, results=folder / "first").searches().query("point == 2")["x"].iloc[0][0]
-    failed = run(folder, server.url, ends, points=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")  # as outside of tests, where a warning is no error
+        failed = run(folder, server.url, ends, points=3)
     (sentence,) = failed.report.failures
     assert f"the model {server.url} answered 503 Service Unavailable" in sentence
     assert "also after 2 further requests; start it, or make it faster" in sentence
