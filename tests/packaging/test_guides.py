@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +73,39 @@ def rows_without_seconds(board: str) -> list[list[str]]:
     """Return the cells of a board's rows except the last but one, the seconds."""
     rows = [line.split() for line in board.splitlines() if re.match(r" \d ", line)]
     return [row[:-2] + row[-1:] for row in rows]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_prints_what_the_manual_shows(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds and pictures may differ."""
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "plugins", ROOT / "datasets"))))
+    shutil.copytree(path.parent, tmp_path, dirs_exist_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "nbconvert",
+        "--to",
+        "notebook",
+        "--execute",
+        "--inplace",
+        str(tmp_path / path.name),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    again = "run python -m nbconvert --to notebook --execute --inplace docs/notebooks/*.ipynb"
+    assert printed(tmp_path / path.name) == printed(path), again
+
+
+def printed(path: Path) -> list[list[str]]:
+    """Return the texts that each cell of a notebook prints or shows, without seconds and without progress."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = [
+        [one for one in cell["outputs"] if one.get("name") != "stderr"] for cell in cells if cell["cell_type"] == "code"
+    ]
+    assert any(outputs)
+    texts = [["".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in cell] for cell in outputs]
+    return [[re.sub(r"[\d.]+ s\b", "SECONDS", text) for text in cell] for cell in texts]
 
 
 def test_the_page_on_python(fresh: Fresh, tmp_path: Path) -> None:
