@@ -12,6 +12,7 @@ import pkgutil
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -53,8 +54,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page without the roles that docstrings give names, as in ``:class:`Problem```."""
-    return re.sub(r":(?:class|data|func|meth|mod):(?=<code>)", "", html)
+    """Return a page without the roles that docstrings give names, as in ``:class:`Problem```, and without the
+    backslashes that the repository's web view needs before a vertical line in a table's code.
+    """
+    html = re.sub(r":(?:class|data|func|meth|mod):(?=<code>)", "", html)
+    return re.sub(r"<td\b.*?</td>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.DOTALL)
 
 
 def commands() -> Iterator[str]:
@@ -71,7 +75,7 @@ def commands_below(context: click.Context, heading: str) -> Iterator[str]:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
         usage = " ".join(command.collect_usage_pieces(inner))
-        described = (literal(paragraph) for paragraph in (command.help or "").split("\n\n"))
+        described = (literal(paragraph) for paragraph in cleandoc(command.help or "").split("\n\n"))
         yield from ("", f"{heading} {inner.command_path}", "")
         yield from (line for paragraph in described for line in (paragraph, ""))
         yield from ("```text", f"{inner.command_path} {usage}", "```", "")
