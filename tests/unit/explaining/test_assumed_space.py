@@ -34,7 +34,7 @@ def test_intervals_are_rounded_outwards_and_categories_are_those_that_occur() ->
     [
         (None, "space is missing: give a cfbench.FeatureSpace, or training="),
         ((FRAME[["age"]].to_numpy(), [0, 0, 1, 1]), "space is missing"),
-        ((FRAME.assign(age=[20, None, 30, 40]), [0, 0, 1, 1]), "column 'age' of the training rows has 1 gaps"),
+        ((FRAME.assign(age=[20, np.nan, 30, 40]), [0, 0, 1, 1]), "column 'age' of the training rows has 1 gaps"),
         ((FRAME.assign(age=7), [0, 0, 1, 1]), "column 'age' of the training rows has a single value"),
         ((FRAME.assign(age=[1, 2, 3, np.inf]), [0, 0, 1, 1]), "column 'age' of the training rows holds infinity"),
         ((FRAME.rename(columns={"age": 3}), [0, 0, 1, 1]), "a column 3; name every column by a text"),
