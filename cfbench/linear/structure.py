@@ -125,13 +125,25 @@ class LinearStructure:
             tables.append(table)
         return tuple(tables)
 
-    def parts(self, f: int, values: FloatArray) -> FloatArray:
-        """Return what values of feature `f`, shape (n,), add to the scores, shape (n, K)."""
-        table = self.tables[f]
-        unknown = len(table) - 1
-        is_code = (values >= 0) & (values < unknown) & (values == np.floor(values))
-        found: FloatArray = table[np.where(is_code, values, unknown).astype(np.intp)]
-        return found + values[:, np.newaxis] * self.slopes[:, f] if not self.is_coded[f] else found
+    @cached_property
+    def _lookup(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """All tables one below the other; where each feature's begins; the place of its last row in it."""
+        sizes = np.array([len(table) for table in self.tables])
+        return np.concatenate(self.tables), np.cumsum(sizes) - sizes, sizes - 1
+
+    def parts(self, f: int | IntArray, values: FloatArray) -> FloatArray:
+        """Return what values of features add to the scores, shape (n, K).
+
+        Parameters
+        ----------
+        f : int or ndarray of int64, shape (n,)
+            The feature of all values, or of each value.
+        values : ndarray of float64, shape (n,)
+        """
+        tables, first, unknown = self._lookup
+        is_code = (values >= 0) & (values < unknown[f]) & (values == np.floor(values))
+        found: FloatArray = tables[first[f] + np.where(is_code, values, unknown[f]).astype(np.intp)]
+        return found + values[:, np.newaxis] * self.slopes.T[f]
 
     def scores(self, Z: FloatArray) -> FloatArray:
         """Return the scores of rows, shape (n, d), in the order of `classes`, shape (n, K)."""

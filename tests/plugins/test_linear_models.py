@@ -274,6 +274,9 @@ def test_a_structure_worked_out_by_hand() -> None:
     assert structure.constants.tolist() == [0, -10]
     assert structure.tables[1][:, 1].tolist() == [1, 0, -1, 0]
     assert (structure.place_of(5), structure.place_of(0)) == (1, None)
+    # two numbers, the three categories, and what is no category
+    features, values = np.array([0, 0, 1, 1, 1, 1]), np.array([50.0, 45, 0, 1, 2, 3])
+    np.testing.assert_allclose(structure.parts(features, values), [[0, s] for s in (10, 9, 1, 0, -1, 0)], atol=1e-12)
 
 
 @pytest.mark.parametrize(

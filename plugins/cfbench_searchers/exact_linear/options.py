@@ -7,7 +7,6 @@ in the share of the way, so a whole search is a small mixed-integer linear probl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -58,8 +57,7 @@ class Options(NamedTuple):
     spacing: FloatArray
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Values of one feature from `start` to `end`."""
 
     feature: int
@@ -79,31 +77,22 @@ def options_of(structure: LinearStructure, problem: Problem, place: int) -> Opti
         The place of the target among the model's classes.
     """
     term, box, x = problem.separable_term, problem.box, problem.x
+    features = np.arange(problem.space.d)
     rivals = np.delete(np.arange(len(structure.classes)), place)
     inside = (box.lower <= x) & (x <= box.upper)
     home = np.isnan(box.arrays.home) & (box.spacing > 0)
     may_stay = inside & ~home
-    kept: list[tuple[_Piece, FloatArray, FloatArray]] = []
-    counts = np.zeros(problem.space.d + 1, dtype=np.int64)
-    for f in range(problem.space.d):
-        pieces = [*_pieces(problem, f, term)]
-        if not pieces:
-            continue
-        values = np.array([[piece.start, piece.end] for piece in pieces])
-        parts = structure.parts(f, np.append(values.ravel(), x[f]))
-        leads = parts[:, [place]] - parts[:, rivals]
-        gains = (leads[:-1] - leads[-1]).reshape(len(pieces), 2, len(rivals))
-        costs = _costs(problem, f, values.ravel(), term).reshape(-1, 2)
-        of_use = _of_use(gains, costs, bool(may_stay[f]))
-        kept += [(pieces[i], gains[i], costs[i]) for i in of_use]
-        counts[f + 1] = len(of_use)
-    gains = np.array([gain for _, gain, _ in kept]).reshape(len(kept), 2, len(rivals))
-    costs = np.array([cost for _, _, cost in kept]).reshape(len(kept), 2)
-    start, end = (np.array([getattr(piece, name) for piece, _, _ in kept]) for name in ("start", "end"))
-    spacing = np.array([piece.spacing for piece, _, _ in kept])
-    owner = np.array([piece.feature for piece, _, _ in kept], dtype=np.int64)
+    pieces = np.array([piece for f in features.tolist() for piece in _pieces(problem, f, term)]).reshape(-1, 4)
+    owner, values = pieces[:, 0].astype(np.int64), pieces[:, 1:3]
+    each = np.repeat(owner, 2)
+    gains = _leads(structure, each, values.ravel(), place, rivals) - _leads(structure, features, x, place, rivals)[each]
+    gains = gains.reshape(len(pieces), 2, len(rivals))
+    costs = _costs(problem, each, values.ravel(), term).reshape(-1, 2)
+    of_use = _of_use(owner, gains, costs, may_stay)
+    owner, gains, costs = owner[of_use], gains[of_use], costs[of_use]
+    start, end, spacing = (pieces[of_use, column] for column in (1, 2, 3))
     return Options(
-        first=np.cumsum(counts),
+        first=np.append(0, np.cumsum(np.bincount(owner, minlength=len(features)))),
         may_stay=may_stay,
         start=start,
         end=end,
@@ -114,6 +103,15 @@ def options_of(structure: LinearStructure, problem: Problem, place: int) -> Opti
         begins_at_x=(start == x[owner]) & (end != start),
         spacing=spacing / np.where(spacing > 0, np.maximum(np.abs(end - start), spacing), 1.0),
     )
+
+
+def _leads(
+    structure: LinearStructure, features: IntArray, values: FloatArray, place: int, rivals: IntArray
+) -> FloatArray:
+    """Return what values, one of each of the features, add to the target's lead over each rival, shape (n, R)."""
+    parts = structure.parts(features, values)
+    leads: FloatArray = parts[:, [place]] - parts[:, rivals]
+    return leads
 
 
 def _pieces(problem: Problem, f: int, term: SeparableTerm | None) -> Iterator[_Piece]:
@@ -182,25 +180,35 @@ def _bends(problem: Problem, f: int, a: float, b: float, term: SeparableTerm, de
     ]
 
 
-def _of_use(gains: FloatArray, costs: FloatArray, may_stay: bool) -> list[int]:
-    """Return the options that a point of least cost may need: no option that another one beats in all respects."""
-    useful = (gains > 0).any(axis=(1, 2)) if may_stay else np.ones(len(costs), dtype=bool)
+def _of_use(owner: IntArray, gains: FloatArray, costs: FloatArray, may_stay: BoolArray) -> BoolArray:
+    """Return which options a point of least cost may need, shape (J,); `owner` has the feature of each option.
+
+    These are the options that no other option of the same feature beats in all respects.
+    """
+    useful: BoolArray = (gains > 0).any(axis=(1, 2)) | ~may_stay[owner]
     single = useful & (gains[:, 0] == gains[:, 1]).all(axis=1) & (costs[:, 0] == costs[:, 1])
-    gain, cost, place = gains[:, 0], costs[:, 0], np.arange(len(costs))
-    # [i, j]: option j is as good as option i in all respects; of equal options the first one is kept.
-    as_good = (gain >= gain[:, np.newaxis]).all(axis=2) & (cost <= cost[:, np.newaxis])
-    beats = as_good & (~as_good.T | (place < place[:, np.newaxis]))
-    beaten = single & (beats & single).any(axis=1)
-    return [int(i) for i in np.flatnonzero(useful & ~beaten)]
+    for f in np.flatnonzero(np.bincount(owner[single]) > 1):
+        own = np.flatnonzero(single & (owner == f))
+        gain, cost, place = gains[own, 0], costs[own, 0], np.arange(len(own))
+        # [i, j]: option j is as good as option i in all respects; of equal options the first one is kept.
+        as_good = (gain >= gain[:, np.newaxis]).all(axis=2) & (cost <= cost[:, np.newaxis])
+        beats = as_good & (~as_good.T | (place < place[:, np.newaxis]))
+        useful[own] = ~beats.any(axis=1)
+    return useful
 
 
-def _costs(problem: Problem, f: int, values: FloatArray, term: SeparableTerm | None) -> FloatArray:
-    """Return what changed values of feature `f` add to the objective, shape (n,), those that equal `x` included."""
-    space, x = problem.space, float(problem.x[f])
-    gower = np.ones(len(values)) if space.is_categorical[f] else np.abs(values - x) / space.ranges[f]
+def _costs(problem: Problem, f: int | IntArray, values: FloatArray, term: SeparableTerm | None) -> FloatArray:
+    """Return what changed values of feature `f` add to the objective, shape (n,), those that equal `x` included.
+
+    Each value may have a feature of its own.
+    """
+    space, x = problem.space, problem.x
+    gower = np.where(space.is_categorical[f], 1.0, np.abs(values - x[f]) / space.ranges[f])
     costs: FloatArray = (0.5 * gower + 0.5) / space.d
     if term is None:
         return costs
-    rows = np.tile(problem.x, (len(values), 1))
-    rows[:, f] = values
-    return costs + term.parts(rows)[:, f]
+    at = np.arange(len(values))
+    rows = np.tile(x, (len(values), 1))
+    rows[at, f] = values
+    costs += term.parts(rows)[at, f]
+    return costs

@@ -142,12 +142,12 @@ class LinearSearch:
 
     def _decided(self, part: Part, used: FloatArray) -> Part:
         """Decide all features as the relaxation has them: those that it uses change by the option used most."""
-        choice = part.choice.copy()
+        choice = np.where(part.choice == UNDECIDED, STAYS, part.choice)
         weight = used.sum(axis=1)
-        for f in np.flatnonzero(choice == UNDECIDED):
-            first, stop = self.options.first[f], self.options.first[f + 1]
-            j = first + int(np.argmax(weight[first:stop]))
-            choice[f] = j if weight[j] > _WHOLE else STAYS
+        for j in np.flatnonzero(weight > _WHOLE):
+            f = self.owner[j]
+            if part.choice[f] == UNDECIDED and (choice[f] == STAYS or weight[j] > weight[choice[f]]):
+                choice[f] = j
         return Part(choice, part.low, part.high)
 
     def _round(self, part: Part, used: FloatArray) -> None:
