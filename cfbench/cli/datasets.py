@@ -187,7 +187,7 @@ def annotate_table(
     try:
         made = annotate_file(at_home(table), choices)
     except TableError as error:
-        if not error.ignore and not error.drop_missing:
+        if set(error.ignore) <= set(ignore) and (drop_missing or not error.drop_missing):
             raise
         words = [command_name(), "datasets", "annotate", str(table)]
         for option, value in (("--label", label), ("--target", target), ("--missing-as", missing_as)):

@@ -58,5 +58,9 @@ def points_command(
     for sentence in missing:
         tell("Note", sentence)
     if not may_be_passed_on(task.cell.dataset, registry):
-        tell("Note", f"the rows of {task.cell.dataset} may not be passed on")
+        found = registry.datasets.get(task.cell.dataset)
+        if found is not None and found.entry.folder is not None:
+            tell("Note", f"you alone know whether the rows of {task.cell.dataset} may be passed on")
+        else:
+            tell("Note", f"the rows of {task.cell.dataset} may not be passed on")
     click.echo(f"{plural(len(chosen), 'point')} of {task.cell.dataset}, fold {fold}, model {model}: {output}")

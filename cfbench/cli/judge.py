@@ -93,8 +93,15 @@ def prepared(
     sources: Sources, *, dataset: str, white_box: bool, constraints: str, fold: int, **more: Any
 ) -> tuple[Registry, PreparedCell]:
     """Return the registry and the cell that a command's options name, with its model."""
+    from cfbench.errors import StudyError
+    from cfbench.registry.own_models import references_among
     from cfbench.running.elsewhere import PreparedCell, registry_for
 
+    if references_among([more["model"]]):
+        raise StudyError(
+            f"{more['model']} is a model of your own, and this command takes only models that cfbench fits on a fold: "
+            "`cfbench plugins` lists them; --plugin adds a model family of yours"
+        )
     registry = registry_for(more["searcher"], sources.plugins, [dataset], white_box=white_box, strict=sources.strict)
     for problem in registry.problems:
         tell("Warning", problem)

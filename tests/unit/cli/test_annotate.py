@@ -63,6 +63,19 @@ def test_the_command_that_is_proposed_writes_a_folder_that_check_accepts() -> No
     assert checked.stdout.splitlines()[0] == "kredite-1: 58 rows, 3 features, 1 of them categorical"
 
 
+def test_no_command_is_proposed_where_it_would_be_the_same() -> None:
+    Path("kredite.csv").write_bytes(german_table())
+    options = ["--label", "zurückgezahlt", "--target", "yes", "--ignore", "Antrag"]
+    with pytest.raises(DataError) as caught:
+        run("annotate", "kredite.csv", *options, "--drop-missing")
+    assert str(caught.value).splitlines() == [
+        "kredite.csv cannot be annotated as it is, 1 problem:",
+        "  - column 'zurückgezahlt': unknown target class 'yes'. Known: ja, nein.",
+    ]
+    with pytest.raises(DataError, match=r"--ignore Antrag --drop-missing$"):
+        run("annotate", "kredite.csv", *options)
+
+
 def test_the_options_are_taken() -> None:
     rows = [f"{row % 4},{row % 17},{['x', ''][row % 5 == 0]},{'ab'[row % 2]}" for row in range(40)]
     Path("data.csv").write_text("\n".join(["size,group,kind,class", *rows]))

@@ -254,3 +254,9 @@ def test_from_python_with_frames(lines: Lines) -> None:
     assert cell.info.white_box
     assert cell.search_queries == 300
     assert math.isnan(judged.searches()["wall_seconds"].iloc[0])
+
+
+def test_a_model_that_is_fitted_already_is_refused_with_the_reason() -> None:
+    for command in (["judge", "--example"], ["export", "points", "--output", "out"]):
+        with pytest.raises(StudyError, match=r"^mine\.joblib is a model of your own, and this command takes only"):
+            CliRunner().invoke(cli, [*command, "--dataset", "wine", "--model", "mine.joblib"], catch_exceptions=False)

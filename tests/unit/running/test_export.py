@@ -135,3 +135,23 @@ def test_the_points_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert about["features"][0]["interval"] == [0, 20]
     assert about["features"][0]["constraint"] == ">="
     assert about["features"][2]["categories"] == ["red", "green", "blue"]
+
+
+def test_only_the_user_knows_whether_rows_of_a_folder_may_be_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    monkeypatch.setenv("CFBENCH_CACHE_DIR", str(cache))
+    lines = [
+        "a,b,c,class",
+        *(f"{row / 4},{row % 7 / 7},{row % 11 / 11},{'yes' if row % 60 > 30 else 'no'}" for row in range(60)),
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(lines), encoding="utf-8")
+    folder = str(tmp_path / "mine")
+    made = ["datasets", "annotate", str(tmp_path / "table.csv"), "--label", "class", "--target", "yes"]
+    assert CliRunner().invoke(cli, [*made, "--output", folder]).exit_code == 0
+    task = ["--dataset", folder, "--model", "threshold", "--plugin", str(TOY), "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(cli, ["export", "points", *task])
+    assert result.exit_code == 0, result.output
+    assert "you alone know whether the rows of mine may be passed on" in result.stderr
