@@ -195,8 +195,8 @@ class Labels:
 
     def codes(self, labels: Any) -> IntArray:
         """Return the codes of classes that the model returned; raise ModelError for an unknown one."""
-        found, place = np.unique(np.asarray(labels), return_inverse=True)
-        return np.array([self._code(label) for label in found], dtype=np.int64)[place.reshape(-1)]
+        place, found = pd.factorize(np.ravel(np.asarray(labels)), use_na_sentinel=False)
+        return np.array([self._code(label) for label in found], dtype=np.int64)[place]
 
     def _code(self, label: object) -> int:
         code = self.known.get(spelled(label))
@@ -211,7 +211,8 @@ def labels_of(dataset: Dataset, estimator: Any, answers: Any) -> Labels:
     `answers` are its classes of some rows, for an estimator without `classes_`. Raises ModelError if none matches.
     """
     classes = getattr(estimator, "classes_", None)
-    found = [spelled(one) for one in (np.unique(np.asarray(answers)) if classes is None else np.ravel(classes))]
+    given = pd.unique(np.ravel(np.asarray(answers))) if classes is None else np.ravel(classes)
+    found = [spelled(one) for one in given]
     written = dataset.class_labels if dataset.spelling is None else dataset.spelling.classes
     ways = {"as the table writes them": written, "by their labels": dataset.class_labels}
     for how, names in ways.items():

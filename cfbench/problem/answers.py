@@ -122,7 +122,8 @@ def order_fault(classes: IntArray, shares: FloatArray) -> str:
     from scipy.optimize import linear_sum_assignment
 
     n_classes = shares.shape[1]
-    likeliest = shares.argmax(axis=1)
+    is_likeliest = shares[np.arange(len(classes)), classes] >= shares.max(axis=1)  # also in a tie
+    likeliest = np.where(is_likeliest, classes, shares.argmax(axis=1))
     together = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(together, (classes, likeliest), 1)
     _, columns = linear_sum_assignment(together, maximize=True)

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cfbench import Dataset, FeatureSpace, FeatureSpec, Kind, ModelEntry
 from cfbench.errors import ModelError
-from cfbench.models.own_model import AS_CODES, OwnModel, of_dataset
+from cfbench.models.own_model import AS_CODES, Labels, OwnModel, of_dataset
 from cfbench.problem.oracle import MemoOracle
 from cfbench.space import FloatArray, Spelling
 
@@ -208,3 +208,10 @@ def test_a_value_that_is_no_category_counts_as_the_nearest_one() -> None:
     assert model.predict(Z).tolist() == [1, 1, 0]
     assert model.oracle().predict(Z).tolist() == [1, 1, 0]
     assert Z[1, 1] == 7.0
+
+
+def test_classes_of_several_types_are_matched_or_refused_in_a_sentence() -> None:
+    labels = Labels({"1": 0, "yes": 1}, "as the table writes them")
+    assert labels.codes(np.array([1, "yes", 1.0], dtype=object)).tolist() == [0, 1, 0]
+    with pytest.raises(ModelError, match="the model answered the class 'nan'; known are 1, yes"):
+        labels.codes(np.array(["yes", float("nan")], dtype=object))

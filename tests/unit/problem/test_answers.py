@@ -135,3 +135,7 @@ def test_the_order_of_columns_is_compared_with_the_classes(likeliest: list[int],
     classes = np.repeat([0, 1, 2], [50, 30, 20])
     fault = order_fault(classes, np.eye(3)[likeliest])
     assert fault.endswith(f"with the columns {order}") if order else not fault
+
+
+def test_order_fault_counts_a_class_among_the_likeliest_as_right() -> None:
+    assert order_fault(np.ones(20, dtype=np.int64), np.full((20, 2), 0.5)) == ""
