@@ -220,7 +220,7 @@ class Leaderboard:
             What to draw, in this order; all figures if empty. ``"effort"``: the loss, or the objective value, against
             queries. ``"ranks"``: mean ranks with their intervals. ``"ranks-by-part"``: mean ranks by data set.
             ``"progress"``: the share of targets reached over queries. ``"loss-against-METRIC"``: the loss against a
-            metric that every board shows, such as ``k-robustness``.
+            metric that every board shows.
 
         Returns
         -------

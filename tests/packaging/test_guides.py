@@ -126,7 +126,8 @@ def test_the_example_of_the_readme(fresh: Fresh, tmp_path: Path) -> None:
     said = fresh.run("python", "-W", "error", "example.py", home=tmp_path)
     assert "0 becomes 1 if " in said
     (alcohol,) = re.findall(r"^\d+ +alcohol +(\S+) +(\S+) +(\S+)$", said, flags=re.MULTILINE)
-    assert alcohol == ("14.23", "14.23", "False")
+    factual, counterfactual, changed = alcohol
+    assert (float(factual), float(counterfactual), changed) == (14.23, 14.23, "False")
 
 
 def as_script(parts: list[str]) -> str:

@@ -54,8 +54,15 @@ def test_loading_every_plugin_imports_no_heavy_library() -> None:
 
 
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-OPTIONAL = {"distributed": "dask", "dice_ml": "dice", "raiutils": "dice", "numba": "fast"}
-OPTIONAL |= {name: name for name in ("catboost", "cma", "dask", "lightgbm", "xgboost")}
+OPTIONAL = {
+    "distributed": "dask",
+    "dice_ml": "dice",
+    "raiutils": "dice",
+    "numba": "fast",
+    "onnxruntime": "onnx",
+    "skl2onnx": "onnx",
+}
+OPTIONAL |= {name: name for name in ("catboost", "cma", "dask", "lightgbm", "skops", "xgboost")}
 """Modules that an extra brings, and the extra."""
 BROUGHT_ALONG = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "requests": "pooch", "sqlalchemy": "mlflow"}
 """Modules that are parts of what a dependency is made of, and the dependency."""

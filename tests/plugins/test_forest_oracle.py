@@ -418,12 +418,11 @@ def test_a_forest_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) 
         forest(50, 2, 8).oracle()
 
 
-def test_standardised_columns_are_refused() -> None:
+def test_standardised_columns_are_read_as_the_forest_reads_them() -> None:
     model = forest(50, 2, 8)
     X, _ = table(150, seed=2)
     standardised = ForestModel(fit_encoding(X, SPACE, standardise=True), model.classifier, 2)
-    with pytest.raises(UnavailableError, match="the forest's columns are standardised"):
-        standardised.oracle()
+    assert objection(standardised.oracle(), standardised, SPACE, X) == ""
 
 
 def test_a_run_goes_on_with_the_model_itself(caplog: pytest.LogCaptureFixture) -> None:

@@ -68,8 +68,10 @@ def change_all(**changes: Callable[[Row], Any]) -> Callable[[list[Row]], None]:
             {"status": "bogus"},
             "point 0, repetition 1: it is damaged (column 'status'",
         ),
-        ({"wall_seconds": -1.0}, "(column 'wall_seconds'"),
-        ({"search_queries": -1}, "(column 'search_queries'"),
+        ({"wall_seconds": -2.0}, "(column 'wall_seconds'"),
+        ({"search_queries": -2}, "(column 'search_queries'"),
+        ({"wall_seconds": -1.0}, "its summary has another wall_seconds"),  # -1 stands for unknown
+        ({"search_queries": -1}, "its summary has another search_queries"),
         ({"figures": "[" * 100_000}, "(column 'figures'"),
     ],
 )
