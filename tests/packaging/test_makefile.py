@@ -66,16 +66,15 @@ def test_an_interpreter_without_venv_is_named(folder: Path) -> None:
 
 
 def test_every_extra_but_the_huge_one_is_installed() -> None:
-    """Libraries of boosted trees, skops and ONNX come with the development tools: `make quickstart` does not use them."""
+    """Libraries of boosted trees, skops and ONNX come with the development tools: `quickstart` does not use them."""
     project, boosted, formats = PROJECT["project"], {"catboost", "lightgbm", "xgboost"}, {"onnx", "skops"}
     needed = {re.split(r"[->; ]", one)[0] for one in PROJECT["dependency-groups"]["dev"]}
     assert boosted <= needed
     (installed,) = re.findall(r'--editable "\.\[(.*)\]"', (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert set(installed.split(",")) == set(project["optional-dependencies"]) - {"all", "dice"} - formats - boosted
     (everything,) = project["optional-dependencies"]["all"]
-    assert (
-        everything == f"counterfactual-bench[{','.join(sorted([*installed.split(','), *boosted, 'dice', *formats]))}]"
-    )
+    extras = sorted([*installed.split(","), *boosted, "dice", *formats])
+    assert everything == f"counterfactual-bench[{','.join(extras)}]"
 
 
 def test_the_continuous_integration_runs_the_readmes_commands() -> None:
