@@ -64,7 +64,13 @@ OPTIONAL = {
 }
 OPTIONAL |= {name: name for name in ("catboost", "cma", "dask", "lightgbm", "skops", "xgboost")}
 """Modules that an extra brings, and the extra."""
-BROUGHT_ALONG = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "requests": "pooch", "sqlalchemy": "mlflow"}
+BROUGHT_ALONG = {
+    "joblib": "scikit-learn",
+    "markupsafe": "jinja2",
+    "pydantic_core": "pydantic",
+    "requests": "pooch",
+    "sqlalchemy": "mlflow",
+}
 """Modules that are parts of what a dependency is made of, and the dependency."""
 
 
