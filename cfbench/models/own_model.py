@@ -13,7 +13,7 @@ import pandas as pd
 
 from cfbench.digests import digest_of
 from cfbench.errors import CfbenchError, ModelError, UnavailableError
-from cfbench.models.pipelines import last_step, plain_encoding, read_pipeline
+from cfbench.models.pipelines import last_step, plain_encoding, read_steps
 from cfbench.models.sklearn_family import depends_on_the_query, near_a_tie
 from cfbench.problem.answers import classes_fault, order_fault, repeated_fault, shares_fault
 from cfbench.problem.oracle import (
@@ -33,7 +33,7 @@ from cfbench.space.dataset import Dataset, Spelling
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
 
 SAMPLE = 500
-"""Rows of the table by which it is seen how a model takes categories."""
+"""Most rows of the table that are tried to find out how a model takes categories."""
 
 SINGLE = 8
 """Rows that are queried one by one, to see whether a row's scores depend on the others."""
@@ -145,7 +145,7 @@ def row_forms(estimator: Any, space: FeatureSpace, spelling: Spelling | None) ->
         if all(value is not None or not one for value, one in zip(numbers, labels, strict=True)):
             forms.append(RowForm("array, categories as in the table", space, columns, False, tuple(numbers)))
         forms.append(RowForm("array, categories as codes", space, columns, False, (None,) * len(columns)))
-    if not space.is_categorical.any():
+    if not space.is_categorical.any():  # forms differ in categories only: one frame and one array are enough
         forms = list({form.is_frame: form for form in reversed(forms)}.values())[::-1]
     return forms[:1] if isinstance(estimator, Endpoint) else forms
 
@@ -249,13 +249,11 @@ class OwnModel:
     def __init__(
         self, estimator: Any, form: RowForm, labels: Labels, n_classes: int, X: FloatArray, version: str = ""
     ) -> None:
-        self.estimator, self.form, self.labels, self.n_classes, self.version = (
-            estimator,
-            form,
-            labels,
-            n_classes,
-            version,
-        )
+        self.estimator = estimator
+        self.form = form
+        self.labels = labels
+        self.n_classes = n_classes
+        self.version = version
         self.has_probabilities = callable(getattr(estimator, "predict_proba", None))
         self.core: Core | None = None
         self.why_no_core = "no model of cfbench was looked for"
@@ -284,7 +282,7 @@ class OwnModel:
         if len(Z) > 0:
             classes = getattr(self.estimator, "classes_", None)
             codes = np.arange(self.n_classes) if classes is None else self.labels.codes(classes)
-            shares = np.asarray(self._asked(self.estimator.predict_proba, Z), dtype=np.float64)
+            shares = np.asarray(self._answers(self.estimator.predict_proba, Z), dtype=np.float64)
             if shares.shape != (len(Z), len(codes)):
                 raise ModelError(
                     f"predict_proba returned for {len(Z)} rows shape {shares.shape}, not {(len(Z), len(codes))}"
@@ -322,8 +320,8 @@ class OwnModel:
         form = self.form
         recoded: Mapping[int, FloatArray] = {}
         try:
-            read = read_pipeline(self.estimator, form.space, form.columns, form.values)
-            encoding, steps, recoded = read.encoding, [], read.recoded
+            encoding, recoded = read_steps(steps, form.space, form.columns, form.values)
+            steps = []
         except UnavailableError as error:
             self.why_no_core = str(error)
             if not steps:
@@ -347,23 +345,23 @@ class OwnModel:
             return
         self.core, self.why_no_core = Core(model, steps, recoded), ""
 
-    def memo(self) -> Oracle:
+    def memo(self) -> MemoOracle:
         """Return the oracle that remembers answers."""
         return MemoOracle(self, self.form.tidy, self.probes, self.probe_classes)
 
     def _classes(self, Z: FloatArray) -> IntArray:
         if len(Z) == 0:
             return np.empty(0, dtype=np.int64)
-        answer = np.asarray(self._asked(self.estimator.predict, Z))
+        answer = np.asarray(self._answers(self.estimator.predict, Z))
         if answer.size != len(Z):
             raise ModelError(f"for {len(Z)} rows the model returned shape {answer.shape}; one class per row is allowed")
         return self.labels.codes(answer.reshape(-1))
 
     def _scores(self, Z: FloatArray) -> FloatArray:
         decide = getattr(self.estimator, "decision_function", None) or self.estimator.predict_proba
-        return np.asarray(self._asked(decide, Z), dtype=np.float64).reshape(len(Z), -1)
+        return np.asarray(self._answers(decide, Z), dtype=np.float64).reshape(len(Z), -1)
 
-    def _asked(self, method: Callable[[Any], Any], Z: FloatArray) -> Any:
+    def _answers(self, method: Callable[[Any], Any], Z: FloatArray) -> Any:
         try:
             return method(self.form.rows(self.form.tidy(Z)))
         except CfbenchError:
@@ -581,9 +579,10 @@ def _fault(model: OwnModel, space: FeatureSpace, X: FloatArray, y: IntArray | No
         fault = shares_fault(shares, len(rows), model.n_classes) or order_fault(classes, shares)
     if fault or y is None or model.labels.how != AS_CODES:
         return fault
-    given = np.eye(model.n_classes)[y]  # as probabilities, in whose place the labels are
-    swapped = order_fault(model.predict(X), given)
-    return swapped and (
+    labels = np.eye(model.n_classes)[y]  # as probabilities: 1 for a row's own class
+    if not order_fault(model.predict(X), labels):
+        return ""
+    return (
         "its classes are codes, and they agree better with the labels in another order than that of the annotation; "
         "fit it on the label column as the table writes it"
     )

@@ -7,7 +7,7 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,25 +45,6 @@ class StepColumn:
             raise UnavailableError("a column of text reaches a step that takes numbers") from None
 
 
-@dataclass(frozen=True, eq=False)
-class ReadPipeline:
-    """A pipeline, read.
-
-    Parameters
-    ----------
-    classifier : object
-        The last step.
-    encoding : Encoding
-        How its columns follow from the features, recoded.
-    recoded : dict of int to ndarray
-        By feature: the number that replaces each category code before the encoding.
-    """
-
-    classifier: Any
-    encoding: Encoding
-    recoded: Mapping[int, FloatArray]
-
-
 def last_step(estimator: Any) -> tuple[list[Any], Any]:
     """Return the steps before the classifier, and the classifier."""
     while hasattr(estimator, "best_estimator_"):  # a search's predict is that of its winner
@@ -75,35 +56,45 @@ def last_step(estimator: Any) -> tuple[list[Any], Any]:
     return [step for _, step in steps[:-1] if step not in (None, "passthrough")] + inside, classifier
 
 
-def read_pipeline(estimator: Any, space: FeatureSpace, columns: Sequence[str], cells: Sequence[Any]) -> ReadPipeline:
-    """Read a fitted estimator.
+def read_steps(
+    steps: Iterable[Any], space: FeatureSpace, columns: Sequence[str], cells: Sequence[Any]
+) -> tuple[Encoding, dict[int, FloatArray]]:
+    """Read the fitted steps before a classifier.
 
     Parameters
     ----------
-    estimator : object
+    steps : iterable
     space : FeatureSpace
     columns : sequence of str
-        The features that it takes, in its order.
+        The features that the first step takes, in its order.
     cells : sequence
         By column: what stands for each category code; None for numbers, and for categories that are given as codes.
+
+    Returns
+    -------
+    encoding : Encoding
+        How the classifier's columns follow from the features, recoded.
+    recoded : dict of int to ndarray
+        By feature: the number that replaces each category code before the encoding.
 
     Raises
     ------
     UnavailableError
         If a step does something else than choosing, scaling and encoding columns; the message names it.
     """
-    steps, classifier = last_step(estimator)
-    current = []
+    first = []
     for name, given in zip(columns, cells, strict=True):
         feature = space.names.index(name)
         codes = range(space.n_categories[feature]) if given is None else given
-        current.append(StepColumn(feature, tuple(codes) if space.is_categorical[feature] else None))
-    names: Sequence[str] | None = columns
+        first.append(StepColumn(feature, tuple(codes) if space.is_categorical[feature] else None))
+    return _encoding_of(_through_all(steps, first, columns), space)
+
+
+def _through_all(steps: Iterable[Any], columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
+    """Return the columns after several steps; only the first one sees names."""
     for step in steps:
-        current = _through(step, current, names)
-        names = None
-    encoding, recoded = _encoding_of(current, space)
-    return ReadPipeline(classifier, encoding, recoded)
+        columns, names = _through(step, columns, names), None
+    return columns
 
 
 def _through(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
@@ -119,10 +110,7 @@ def _through(step: Any, columns: list[StepColumn], names: Sequence[str] | None) 
 
 
 def _pipeline(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:
-    for _, inside in step.steps:
-        if inside is not None:
-            columns, names = _through(inside, columns, names), None
-    return columns
+    return _through_all([inside for _, inside in step.steps if inside is not None], columns, names)
 
 
 def _column_transformer(step: Any, columns: list[StepColumn], names: Sequence[str] | None) -> list[StepColumn]:

@@ -136,8 +136,8 @@ class Meter:
 MOST_REMEMBERED = 2**18
 """Rows whose answers a `MemoOracle` keeps; then it starts anew."""
 
-ASKED_AGAIN = 64
-"""Queries of a search of which a row is classified again at its end."""
+QUERIED_AGAIN = 64
+"""Most rows of a search that are classified again at its end, one of each of its last queries."""
 
 
 class MemoOracle:
@@ -160,7 +160,7 @@ class MemoOracle:
         self._tidy = tidy
         self._probes, self._classes = probes, classes
         self._known: dict[bytes, int] = {}
-        self._asked: deque[FloatArray] = deque(maxlen=ASKED_AGAIN)
+        self._queried: deque[FloatArray] = deque(maxlen=QUERIED_AGAIN)
 
     def predict(self, Z: FloatArray) -> IntArray:
         """Return the class codes of the rows of `Z`, shape (n, d)."""
@@ -174,7 +174,7 @@ class MemoOracle:
                 self._known.clear()
                 new = {key: i for i, key in enumerate(keys)}
             self._known.update(zip(new, self._model.predict(Z[list(new.values())]).tolist(), strict=True))
-        self._asked.append(Z[-1].copy())
+        self._queried.append(Z[-1].copy())
         return np.array([self._known[key] for key in keys], dtype=np.int64)
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
@@ -182,14 +182,14 @@ class MemoOracle:
         return self._model.predict_proba(Z)
 
     def change(self) -> str:
-        """Say whether the model now answers otherwise than before; rows of the queries since the last call are asked.
+        """Say whether the model now answers otherwise than before; empty if it does not.
 
-        After a change, nothing is remembered.
+        It is queried again with the probes and with rows of the queries since the last call. After a change, nothing is
+        remembered.
         """
-        asked, self._asked = list(self._asked), deque(maxlen=ASKED_AGAIN)
-        rows = np.concatenate([self._probes, *(row[np.newaxis] for row in asked)])
+        rows = np.vstack([self._probes, *self._queried])
         before = np.array([*self._classes, *self.predict(rows[len(self._probes) :])])
-        self._asked.clear()
+        self._queried.clear()
         differ = int((self._model.predict(rows) != before).sum())
         if not differ:
             return ""

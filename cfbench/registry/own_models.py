@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def entry_of(reference: str, taken: Container[str], *, trust: bool, types: Seque
     try:
         entry = ModelEntry(name=name, origin=reference, summary=f"your own model {reference}", **fields)
         if name in taken:
-            entry = ModelEntry(**{**vars(entry), "name": f"{name}-{entry.version[:6]}"})
+            entry = replace(entry, name=f"{name}-{entry.version[:6]}")
     except CfbenchError as error:
         raise ModelError(f"{reference}: {error}") from error
     return entry
