@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfbench.cli.options import FOLD, Sources, command_name, results_option, source_options, tell
+from cfbench.errors import StudyError
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -93,7 +94,6 @@ def prepared(
     sources: Sources, *, dataset: str, white_box: bool, constraints: str, fold: int, **more: Any
 ) -> tuple[Registry, PreparedCell]:
     """Return the registry and the cell that a command's options name, with its model."""
-    from cfbench.errors import StudyError
     from cfbench.registry.own_models import references_among
     from cfbench.running.elsewhere import PreparedCell, registry_for
 

@@ -44,7 +44,7 @@ SAME = 1e-9
 """Relative difference up to which two numbers count as one: R writes 15 digits, which do not tell all numbers apart."""
 ABSENT = "the results have no line for it"
 TOO_MANY = 20
-"""So many invalid results are named; more are counted."""
+"""Most invalid results that are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -170,23 +170,24 @@ def judge_results(
 ) -> JudgedResults:
     """Judge and measure results, and store them in a record that is open for writing.
 
-    `points` are those that were asked, if there are more than up to the last one in `given`: searches without a line
-    are not found. Raises DataError if a line cannot be matched with a point of the fold.
+    `points` is the number of points that were searched from, by default those up to the last one in `given`. Searches
+    without a line are not found. Raises DataError if a line cannot be matched with a point of the fold, and StudyError
+    if `points` does not fit.
     """
     cell, eligible = task.cell, task.eligible
     matched = _matched(given, task)
-    asked = max(position for position, _ in matched) + 1
-    if points is not None and not asked <= points <= len(eligible):
+    reached = max(position for position, _ in matched) + 1
+    if points is not None and not reached <= points <= len(eligible):
         raise StudyError(
-            f"{points} points do not fit: the results reach point {asked - 1}, counted from 0, and the fold has "
-            f"{len(eligible)} eligible points; name {asked} to {len(eligible)}, or none"
+            f"{points} points do not fit: the results reach point {reached - 1}, counted from 0, and the fold has "
+            f"{len(eligible)} eligible points; name {reached} to {len(eligible)}, or none"
         )
     repetitions = max(repetition for _, repetition in matched) + 1
     objective = build_settings(
         registry.objective(cell.objective.name).entry.objective, cell.objective.settings, cell.objective.name
     )
     rows, invalid, absent = [], [], 0
-    for position in range(points or asked):
+    for position in range(points or reached):
         row_id = int(eligible[position])
         for repetition in range(repetitions):
             search = SearchTask(cell, position, row_id, repetition)
@@ -226,7 +227,7 @@ def _confirm(rows: Sequence[Mapping[str, Any]], task: PreparedCell) -> None:
 
 
 def _measure(task: PreparedCell, record: Record, registry: Registry) -> tuple[str, ...]:
-    """Measure the stored cell as its plan asks; return a sentence for each metric that failed."""
+    """Measure the stored cell as its plan says; return a sentence for each metric that failed."""
     key = task.cell.info.key
     wanted = Metrics(task.plan.metrics, registry).missing(record.measured_of(key), task.cell.judged)
     measured = task.worker.measure(task.cell, record.rows(key), wanted)
@@ -258,7 +259,7 @@ def _by_labels(z: FloatArray, x: FloatArray, task: PreparedCell) -> str:
     if space.is_feasible(z[np.newaxis], x, **limits)[0]:
         code = int(task.fitted_fold.oracle.predict(z[np.newaxis])[0])
         return f"its class is {dataset.class_labels[code]!r}, not the target {dataset.class_labels[dataset.target]!r}"
-    if (space.objection(z, x, constraints=False, respect_steps=cell.respect_steps)) is not None:
+    if space.objection(z, x, constraints=False, respect_steps=cell.respect_steps) is not None:
         return ""
     now, before = as_texts(z, space), as_texts(x, space)
     broken = (

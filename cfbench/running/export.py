@@ -6,8 +6,6 @@ with features drawn anew. Otherwise the reason is returned.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +17,8 @@ import numpy as np
 
 from cfbench.files import make_directory, write_atomically
 from cfbench.models.scikit_model import ScikitModel
-from cfbench.running.results_file import ROW, as_texts, template
+from cfbench.problem.oracle import random_rows
+from cfbench.running.results_file import ROW, as_csv, as_texts, template
 from cfbench.running.search import FittedFold
 from cfbench.space.dataset import Dataset
 from cfbench.space.space import FeatureSpace, FloatArray, IntArray
@@ -71,16 +70,14 @@ def export_points(cell: Cell, fitted_fold: FittedFold, eligible: IntArray, folde
 
 
 def _table(dataset: Dataset, rows: IntArray, *, with_class: bool = False) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     name = "class"
     while name in dataset.space.names:
         name += "_"
-    writer.writerow([ROW, *dataset.space.names, *([name] if with_class else [])])
+    lines = [[ROW, *dataset.space.names, *([name] if with_class else [])]]
     for row in rows.tolist():
         label = [dataset.class_labels[dataset.y[row]]] if with_class else []
-        writer.writerow([row, *as_texts(dataset.X[row], dataset.space), *label])
-    return text.getvalue()
+        lines.append([str(row), *as_texts(dataset.X[row], dataset.space), *label])
+    return as_csv(lines)
 
 
 def _about(cell: Cell, fitted_fold: FittedFold) -> dict[str, Any]:
@@ -144,12 +141,7 @@ def drawn_anew(X: FloatArray, space: FeatureSpace) -> FloatArray:
     """Return copies of rows, shape (COPIES n, d), in each of which about half of the features have random values."""
     rng = np.random.default_rng(0)
     Z = np.tile(X, (COPIES, 1))
-    lower, upper = (
-        np.array([getattr(one, side) for one in space.features], dtype=np.float64) for side in ("lower", "upper")
-    )
-    drawn = rng.uniform(lower, upper, Z.shape)
-    codes = rng.integers(0, np.maximum(space.n_categories, 1), Z.shape)
-    drawn = np.where(space.is_categorical, codes, drawn)
+    drawn = random_rows(space, len(Z), rng)
     return np.where(rng.random(Z.shape) < 0.5, drawn, Z)
 
 

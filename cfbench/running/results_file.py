@@ -32,7 +32,7 @@ NUMBERS = (ROW, "repetition", "seconds", "queries")
 MISSING = frozenset({"", "na", "nan", "none", "null"})
 """How programs write a missing value, in lower case."""
 SHOWN = 10
-"""So many problems of a table are listed; more are counted."""
+"""Most problems of a table that are listed; more are counted."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
@@ -127,19 +127,24 @@ def results_of_frames(factuals: pd.DataFrame, counterfactuals: pd.DataFrame, spa
 
 def template(space: FeatureSpace, X: FloatArray, row_ids: Sequence[int] | IntArray, *, long: bool) -> str:
     """Return a table with the factuals of some rows of a data set, and empty cells for what was found for them."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    rows = [(int(row), as_texts(X[row], space)) for row in row_ids]
+    rows = [(str(row), as_texts(X[row], space)) for row in row_ids]
     empty = [""] * space.d
     if long:
-        writer.writerow([ROW, ROLE, *space.names, "seconds", "queries"])
+        lines = [[ROW, ROLE, *space.names, "seconds", "queries"]]
         for row, values in rows:
-            writer.writerow([row, FACTUAL, *values, "", ""])
-            writer.writerow([row, COUNTERFACTUAL, *empty, "", ""])
+            lines.append([row, FACTUAL, *values, "", ""])
+            lines.append([row, COUNTERFACTUAL, *empty, "", ""])
     else:
         names = [f"{role}.{name}" for role in (FACTUAL, COUNTERFACTUAL) for name in space.names]
-        writer.writerow([ROW, *names, "seconds", "queries"])
-        writer.writerows([row, *values, *empty, "", ""] for row, values in rows)
+        lines = [[ROW, *names, "seconds", "queries"]]
+        lines += [[row, *values, *empty, "", ""] for row, values in rows]
+    return as_csv(lines)
+
+
+def as_csv(lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of cells as comma-separated text."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()
 
 
