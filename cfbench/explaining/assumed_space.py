@@ -10,7 +10,7 @@ import pandas as pd
 
 from cfbench.errors import DataError
 from cfbench.space.space import FeatureSpace, FeatureSpec, Kind
-from cfbench.tables.annotate import common_step, rounded_outwards
+from cfbench.tables.columns import common_step, rounded_outwards
 from cfbench.text import exact
 
 LISTED = 5

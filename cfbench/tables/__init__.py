@@ -1,7 +1,8 @@
-"""Tables of people's own: reading annotated folders, and making a first annotation from a table.
+"""Users' tables: reading annotated folders, and making a first annotation of a table.
 
 A folder holds `data.csv` and `annotations.toml`; `annotation.py` reads the second, `folder.py` both. `detect.py` reads
-tables of unknown form, and `annotate.py` writes their first annotation. Imports `space` alone. Start with `folder.py`.
+tables of unknown form, `columns.py` judges their columns, and `annotate.py` writes their first annotation. Imports only
+`space` and the layers below. Start with `folder.py`.
 
 The names below are public. They are loaded when they are first used.
 """
