@@ -16,7 +16,7 @@ import click
 
 from cfbench.cli.options import Sources, command_name, shown_lines, source_options
 from cfbench.study.sources import load_dataset
-from cfbench.text import plural
+from cfbench.text import markdown_cell, plural, spreadsheet_cell, visible
 
 if TYPE_CHECKING:
     from cfbench.registry.registry import Registry
@@ -85,7 +85,6 @@ def show_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     Name a folder of your own by its path (./my-folder); it is checked, too.
     """
     from cfbench.registry.discovery import guarded
-    from cfbench.text import visible
 
     registry = sources.registry([Path(name)] if is_path(name) else [])
     entry = registry.dataset(name).entry
@@ -119,7 +118,6 @@ def check_dataset(*, name: str, offline: bool, sources: Sources) -> None:
     from cfbench.errors import DataError
     from cfbench.running.fitted import MOST_TUNING_ROWS
     from cfbench.space.dataset import N_FOLDS, split
-    from cfbench.text import visible
 
     registry = sources.registry([Path(name)] if is_path(name) else [])
     dataset = load_dataset(registry.dataset(name).entry, sources.data(download=not offline))
@@ -284,8 +282,6 @@ def as_line(fact: dict[str, Any]) -> list[str]:
 
 def as_csv(found: Sequence[dict[str, Any]]) -> str:
     """Return the table with one number per column."""
-    from cfbench.text import spreadsheet_cell
-
     flat = []
     for fact in found:
         counts = {f"{key} {kind}": count for key in COLUMNS[-2:] for kind, count in fact.get(key, {}).items()}
@@ -302,8 +298,6 @@ def as_csv(found: Sequence[dict[str, Any]]) -> str:
 def as_markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     rows = [header, ["---"] * len(header), *lines]
-    from cfbench.text import markdown_cell
-
     return "\n".join("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in rows)
 
 
@@ -312,8 +306,6 @@ def print_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from cfbench.text import visible
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in header:
@@ -343,7 +335,6 @@ def relation_lines(dataset: Dataset) -> list[str]:
     import numpy as np
 
     from cfbench.space.dataset import broken_relations
-    from cfbench.text import visible
 
     broken = broken_relations(dataset.space, dataset.X)
     lines = ["", "Relations:"] if dataset.space.relations else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -23,8 +22,8 @@ def sklearn_table(loader: str, label: str) -> TextTable:
         origin=f"sklearn.datasets.{loader}()",
         header=(*map(str, found.feature_names), label),
         rows=[
-            [*(repr(float(value)) for value in row), str(label)]
-            for row, label in zip(found.data, found.target, strict=True)
+            [*(repr(float(value)) for value in row), str(code)]
+            for row, code in zip(found.data, found.target, strict=True)
         ],
     )
 
@@ -40,17 +39,17 @@ def cfbench_register_datasets(folders: Sequence[Path]) -> Iterable[DatasetEntry]
         _entry("income", "Income: 1883 persons of the Adult census extract", _shipped),
         _entry("housing", "House price: 506 tracts of Boston", _shipped),
         _entry("recidivism", "Recidivism: 2000 defendants with a COMPAS score", _shipped),
-        replace(
-            _entry(
-                "productivity", "Productivity: 1196 days of garment teams, three classes, not shipped", _productivity
-            ),
-            shareable=False,  # the table is not shipped, so its rows are not either
+        _entry(
+            "productivity",
+            "Productivity: 1196 days of garment teams, three classes, not shipped",
+            _productivity,
+            shareable=False,
         ),
         _entry("wine", "Wine: 178 wines of three cultivars, three classes", _wine),
         _entry("adult", "Adult: all 48842 persons of the Adult census extract", _shipped),
         _entry("breast-cancer", "Breast cancer: 569 tumours, 30 numerical features", _breast_cancer),
         *(
-            replace(_entry(name, summary, _users_own), shareable=False)
+            _entry(name, summary, _users_own, shareable=False)
             for name, summary in (
                 ("heloc", "HELOC: 10459 applicants for a home equity line of credit, not shipped"),
                 ("give-me-some-credit", "Give Me Some Credit: 120269 borrowers, not shipped"),
@@ -88,12 +87,18 @@ def folder_names(folders: Sequence[Path], taken: Iterable[str]) -> list[str]:
 
 
 def _files_digest(folder: Path) -> str:
-    files = [folder / name for name in ("data.csv", "data.csv.gz", "annotations.toml")]
+    from cfbench.tables import FILE_NAME, table_of
+
+    files = [table_of(folder), folder / FILE_NAME]
     return blake2b(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
-def _entry(name: str, summary: str, load: Callable[[str, DataSource], Dataset]) -> DatasetEntry:
-    return DatasetEntry(name=name, summary=summary, load=partial(load, name), card=partial(_card, _HERE / name))
+def _entry(
+    name: str, summary: str, load: Callable[[str, DataSource], Dataset], *, shareable: bool = True
+) -> DatasetEntry:
+    """Return the entry of a data set of this package; if its table is not shipped, its rows are not shareable."""
+    card = partial(_card, _HERE / name)
+    return DatasetEntry(name=name, summary=summary, load=partial(load, name), card=card, shareable=shareable)
 
 
 def _shipped(name: str, source: DataSource) -> Dataset:
