@@ -20,7 +20,8 @@ LISTED = 5
 def assumed_space(training: tuple[Any, Any] | None) -> FeatureSpace:
     """Return the space of a data frame of training rows, and warn of what is assumed.
 
-    Raises DataError if there is no frame, or a column has gaps, a single value, or names that are no texts.
+    Raises DataError if there is no frame, or if a column has gaps, a single value, a name that is not a text, or values
+    that are neither numbers nor texts.
     """
     frame = training[0] if training is not None else None
     if not isinstance(frame, pd.DataFrame):
@@ -49,12 +50,18 @@ def _feature(name: object, column: pd.Series[Any]) -> FeatureSpec:
     gaps = int(column.isna().sum())
     if gaps:
         raise DataError(f"column {name!r} of the training rows has {gaps:,} gaps; fill them, or give a space")
-    values = sorted(column.unique())
+    values = column.unique().tolist()
     if len(values) < 2:
         raise DataError(f"column {name!r} of the training rows has a single value; leave it out, or give a space")
     if not pd.api.types.is_numeric_dtype(column):
-        return FeatureSpec(name, Kind.CATEGORICAL, 0, len(values) - 1, categories=tuple(map(str, values)))
-    numbers = [float(value) for value in values]
+        other = next((value for value in values if not isinstance(value, str)), None)
+        if other is not None:  # a case's number would be read as a code
+            raise DataError(
+                f"column {name!r} of the training rows has no numerical type and holds {other!r}, which is not a text; "
+                "convert all its values to numbers or all to texts, or give a space"
+            )
+        return FeatureSpec(name, Kind.CATEGORICAL, 0, len(values) - 1, categories=tuple(sorted(values)))
+    numbers = sorted(map(float, values))
     if not np.isfinite(numbers).all():
         raise DataError(f"column {name!r} of the training rows holds infinity; correct it, or give a space")
     step = common_step(numbers)

@@ -38,6 +38,11 @@ def test_intervals_are_rounded_outwards_and_categories_are_those_that_occur() ->
         ((FRAME.assign(age=7), [0, 0, 1, 1]), "column 'age' of the training rows has a single value"),
         ((FRAME.assign(age=[1, 2, 3, np.inf]), [0, 0, 1, 1]), "column 'age' of the training rows holds infinity"),
         ((FRAME.rename(columns={"age": 3}), [0, 0, 1, 1]), "a column 3; name every column by a text"),
+        (
+            (FRAME.assign(age=pd.Categorical([1, 2, 3, 1])), [0, 0, 1, 1]),
+            "column 'age' .* holds 1, which is not a text",
+        ),
+        ((FRAME.assign(job=["1", 2, "3", 4]), [0, 0, 1, 1]), "column 'job' .* holds 2, which is not a text"),
     ],
 )
 def test_rows_that_say_too_little_are_refused(training: tuple[object, object] | None, problem: str) -> None:
