@@ -10,7 +10,7 @@ import html
 import math
 from collections.abc import Sequence
 
-from cfbench.board.page.figures import Form, PageFigure, Scale
+from cfbench.board.page.figures import Form, PageFigure, Scale, Series
 
 WIDTH = 470
 LEFT, TOP, BOTTOM = 62, 24, 46
@@ -71,26 +71,19 @@ def draw(figure: PageFigure) -> str:
     y = Axis(figure.y.low, figure.y.high, *ends, log=figure.y.log)
     body = []
     if figure.front:
-        body.append(
-            f'<path class="front" d="M{"L".join(f"{x(at):.1f} {y(value):.1f}" for at, value in figure.front)}"/>'
-        )
+        path = _line([(x(at), y(value)) for at, value in figure.front])
+        body.append(f'<path class="front" d="{path}"/>')
     placed = [[(x(at), y(value)) for at, value in one.points] for one in figure.series]
-    body += names(
-        [one.label for one in figure.series],
-        [points[-1] for points in placed],
-        [one.number for one in figure.series],
-        figure.of,
-        height,
-    )
+    body += _names(figure, [points[-1] for points in placed], height)
     for one, points in zip(figure.series, placed, strict=True):
         if one.span is not None:
             low, high = map(x, one.span)
             body.append(f'<path class="span" d="M{low:.1f} {points[0][1]:.1f}H{high:.1f}"/>')
         if figure.form is not Form.DOTS:
-            joined = steps if figure.form is Form.STEPS else line
-            body.append(joined(points, one.number, figure.of))
+            path = _steps(points) if figure.form is Form.STEPS else _line(points)
+            body.append(f'<path class="line d{one.number % DASHES}" {hue(one.number, figure.of)} d="{path}"/>')
         if figure.form is not Form.STEPS:
-            body += [dot(*point, one.number, figure.of, one.label) for point in points]
+            body += [_dot(*point, one, figure.of) for point in points]
     return _framed(figure, body, x, y, height)
 
 
@@ -128,7 +121,7 @@ def hue(series: int, of: int) -> str:
     return f'style="--hue:{360 * (series * step % of) / of:.1f}"'
 
 
-def dot(x: float, y: float, series: int, of: int, label: str) -> str:
+def _dot(x: float, y: float, one: Series, of: int) -> str:
     """Return a series' marker: a circle, a square, a diamond or a triangle."""
     shapes = (
         "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z",
@@ -137,35 +130,32 @@ def dot(x: float, y: float, series: int, of: int, label: str) -> str:
         "M0 -6L5.6 4.5H-5.6Z",
     )
     return (
-        f'<path class="dot" {hue(series, of)} transform="translate({x:.1f} {y:.1f})" '
-        f'd="{shapes[series % MARKERS]}"><title>{html.escape(label)}</title></path>'
+        f'<path class="dot" {hue(one.number, of)} transform="translate({x:.1f} {y:.1f})" '
+        f'd="{shapes[one.number % MARKERS]}"><title>{html.escape(one.label)}</title></path>'
     )
 
 
-def names(
-    labels: Sequence[str], ends: Sequence[tuple[float, float]], series: Sequence[int], of: int, height: int
-) -> list[str]:
+def _names(figure: PageFigure, ends: Sequence[tuple[float, float]], height: int) -> list[str]:
     """Write names at the right side, level with the places that they belong to, moved apart where they would meet."""
     side = WIDTH - NAMES
     parts = []
     places = apart([y for _, y in ends], height)
-    for label, end, number, at in zip(labels, ends, series, places, strict=True):
-        cut = label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
-        parts.append(f'<path class="lead" {hue(number, of)} d="M{end[0]:.1f} {end[1]:.1f}L{side + 3} {at:.1f}"/>')
-        parts.append(f'<text class="of" {hue(number, of)} x="{side + 6}" y="{at + 4:.1f}">{html.escape(cut)}</text>')
+    for one, (x, y), at in zip(figure.series, ends, places, strict=True):
+        cut = one.label if len(one.label) <= LONGEST_NAME else f"{one.label[: LONGEST_NAME - 1]}…"
+        colour = hue(one.number, figure.of)
+        parts.append(f'<path class="lead" {colour} d="M{x:.1f} {y:.1f}L{side + 3} {at:.1f}"/>')
+        parts.append(f'<text class="of" {colour} x="{side + 6}" y="{at + 4:.1f}">{html.escape(cut)}</text>')
     return parts
 
 
-def steps(points: Sequence[tuple[float, float]], series: int, of: int) -> str:
-    """Return a line that rises in steps through points."""
-    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
-    return f'<path class="line d{series % DASHES}" {hue(series, of)} d="{path}"/>'
+def _steps(points: Sequence[tuple[float, float]]) -> str:
+    """Return a path that rises in steps through points."""
+    return f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
 
 
-def line(points: Sequence[tuple[float, float]], series: int, of: int) -> str:
-    """Return a line from point to point."""
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return f'<path class="line d{series % DASHES}" {hue(series, of)} d="{path}"/>'
+def _line(points: Sequence[tuple[float, float]]) -> str:
+    """Return a path from point to point."""
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
 def apart(heights: Sequence[float], height: int) -> list[float]:
