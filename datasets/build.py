@@ -93,6 +93,7 @@ ADULT_COLUMNS = [
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
 ]
 ADULT_DROPPED = ("fnlwgt", "education")
+ADULT_KEPT = [column for column in ADULT_COLUMNS if column not in ADULT_DROPPED]
 
 BOSTON_COLUMNS = ["CRIM", "ZN", "INDUS", "CHAS", "NOX", "RM", "AGE", "DIS", "RAD", "TAX", "PTRATIO", "B", "LSTAT"]
 BOSTON_HIGH = 26.0
@@ -139,9 +140,8 @@ def income(text: str) -> Rows:
     """Take the listed rows of Adult, drop two columns and the rows with a gap."""
     lines = text.splitlines()
     listed = [int(number) for number in (FACTS / "income_rows.txt").read_text("utf-8").split()]
-    kept = [column for column in ADULT_COLUMNS if column not in ADULT_DROPPED]
     rows = [pick_adult(lines[number]) for number in listed]
-    return [kept, *(row for row in rows if "?" not in row)]
+    return [ADULT_KEPT, *(row for row in rows if "?" not in row)]
 
 
 def pick_adult(line: str) -> list[str]:
@@ -152,10 +152,9 @@ def pick_adult(line: str) -> list[str]:
 
 def adult(train: str, test: str) -> Rows:
     """Take all rows of Adult, those of its test file last, and drop two columns; a gap is the category "?"."""
-    kept = [column for column in ADULT_COLUMNS if column not in ADULT_DROPPED]
     # adult.test begins with a note, and writes a full stop behind its labels.
     lines = [*train.splitlines(), *(line.rstrip(".") for line in test.splitlines()[1:])]
-    return [kept, *(pick_adult(line) for line in lines if line)]
+    return [ADULT_KEPT, *(pick_adult(line) for line in lines if line)]
 
 
 def housing(text: str) -> Rows:

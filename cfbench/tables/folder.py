@@ -113,7 +113,7 @@ def text_table(origin: str, header: Sequence[str], body: Sequence[Line]) -> Text
     problems = _header_problems(header)
     problems += [
         f"line {line} has {len(row)} cells, the header has {len(header)}; every row needs one cell per column "
-        "(a comma inside a cell needs double quotes around the cell)"
+        "(a delimiter inside a cell needs double quotes around the cell)"
         for line, row in body
         if len(row) != len(header)
     ]
