@@ -1,4 +1,4 @@
-"""What the exact searchers share: objectives that they can minimise, the limit, and a check of what they return."""
+"""What the exact searchers share: objectives that they can minimise, costs, the limit, figures, and a check."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pydantic import Field
 
 from cfbench import CfbenchError, Problem, Searcher
 from cfbench.errors import ModelError
-from cfbench.space import FloatArray
+from cfbench.problem import SeparableTerm
+from cfbench.space import BoolArray, FloatArray, IntArray
 
-NONE_EXISTS = "proven: there is no counterfactual"
+_NONE_EXISTS = "proven: there is no counterfactual"
 """The reason if all feasible points are known to be of other classes."""
 
 
@@ -63,3 +64,56 @@ class ExactSearcher(Searcher):
                 f"class {answered}: the structure is not the model's, and nothing is proven"
             )
         return z
+
+
+def report_result(problem: Problem, *, proven: bool, lower_bound: float, boxes: int) -> None:
+    """Report the figures of a search; a proof also gives the reason for the case that there is no counterfactual.
+
+    Parameters
+    ----------
+    problem : Problem
+    proven : bool
+    lower_bound : float
+        What no counterfactual costs less than; infinite if there is proven to be no counterfactual.
+    boxes : int
+        The parts that branch and bound looked at.
+    """
+    if np.isfinite(lower_bound):
+        problem.report("lower_bound", lower_bound)
+    problem.report("proven", float(proven))
+    problem.report("boxes", float(boxes))
+    if proven:
+        problem.give_reason(_NONE_EXISTS)
+
+
+def report_none_exists(problem: Problem, why: str) -> None:
+    """Report that there is proven to be no counterfactual, without any search."""
+    problem.report("proven", 1.0)
+    problem.give_reason(f"{_NONE_EXISTS}: {why}")
+
+
+def costs_of_values(
+    problem: Problem, f: int | IntArray, values: FloatArray, changed: BoolArray, term: SeparableTerm | None
+) -> FloatArray:
+    """Return what values of feature `f` add to the objective, shape (n,): to Eq. 9, and to the objective's term.
+
+    Parameters
+    ----------
+    problem : Problem
+    f : int or ndarray of int64, shape (n,)
+        The feature of all values, or of each value.
+    values : ndarray of float64, shape (n,)
+    changed : ndarray of bool, shape (n,)
+        Which values count as changes.
+    term : SeparableTerm or None
+    """
+    space, x = problem.space, problem.x
+    gower = np.where(space.is_categorical[f], changed, np.abs(values - x[f]) / space.ranges[f])
+    costs: FloatArray = (0.5 * gower + 0.5 * changed) / space.d
+    if term is None:
+        return costs
+    at = np.arange(len(values))
+    rows = np.tile(x, (len(values), 1))
+    rows[at, f] = values
+    costs += term.parts(rows)[at, f]
+    return costs

@@ -16,6 +16,7 @@ from cfbench import Problem
 from cfbench.linear import LinearStructure
 from cfbench.problem import SeparableTerm
 from cfbench.space import BoolArray, FloatArray, IntArray
+from cfbench_searchers.exact import costs_of_values
 
 _LINEAR = 1e-13
 """A cost that is not further than this from a chord is linear."""
@@ -202,13 +203,4 @@ def _costs(problem: Problem, f: int | IntArray, values: FloatArray, term: Separa
 
     Each value may have a feature of its own.
     """
-    space, x = problem.space, problem.x
-    gower = np.where(space.is_categorical[f], 1.0, np.abs(values - x[f]) / space.ranges[f])
-    costs: FloatArray = (0.5 * gower + 0.5) / space.d
-    if term is None:
-        return costs
-    at = np.arange(len(values))
-    rows = np.tile(x, (len(values), 1))
-    rows[at, f] = values
-    costs += term.parts(rows)[at, f]
-    return costs
+    return costs_of_values(problem, f, values, np.ones(len(values), dtype=bool), term)

@@ -14,7 +14,7 @@ import numpy as np
 from cfbench import Problem
 from cfbench.linear import LinearStructure
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.exact import NONE_EXISTS
+from cfbench_searchers.exact import report_none_exists, report_result
 from cfbench_searchers.exact_linear.options import Options, options_of
 from cfbench_searchers.exact_linear.relaxation import STAYS, UNDECIDED, relax
 
@@ -23,9 +23,6 @@ TOLERANCE = 1e-9
 
 _WHOLE = 1e-9
 """A weight is a whole number if it is not further than this from one."""
-
-_MARGINS = 40
-"""How often the margin past the tie may double before the model's structure is taken to be wrong."""
 
 
 class Part(NamedTuple):
@@ -279,19 +276,13 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     structure = problem.linear
     place = structure.place_of(problem.target)
     if place is None:
-        problem.report("proven", 1.0)
-        problem.give_reason(f"{NONE_EXISTS}: the model never predicts the class")
+        report_none_exists(problem, "the model never predicts the class")
         return None
     search = LinearSearch(structure, problem, place, end)
     finished = search.run()
     lower = min(search.lower_bound, search.best_cost)
-    if np.isfinite(lower):
-        problem.report("lower_bound", lower)
     proven = finished and (search.best is None or search.best_cost - lower <= 2 * TOLERANCE)
-    problem.report("proven", float(proven))
-    problem.report("boxes", float(search.boxes))
-    if proven:
-        problem.give_reason(NONE_EXISTS)
+    report_result(problem, proven=proven, lower_bound=lower, boxes=search.boxes)
     return search.best
 
 

@@ -88,7 +88,7 @@ class BranchAndBound:
         self.lower_bound = np.inf if task.best is None else task.best.cost
 
     @cached_property
-    def _dearest(self) -> float:
+    def _highest_cost(self) -> float:
         """More than any point costs."""
         parts = np.split(self.task.costs.cost, self.task.costs.first[1:-1])
         return float(sum(part[np.isfinite(part)].max() for part in parts)) + 1e-9
@@ -96,7 +96,7 @@ class BranchAndBound:
     @property
     def _limit(self) -> float:
         """Upper limit for the cost of a useful point; finite."""
-        return min(self.task.limit, self._dearest)
+        return min(self.task.limit, self._highest_cost)
 
     def _look_at(self, part: CellBox) -> tuple[float, list[CellBox]]:
         """Bound a box and cut it; return the bound, and its parts, none where there is nothing to look for."""

@@ -12,8 +12,8 @@ class ExactTrees(ExactSearcher):
     """Find the cheapest counterfactual on an ensemble of trees, and prove that none is cheaper.
 
     Four steps: all points that differ from `x` in one feature; all that differ in two; a good point with more changes,
-    by greedy moves; branch and bound on the rest. It ends with the first step that leaves nothing to prove. It asks the
-    model for one row: the class of what it returns.
+    by greedy moves; branch and bound on the rest. It ends with the first step that leaves nothing to prove. It queries
+    the model for one row: the class of what it returns.
 
     It minimises the loss, and objectives whose term is a sum over the features (`SeparableTerm`).
 

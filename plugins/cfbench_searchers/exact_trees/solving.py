@@ -9,7 +9,7 @@ import numpy as np
 from cfbench import Problem
 from cfbench.forests import toy_forest
 from cfbench.space import FloatArray, IntArray
-from cfbench_searchers.exact import NONE_EXISTS
+from cfbench_searchers.exact import report_none_exists, report_result
 from cfbench_searchers.exact_trees.bound import pruned
 from cfbench_searchers.exact_trees.branching import BranchAndBound
 from cfbench_searchers.exact_trees.pairs import cost_of_changes, no_change, one_change, two_changes
@@ -88,9 +88,8 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     structure = problem.forest
     target, costs = structure.place_of(problem.target), cell_costs(structure, problem)
     if target is None or not np.isfinite(costs.total(costs.rest)):
-        problem.report("proven", 1.0)
         why = "the forest never says the class" if target is None else "a feature has no feasible value"
-        problem.give_reason(f"{NONE_EXISTS}: {why}")
+        report_none_exists(problem, why)
         return None
     task = ForestTask(structure, costs, target, end)
     least_costs = cost_of_changes(task)
@@ -101,12 +100,7 @@ def solve(problem: Problem, end: float) -> FloatArray | None:
     except OutOfTime:
         proven = False
     lower = steps.lower_bound if task.best is None else min(steps.lower_bound, task.best.cost)
-    if np.isfinite(lower):
-        problem.report("lower_bound", lower)
-    problem.report("proven", float(proven))
-    problem.report("boxes", float(steps.boxes))
-    if proven:
-        problem.give_reason(NONE_EXISTS)
+    report_result(problem, proven=proven, lower_bound=lower, boxes=steps.boxes)
     return None if task.best is None else costs.point(task.best.cells)
 
 

@@ -12,6 +12,7 @@ from cfbench import Problem
 from cfbench.forests import ForestStructure, leads_along, leads_of
 from cfbench.problem import SeparableTerm
 from cfbench.space import FloatArray, IntArray, are_multiples
+from cfbench_searchers.exact import costs_of_values
 
 
 class CellCosts(NamedTuple):
@@ -69,7 +70,7 @@ def cell_costs(structure: ForestStructure, problem: Problem) -> CellCosts:
     cost, value = np.full(first[-1], np.inf), np.full(first[-1], np.nan)
     for i in range(structure.d):
         values, cells = _candidates(structure, problem, i, term)
-        costs = _costs(problem, i, values, term)
+        costs = costs_of_values(problem, i, values, values != problem.x[i], term)
         order = np.lexsort([np.abs(values - problem.x[i]), costs, cells])
         here, place = np.unique(cells[order], return_index=True)
         cost[first[i] + here], value[first[i] + here] = costs[order][place], values[order][place]
@@ -117,19 +118,6 @@ def _on_grid(values: FloatArray, step: float, x: float) -> FloatArray:
     if are_multiples(np.array([x]), step)[0]:
         around = np.append(around[np.abs(around - x) > step / 2], x)
     return np.unique(around + 0.0)
-
-
-def _costs(problem: Problem, i: int, values: FloatArray, term: SeparableTerm | None) -> FloatArray:
-    """Return what values of feature `i` add to the objective, shape (n,): to Eq. 9, and to the objective's term."""
-    space, x = problem.space, float(problem.x[i])
-    apart = (values != x).astype(np.float64)
-    gower = apart if space.is_categorical[i] else np.abs(values - x) / space.ranges[i]
-    costs: FloatArray = (0.5 * gower + 0.5 * apart) / space.d
-    if term is None:
-        return costs
-    rows = np.tile(problem.x, (len(values), 1))
-    rows[:, i] = values
-    return costs + term.parts(rows)[:, i]
 
 
 SLACK = 1e-12
