@@ -13,16 +13,14 @@ from pathlib import Path
 
 import numpy as np
 from findings import filled
+from published import searched_cells_and_gaps
 
 from cfbench import Dataset
-from cfbench.analysis.references import PointResults, compare_cells
 from cfbench.errors import UnavailableError
-from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from cfbench.running.fitted import TunedRow, read_table
 from cfbench.space.dataset import N_FOLDS, split
 from cfbench.study.sources import data_source
-from cfbench.study.variants import resolve_variant
 from cfbench_models.plugin import TUNED
 
 PAGE = Path(__file__).parents[1] / "models.md"
@@ -74,10 +72,7 @@ def _of_most_common(dataset: Dataset) -> list[float]:
 def gap_table(path: Path) -> str:
     """Return one row per searcher: on each family the share of points that it found, and the mean gap of these."""
     registry = build_registry()
-    with Record.open(path) as record:
-        cells = [cell for cell in record.summaries().values() if cell.searches]
-        metrics = [resolve_variant(registry, "metric", "optimality-gap")]
-        gaps = compare_cells(record, registry, metrics, results=PointResults(record, registry)).table
+    cells, gaps = searched_cells_and_gaps(path)
     mean = gaps.groupby(["searcher", "model"])["value"].mean()
     points: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()

@@ -13,6 +13,7 @@ from findings import filled
 
 import cfbench
 from cfbench.analysis.references import PointResults, compare_cells
+from cfbench.record.cells import CellSummary
 from cfbench.record.store import Record
 from cfbench.registry.registry import build_registry
 from cfbench.study.variants import resolve_variant
@@ -29,13 +30,18 @@ def board_text(path: Path) -> str:
     return f"```text\n{title}\n\n{table}\n```"
 
 
-def gap_table(path: Path) -> str:
-    """Return the distances from the proven optimum as a table, one row per searcher, over all points of forests."""
+def searched_cells_and_gaps(path: Path) -> tuple[list[CellSummary], pd.DataFrame]:
+    """Return the cells of a record that have searches, and the distances of their points from the proven optimum."""
     registry = build_registry()
     with Record.open(path) as record:
         cells = [cell for cell in record.summaries().values() if cell.searches]
         metrics = [resolve_variant(registry, "metric", "optimality-gap")]
-        gaps = compare_cells(record, registry, metrics, results=PointResults(record, registry)).table
+        return cells, compare_cells(record, registry, metrics, results=PointResults(record, registry)).table
+
+
+def gap_table(path: Path) -> str:
+    """Return the distances from the proven optimum as a table, one row per searcher, over all points of forests."""
+    cells, gaps = searched_cells_and_gaps(path)
     places = {(cell.info.dataset, cell.info.model, cell.info.fold) for cell in cells if "exact" in cell.info.searcher}
     counted = pd.DataFrame(
         [
