@@ -21,21 +21,19 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Problem
+from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.forests import forest_of
 from cfbench.models import Encoding
-from cfbench.problem.oracle import Meter
-from cfbench.problem.problem import trace_of
 from cfbench.registry.discovery import import_file
-from cfbench.registry.registry import build_registry
 from cfbench.space import FloatArray
 from cfbench.space.dataset import split
 from cfbench_models.boosting.family import CatBoost, GradientBoosting, LightGBM, XGBoost
 from cfbench_models.forest.family import DecisionTree, ExtraTrees, ForestModel, RandomForest
 from cfbench_searchers.exact_trees.searcher import ExactTrees
 from cfbench_searchers.exact_trees.solving import warm_up
-from measuring.fitted_folds import data_source
-from measuring.gower import GowerOnly
+from measuring.fitted_folds import data_source, registry
+from measuring.gower import problem_by
+from measuring.searches import exact_result
 
 program_of: Any = import_file(Path(__file__).parents[1] / "tests" / "plugins" / "forest_milp.py")
 
@@ -100,7 +98,7 @@ def task_of(name: str, family: str, points: int) -> Task:
 
     A category that training lacks is a row of zeros to the model, which the other solvers cannot express.
     """
-    dataset = build_registry().dataset(name).entry.load(data_source())
+    dataset = registry().dataset(name).entry.load(data_source())
     fold, before = split(dataset, 0), dataset.space
     X, is_known, features = dataset.X.copy(), np.ones(dataset.n, dtype=bool), []
     for i, of in enumerate(before.features):
@@ -139,13 +137,9 @@ def with_exact_trees(task: Task, seconds: float) -> Solver:
     """Return our searcher; its term replaces the loss by Gower's distance."""
 
     def solve(x: FloatArray, norm: str) -> Answer:
-        term = GowerOnly(task.space, x) if norm == "gower" else None
-        meter = Meter(task.model, task.space.d)
-        problem = Problem(x, task.target, task.space, meter, term=term, needs=[Need.FOREST], model=task.model)
-        start = time.process_time()
-        z = ExactTrees(seconds=seconds).search(problem, np.random.default_rng(0))
-        spent = time.process_time() - start
-        return Answer(trace_of(problem).figures["proven"] == 1, z, spent)
+        problem = problem_by(norm, task.model, task.space, x, task.target)
+        found = exact_result(ExactTrees(seconds=seconds).search, problem)
+        return Answer(found.proven, found.z, found.seconds)
 
     return solve
 
@@ -176,7 +170,7 @@ def with_treecf(task: Task, seconds: float) -> Solver | None:
     if type(classifier).__name__ in {"ExtraTreesClassifier", "DecisionTreeClassifier"}:
         return None
     groups = groups_of(encoding)
-    names = list(column_names(classifier, encoding.n_columns))
+    names = column_names(classifier, encoding.n_columns)
     is_indicator = np.isin(np.arange(encoding.n_columns), [column for group in groups for column in group])
     constraints = [OneHot(tuple(names[column] for column in group)) for group in groups]
     constraints += [Range(names[column], 0.0, 1.0) for column in encoding.columns]
@@ -219,13 +213,13 @@ def with_treecf(task: Task, seconds: float) -> Solver | None:
     return solve
 
 
-def column_names(classifier: Any, n_columns: int) -> Iterator[str]:
-    """Yield the names that treecf gives the columns."""
+def column_names(classifier: Any, n_columns: int) -> list[str]:
+    """Return the names that treecf gives the columns."""
     from treecf.ir.parsers import parse_model
 
-    names = parse_model(classifier).feature_names
+    names = [*parse_model(classifier).feature_names]
     assert len(names) == n_columns
-    yield from names
+    return names
 
 
 def with_ocean(task: Task, seconds: float) -> Solver | None:
@@ -241,7 +235,7 @@ def with_ocean(task: Task, seconds: float) -> Solver | None:
 
     classifier, encoding = task.model.classifier, task.model.encoding
     is_forest = isinstance(classifier, RandomForestClassifier)
-    if not is_forest and type(task.model.classifier).__name__ != "XGBClassifier":
+    if not is_forest and type(classifier).__name__ != "XGBClassifier":
         return None
     columns: list[tuple[str, str]] = [("", "")] * encoding.n_columns
     coded = {part.feature: part for part in encoding.one_hot}
@@ -336,17 +330,17 @@ def compared(name: str, family: str, arguments: argparse.Namespace) -> Iterator[
     task = task_of(name, family, arguments.points)
     wall = arguments.seconds * arguments.patience
     ours = with_exact_trees(task, wall)
-    answers = {
-        norm: [ours(x, norm) for x in (task.points[0], *task.points)][1:] for norm in NORMS
-    }  # the first compiles
+    # The first search compiles.
+    answers = {norm: [ours(x, norm) for x in (task.points[0], *task.points)][1:] for norm in NORMS}
     for solver, (package, make) in SOLVERS.items():
         solve = make(task, wall) if solver in arguments.solvers and find_spec(package) else None
-        for norm in NORMS if solve is not None else ():
+        if solve is None:
+            continue
+        for norm in NORMS:
             if solver == "OCEAN-CP" and norm != "gower":
                 continue
             tally = Tally(arguments.seconds)
             for x, own in zip(task.points, answers[norm], strict=True):
-                assert solve is not None
                 tally.add(task, x, norm, own if solver == "exact-trees" else solve(x, norm), own)
             yield f"| {name}, {family} | {norm} | {solver} | {tally.line()} |"
 

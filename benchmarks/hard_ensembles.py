@@ -6,22 +6,20 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cfbench import FeatureSpace, FeatureSpec, Kind, Need, Problem
-from cfbench.problem.oracle import Meter
-from cfbench.problem.problem import trace_of
+from cfbench import FeatureSpace, FeatureSpec, Kind
 from cfbench.space import FloatArray
 from cfbench_models.boosting.family import GradientBoosting
 from cfbench_searchers.exact_trees.searcher import ExactTrees
 from cfbench_searchers.exact_trees.solving import warm_up
 from measuring.figures import Figure, report
-from measuring.gower import GowerOnly
+from measuring.gower import problem_by
+from measuring.searches import exact_result
 
 ROWS, TRAINING = 4_000, 3_000
 
@@ -33,21 +31,16 @@ def space_of(X: FloatArray) -> FeatureSpace:
 
 
 def searched(
-    model: Any, space: FeatureSpace, x: FloatArray, norm: str, seconds: float
-) -> tuple[bool, float, float, float]:
-    """Return whether the optimum is proven, its cost, the lower bound, and the CPU seconds."""
-    term = GowerOnly(space, x) if norm == "gower" else None
-    problem = Problem(x, 1, space, Meter(model, space.d), term=term, needs=[Need.FOREST], model=model)
-    start = time.process_time()
-    z = ExactTrees(seconds=seconds).search(problem, np.random.default_rng(0))
-    spent = time.process_time() - start
-    figures = trace_of(problem).figures
-    cost = np.inf
-    if z is not None:
-        cost = float(space.cost(z[np.newaxis], x)[0]) + (
-            0.0 if term is None else float(term.parts(z[np.newaxis]).sum())
-        )
-    return figures["proven"] == 1, cost, figures.get("lower_bound", np.inf), spent
+    model: Any, space: FeatureSpace, x: FloatArray, norm: str, wall: float, limit: float
+) -> tuple[bool, float, float]:
+    """Return whether the optimum is proven within the limit, the CPU seconds up to it, and the gap in percent."""
+    problem = problem_by(norm, model, space, x, 1)
+    found = exact_result(ExactTrees(seconds=wall).search, problem)
+    gap = 0.0
+    if not found.proven:
+        cost = np.inf if found.z is None else float(problem.loss(found.z[np.newaxis])[0])
+        gap = 100 * (cost - found.lower_bound) / found.lower_bound
+    return found.proven and found.seconds <= limit, min(found.seconds, limit), gap
 
 
 def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
@@ -73,10 +66,8 @@ def _of_points(
     model: Any, space: FeatureSpace, points: FloatArray, norm: str, name: str, arguments: argparse.Namespace
 ) -> Iterator[Figure]:
     wall = arguments.seconds * arguments.patience
-    runs = [searched(model, space, x, norm, wall) for x in points]
-    proven = [run[0] and run[3] <= arguments.seconds for run in runs]
-    seconds = [min(run[3], arguments.seconds) for run in runs]
-    gaps = [0.0 if run[0] else 100 * (run[1] - run[2]) / run[2] for run in runs]
+    runs = [searched(model, space, x, norm, wall, arguments.seconds) for x in points]
+    proven, seconds, gaps = zip(*runs, strict=True)
     yield Figure(f"{norm}: proven, of {len(points)}", name, sum(proven), "")
     yield Figure("  mean, with the limit for what is not proven", name, 1000 * float(np.mean(seconds)), "ms")
     yield Figure("  largest gap at the limit", name, max(gaps), "%")

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -21,12 +20,11 @@ from cfbench import Need, Objective, ObjectiveContext, PrepareContext, Problem
 from cfbench.forests import Settled, forest_of, k_certificate, k_probability
 from cfbench.problem.access import SHOWN, ModelAccess
 from cfbench.problem.oracle import Meter
-from cfbench.problem.problem import trace_of
-from cfbench.registry.contracts import SearchFunction
-from cfbench.registry.registry import Registry, build_registry
+from cfbench.registry import SearchFunction
 from cfbench.space import BoolArray, FloatArray
 from measuring.figures import Figure, report
-from measuring.fitted_folds import FittedFold, data_source, fitted_fold
+from measuring.fitted_folds import FittedFold, data_source, fitted_fold, registry
+from measuring.searches import ExactResult, exact_result
 
 DATASETS = ("credit", "housing", "income", "productivity", "recidivism", "wine")
 BOOSTING = ("gradient-boosting", "xgboost", "lightgbm", "catboost")
@@ -38,12 +36,6 @@ SECONDS = 600.0
 """Wall-clock limit of a search. On a busy machine, the default of 60 seconds would be only a few seconds of CPU."""
 RESULTS = 20
 """Optima whose robustness is looked at."""
-
-
-@cache
-def registry() -> Registry:
-    """Return what is registered."""
-    return build_registry()
 
 
 def exact_searcher(model: str) -> str:
@@ -67,18 +59,14 @@ def prepared(of: FittedFold, searcher: str) -> SearchFunction:
 
 def searched(
     of: FittedFold, search: SearchFunction, x: FloatArray, objective: str, *, constraints: bool
-) -> tuple[FloatArray | None, bool, float]:
-    """Return what the exact searcher finds for one point, whether that is proven, and the CPU seconds it took."""
+) -> ExactResult:
+    """Run the exact searcher's search on one point."""
     space, target = of.dataset.space, of.dataset.target
     context = ObjectiveContext(x=x, target=target, space=space, predict=of.oracle.predict, stream=0)
     term = registry().objective(objective).entry.objective().bind(context)
     meter = Meter(of.oracle, space.d)
     problem = Problem(x, target, space, meter, constraints=constraints, term=term, needs=SHOWN, model=of.model)
-    start = time.process_time()
-    answer = search(problem, np.random.default_rng(0))
-    seconds = time.process_time() - start
-    assert answer is None or isinstance(answer, np.ndarray)
-    return answer, trace_of(problem).figures["proven"] == 1, seconds
+    return exact_result(search, problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,24 +77,17 @@ class Searches:
     milliseconds: FloatArray
 
 
-def eligible(of: FittedFold) -> FloatArray:
-    """Return the eligible points of the test fold."""
-    X = of.dataset.X[of.fold.test]
-    points: FloatArray = X[of.oracle.predict(X) != of.dataset.target]
-    return points
-
-
 def optima(of: FittedFold, search: SearchFunction, objective: str, *, constraints: bool) -> Searches:
     """Search the optimum of every eligible point."""
-    runs = [searched(of, search, x, objective, constraints=constraints) for x in eligible(of)]
-    return Searches(np.array([run[1] for run in runs]), 1000 * np.array([run[2] for run in runs]))
+    runs = [searched(of, search, x, objective, constraints=constraints) for x in of.eligible()]
+    return Searches(np.array([run.proven for run in runs]), 1000 * np.array([run.seconds for run in runs]))
 
 
 def robustness(of: FittedFold, search: SearchFunction, name: str) -> Iterator[Figure]:
     """Measure certificates and probabilities of optima; an optimum lies on the boundary, where both are hardest."""
-    points = eligible(of)[:RESULTS]
+    points = of.eligible()[:RESULTS]
     structure, space, target = forest_of(of.model), of.dataset.space, of.dataset.target
-    found = [(x, searched(of, search, x, "c", constraints=True)[0]) for x in points]
+    found = [(x, searched(of, search, x, "c", constraints=True).z) for x in points]
     settled, enclosed, spent = 0, 0, []
     pairs = [(x, z) for x, z in found if z is not None]
     for x, z in pairs:

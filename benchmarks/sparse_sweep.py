@@ -135,8 +135,7 @@ def best_value(
 
 def against_cogs(of: FittedFold, name: str, points: int, repetitions: int) -> Iterator[Figure]:
     """Measure one search a point against the best of several runs of CoGS."""
-    X = of.dataset.X[of.fold.test]
-    cases = X[of.oracle.predict(X) != of.dataset.target][:points]
+    cases = of.eligible()[:points]
     for constraints in (False, True):
         ours = [best_value(of, x, "sparse-sweep", 1, constraints=constraints) for x in cases]
         theirs = [best_value(of, x, "cogs", repetitions, constraints=constraints)[0] for x in cases]

@@ -1,4 +1,4 @@
-"""The fitted models that are measured, and two ways to ask them."""
+"""The fitted models that are measured, and two ways to query them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ FOLD = 0
 
 
 class Plain:
-    """scikit-learn's own classifier behind our encoding: what every ratio is against."""
+    """The library's own classifier behind our encoding: what every ratio is against."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def predict(self, Z: FloatArray) -> IntArray:
-        """Ask the classifier for classes."""
+        """Return the classifier's own labels."""
         classes: IntArray = self._model.classifier.predict(self._model.encoding.transform(Z))
         return classes
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
-        """Ask the classifier for probabilities."""
+        """Return the classifier's own probabilities."""
         probabilities: FloatArray = self._model.predict_proba(Z)
         return probabilities
 
@@ -51,7 +51,7 @@ class FittedFold:
     model : Any
         A model of `cfbench_models`.
     plain, oracle : Oracle
-        scikit-learn's own classifier, and the model's oracle.
+        The library's own classifier, and the model's oracle.
     """
 
     dataset: Dataset
@@ -60,10 +60,15 @@ class FittedFold:
     plain: Oracle
     oracle: Oracle
 
+    def eligible(self) -> FloatArray:
+        """Return the eligible points of the test fold, by the oracle, which compiles here if it has not before."""
+        X = self.dataset.X[self.fold.test]
+        points: FloatArray = X[self.oracle.predict(X) != self.dataset.target]
+        return points
+
     def factual(self, place: int = 0) -> FloatArray:
         """Return an eligible point, by its place in the test fold."""
-        X = self.dataset.X[self.fold.test]
-        point: FloatArray = X[self.plain.predict(X) != self.dataset.target][place]
+        point: FloatArray = self.eligible()[place]
         return point
 
     def rows(self, n: int, *, kept: float = 0.0, seed: int = 0) -> FloatArray:
@@ -78,9 +83,8 @@ class FittedFold:
 
 def fitted_fold(dataset: str, model: str, **settings: Any) -> FittedFold:
     """Return the fitted model of fold 0; fitted models are kept in the user's cache."""
-    registry = _registry()
-    data = registry.dataset(dataset).entry.load(data_source())
-    entry = registry.model(model).entry
+    data = registry().dataset(dataset).entry.load(data_source())
+    entry = registry().model(model).entry
     family = build_settings(entry.family, settings, entry.name)
     fitted: Any = FittedModels(cache_dir()).get(data, FOLD, entry, family)
     return FittedFold(data, split(data, FOLD), fitted, Plain(fitted), fitted.oracle())
@@ -93,5 +97,6 @@ def data_source() -> DataSource:
 
 
 @cache
-def _registry() -> Registry:
+def registry() -> Registry:
+    """Return what is registered."""
     return build_registry()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from cfbench import FeatureSpace
+from cfbench import FeatureSpace, Need, Problem
+from cfbench.problem.oracle import Meter
 from cfbench.space import FloatArray, IntArray
 
 
@@ -32,3 +35,9 @@ class GowerOnly:
         """Return the term, shape (n,)."""
         total: FloatArray = self.parts(Z).sum(axis=1)
         return total
+
+
+def problem_by(norm: str, model: Any, space: FeatureSpace, x: FloatArray, target: int) -> Problem:
+    """Return a problem on a model that shows its trees, by the loss, or by Gower's distance with ``norm="gower"``."""
+    term = GowerOnly(space, x) if norm == "gower" else None
+    return Problem(x, target, space, Meter(model, space.d), term=term, needs=[Need.FOREST], model=model)

@@ -1,10 +1,10 @@
-"""Searches as a study runs them, on the oracle of one's choice, with the time that the oracle takes."""
+"""Searches as a study runs them, on the oracle of one's choice, and exact searches; with the time that they take."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from cfbench import ObjectiveContext, Problem, TrainingFold
 from cfbench.problem import Oracle
 from cfbench.problem.distances import FastCandidateMeasure
 from cfbench.problem.oracle import Meter, predict_neighbours
+from cfbench.problem.problem import trace_of
+from cfbench.registry import SearchFunction
 from cfbench.registry.registry import build_registry
 from cfbench.robustness import KNeighbours
 from cfbench.space import FloatArray, IntArray
@@ -108,3 +110,22 @@ def population(fitted_fold: FittedFold, generations: int) -> FloatArray:
 
     searched(fitted_fold, Kept(fitted_fold.oracle), "cogs", repeats=1, n_generations=generations)
     return asked[-1]
+
+
+class ExactResult(NamedTuple):
+    """What an exact searcher finds, whether that is proven, its lower bound, and the CPU seconds it took."""
+
+    z: FloatArray | None
+    proven: bool
+    lower_bound: float
+    seconds: float
+
+
+def exact_result(search: SearchFunction, problem: Problem) -> ExactResult:
+    """Run a search of an exact searcher."""
+    start = time.process_time()
+    z = search(problem, np.random.default_rng(0))
+    seconds = time.process_time() - start
+    assert z is None or isinstance(z, np.ndarray)
+    figures = trace_of(problem).figures
+    return ExactResult(z, figures["proven"] == 1, figures.get("lower_bound", np.inf), seconds)
