@@ -52,6 +52,11 @@ def references_among(models: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.partition("[")[0].strip() for text in models if is_reference(text)))
 
 
+def is_skops_file(reference: str) -> bool:
+    """Whether a user's own model is a file of skops, which is loaded without running code and receives no rows."""
+    return reference.endswith(".skops") and not (_ADDRESS.match(reference) or _FUNCTION.fullmatch(reference))
+
+
 def resolved(reference: str) -> str:
     """Return a reference with the full path of its file, so that it is the same in every process."""
     found = _FUNCTION.fullmatch(reference)

@@ -107,9 +107,9 @@ def refuse_foreign_models(study: Study, file: Path, *, trust: bool) -> None:
     The file may be by another author than the user. A model in a skops file does neither.
     """
     from cfbench.errors import StudyError
-    from cfbench.registry.own_models import references_among
+    from cfbench.registry.own_models import is_skops_file, references_among
 
-    foreign = [name for name in references_among(models_of(study)) if not name.endswith(".skops")]
+    foreign = [name for name in references_among(models_of(study)) if not is_skops_file(name)]
     if foreign and not trust:
         raise StudyError(
             f"{file} names the model {foreign[0]}, whose code would run here, or which would receive the data's rows: "

@@ -153,7 +153,16 @@ def test_another_model_in_the_file_is_another_cell(folder: Path) -> None:
     assert run(folder, f"{folder}/rule.py:fitted", points=2).report.searches_run == 2
 
 
-@pytest.mark.parametrize("name", ["{}/rule.py:fitted", "http://127.0.0.1:9/predict"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{}/rule.py:fitted",
+        "{}/rule.py:fitted.skops",
+        "{}/rule.joblib",
+        "http://127.0.0.1:9/predict",
+        "http://127.0.0.1:9/predict.skops",
+    ],
+)
 def test_a_study_file_needs_trust_for_a_model_that_runs_code(folder: Path, name: str) -> None:
     model = name.format(folder)
     keys = {"datasets": [str(folder / "loans")], "models": [model], "searchers": ["nearest-unlike"]}
