@@ -134,8 +134,8 @@ class CellFinished:
     Parameters
     ----------
     cell : CellInfo
-    read_tables : callable or None
-        Returns `searches` and `measures`, which are read when they are first used; None where the cell failed.
+    read_tables : callable
+        Returns `searches` and `measures`, which are read when they are first used; both None where the cell failed.
     statuses : mapping of str to int
         How many searches ended in which status; empty where the cell failed.
     failure : str
@@ -152,7 +152,7 @@ class CellFinished:
     """
 
     cell: CellInfo
-    read_tables: Callable[[], tuple[pd.DataFrame | None, pd.DataFrame | None]] | None
+    read_tables: Callable[[], tuple[pd.DataFrame | None, pd.DataFrame | None]] = lambda: (None, None)
     statuses: Mapping[str, int] = field(default_factory=dict)
     failure: str = ""
     content: Mapping[str, Any] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class CellFinished:
 
     @cached_property
     def _tables(self) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-        return (None, None) if self.read_tables is None else self.read_tables()
+        return self.read_tables()
 
     @property
     def searches(self) -> pd.DataFrame | None:

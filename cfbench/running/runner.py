@@ -374,7 +374,7 @@ class Run:
         self._record.fail(cell.info, cell.content, reason)
         self._report.cells_failed += 1
         self._report.failures.append(f"{described(cell)}: {reason}")
-        self._notify(CellFinished(cell.info, None, failure=reason, warnings=self._warnings_of(cell.info.key)))
+        self._notify(CellFinished(cell.info, failure=reason, warnings=self._warnings_of(cell.info.key)))
 
     def _warnings_of(self, key: str) -> tuple[str, ...]:
         """Return the warnings of a cell that were not shown yet."""

@@ -40,7 +40,7 @@ def _search(cell: CellInfo, seconds: float, status: Status = Status.FOUND, reaso
 
 
 def _failed(cell: CellInfo) -> CellFinished:
-    return CellFinished(cell, None, failure="the model predicts one class only")
+    return CellFinished(cell, failure="the model predicts one class only")
 
 
 class TestEstimate:

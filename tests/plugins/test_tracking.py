@@ -87,7 +87,7 @@ class TestSqliteStore:
     def test_failed_and_empty_cells_are_not_mirrored(self, store: Path) -> None:
         reporter = begun_reporter(f"sqlite:///{store}", store.parent)
         cell = finished_cell().cell
-        reporter.cfbench_cell_finished(CellFinished(cell, None, failure="the worker died"))
+        reporter.cfbench_cell_finished(CellFinished(cell, failure="the worker died"))
         reporter.cfbench_cell_finished(finished_cell([]))
         assert reporter.logged == 0
         assert runs_of(f"sqlite:///{store}") == []
