@@ -54,8 +54,9 @@ def search_frame(rows: Iterable[Row], *, columns: Collection[str] = ()) -> pd.Da
         if columns and name not in columns:
             continue
         values = search_column(listed, name)
-        is_count = kind.arrow == "int64" and (kind.is_optional if kind.unknown is None else None in values)
-        frame[name] = pd.Series(values, dtype="float64" if is_count else _PANDAS.get(kind.arrow, "object"))
+        # Integers cannot be NaN. `l0` is always float64, queries only if some are unknown.
+        needs_nan = kind.arrow == "int64" and (kind.is_optional if kind.unknown is None else None in values)
+        frame[name] = pd.Series(values, dtype="float64" if needs_nan else _PANDAS.get(kind.arrow, "object"))
     return pd.DataFrame(frame)
 
 
