@@ -17,6 +17,7 @@ import numpy as np
 from cfbench.analysis.published import OWN
 from cfbench.digests import digest_of
 from cfbench.record.cells import CellSummary
+from cfbench.record.files import results_option
 from cfbench.record.measures import OBJECTIVE, PointValues, judged_objective
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import MetricId, Row, SearchId
@@ -134,7 +135,7 @@ def _without_values(
     here = registry.objectives[name].entry.version if name in registry.objectives else "none"
     reason = f"{MARK}, and not judged under objective {info.objective} yet: "
     if here == version:
-        reason += f"`cfbench measure --objective '{info.objective}'{record.option}` does that"
+        reason += f"`cfbench measure --objective '{info.objective}'{results_option(record.path)}` does that"
     else:
         reason += f"its version {version} is needed for that, and version {here} is registered here"
     return JudgedCell(info, content, skipped=reason, judged_from=source.info.key)

@@ -11,6 +11,7 @@ from cfbench.analysis.loss_alone import with_judged
 from cfbench.analysis.references import PointResults, compare_cells
 from cfbench.errors import CfbenchError, UnknownNameError
 from cfbench.record.cells import CellSummary
+from cfbench.record.files import results_option
 from cfbench.record.measures import OBJECTIVE
 from cfbench.record.reading import RecordReading
 from cfbench.record.schema import MetricId
@@ -132,7 +133,8 @@ def measurements_for(
     ]
     if absent:
         options = " ".join(f"--metric '{label}'" for label in absent)
-        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}{record.option}` adds them")
+        options += results_option(record.path)
+        complaints.append(f"not measured: {', '.join(absent)}; `cfbench measure {options}` adds them")
     if comparisons:
         compared, said = _compared(comparisons, record, registry, summaries, results)
         found |= compared

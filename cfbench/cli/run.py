@@ -256,10 +256,11 @@ def _epilogue(
         tell("Warning", complaint)
     if report.interrupted:
         return
+    from cfbench.record.files import results_option
     from cfbench.study.shard import Shard
     from cfbench.tracking.addresses import shown_address
 
-    option = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
+    option = results_option(results)
     click.echo()
     if tracking:
         click.echo(f"Tracking  {shown_address(tracking)}")

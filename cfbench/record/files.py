@@ -56,6 +56,11 @@ _SQLITE = {
 _DEFAULT = "What the record holds stays as it is; remove the cause and give the same command again"
 
 
+def results_option(path: Path) -> str:
+    """Return what commands that are printed need to find a record: nothing if it is in the default directory."""
+    return "" if path == Path("results") else f" --results {shlex.quote(str(path))}"
+
+
 def is_packed(path: Path) -> bool:
     """Return whether `path` is the directory of a packed record."""
     return (path / PACKED_NAME).is_file()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,11 +60,6 @@ class RecordReading:
         """What is damaged, a sentence each; it grows while the record is read."""
         self._database = database
         self._kept: dict[str, tuple[Any, ...]] = {}
-
-    @property
-    def option(self) -> str:
-        """What commands that are printed need to find this record: nothing if it is in the default directory."""
-        return "" if self.path == Path("results") else f" --results {shlex.quote(str(self.path))}"
 
     def keys(self) -> set[str]:
         """Return the keys of all cells that were finished, skipped or failed."""
