@@ -103,6 +103,12 @@ def test_the_index_lists_every_page() -> None:
             assert f"({one.relative_to(ROOT / 'docs').as_posix()})" in index, one.name
 
 
+def test_the_page_on_installing_lists_every_extra() -> None:
+    table = (ROOT / "docs" / "install.md").read_text(encoding="utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    firsts = [row.partition(" |")[0] for row in table.splitlines()[2:]]
+    assert sorted(re.findall(r"`(\w+)`", "".join(firsts))) == sorted(PROJECT["project"]["optional-dependencies"])
+
+
 def test_the_manuals_navigation_lists_every_page_once() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2].partition("\n\n")[0]
     listed = [path for path in re.findall(r": (\S+)$", nav, flags=re.MULTILINE) if not path.startswith("project/")]
