@@ -72,13 +72,12 @@ def cell_note(event: CellFinished) -> str:
     assert event.searches is not None
     searches = event.searches
     points, found = searches["point"].nunique(), int(searches["loss"].notna().sum())
-    repetitions = int(searches["repetition"].max()) + 1
-    command = command_again(
-        [event.cell], event.content, points=int(searches["point"].max()) + 1, repetitions=repetitions
-    )
-    again = ["To run it again:", "", "```sh", _plain(command), "```"]
     if event.cell.not_run_here:
         again = ["Its results were made elsewhere, and judged here from a file: nothing here can run it again."]
+    else:
+        most = {"points": int(searches["point"].max()) + 1, "repetitions": int(searches["repetition"].max()) + 1}
+        command = command_again([event.cell], event.content, **most)
+        again = ["To run it again:", "", "```sh", _plain(command), "```"]
     of_fold = f" of {event.eligible:,} in the fold" if event.eligible else ""
     return "\n".join(
         [
