@@ -75,8 +75,8 @@ def cell_note(event: CellFinished) -> str:
     if event.cell.not_run_here:
         again = ["Its results were made elsewhere, and judged here from a file: nothing here can run it again."]
     else:
-        most = {"points": int(searches["point"].max()) + 1, "repetitions": int(searches["repetition"].max()) + 1}
-        command = command_again([event.cell], event.content, **most)
+        n_points, repetitions = (int(searches[name].max()) + 1 for name in ("point", "repetition"))
+        command = command_again([event.cell], event.content, points=n_points, repetitions=repetitions)
         again = ["To run it again:", "", "```sh", _plain(command), "```"]
     of_fold = f" of {event.eligible:,} in the fold" if event.eligible else ""
     return "\n".join(
