@@ -76,10 +76,8 @@ def _scale(axes: Axes, side: str, scale: Scale) -> None:
     """Give the axis at a side, "x" or "y", the limits, the ticks and the label of a scale."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    low, high, written = scale.low, scale.high, scale.written
-    if high <= low:
-        high = 10 * low if scale.log else low + 1
-    limits = (high, low) if scale.downwards else (low, high)
+    written = scale.written
+    limits = scale.limits[::-1] if scale.downwards else scale.limits
     axes.set(**{f"{side}scale": "log" if scale.log else "linear", f"{side}lim": limits, f"{side}label": scale.label})
     axis = axes.xaxis if side == "x" else axes.yaxis
     if scale.names or written is None:

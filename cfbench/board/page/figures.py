@@ -70,6 +70,13 @@ class Scale:
     names: tuple[str, ...] = ()  # of the values 0, 1, ...
     written: Callable[[float], str] | None = short  # the text of a tick; None: no ticks
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Return where the axis begins and ends; if all values are equal, it ends one unit or power of ten further."""
+        if self.high > self.low:
+            return self.low, self.high
+        return self.low, 10 * self.low if self.log else self.low + 1
+
 
 @dataclass(frozen=True)
 class Series:
@@ -123,7 +130,7 @@ class Figures:
         self._value = "objective value" if standings.robust else "loss"
 
     def effort(self) -> PageFigure | None:
-        """Draw the value that tasks ask for against queries."""
+        """Draw the loss, or the objective value, against queries."""
         rows = self._with(lambda row: row.objective.value, lambda row: row.spending.queries or None)
         if len(rows) < 2:
             return None
@@ -137,7 +144,7 @@ class Figures:
             Scale("queries per search", min(queries) / 1.5, max(queries) * 1.5, log=True),
             _excess(f"{self._value} above the best known", excess),
             ("searcher", "queries per search", f"{self._value} vs best"),
-            tuple((visible(row.label), whole(asked), whole_change(value)) for row, value, asked in rows),
+            tuple((visible(row.label), whole(spent), whole_change(value)) for row, value, spent in rows),
         )
 
     def ranks(self) -> PageFigure | None:

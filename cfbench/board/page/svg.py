@@ -26,13 +26,11 @@ MARKERS = 4
 
 
 class Axis:
-    """Maps values to places along an axis."""
+    """Maps values from `low` to `high`, which differ, to places along an axis."""
 
     def __init__(self, low: float, high: float, start: float, stop: float, *, log: bool = False) -> None:
         self._log = log
         self._low, self._high = (math.log10(low), math.log10(high)) if log else (low, high)
-        if self._high <= self._low:
-            self._high = self._low + 1
         self._start, self._stop = start, stop
 
     def __call__(self, value: float) -> float:
@@ -66,9 +64,9 @@ def draw(figure: PageFigure) -> str:
     """Return the markup of a figure."""
     height = height_for(len(figure.series))
     side = 18 if figure.x.names else 0
-    x = Axis(figure.x.low, figure.x.high, LEFT + side, WIDTH - RIGHT - side, log=figure.x.log)
+    x = Axis(*figure.x.limits, LEFT + side, WIDTH - RIGHT - side, log=figure.x.log)
     ends = (TOP + 6, height - BOTTOM) if figure.y.downwards else (height - BOTTOM, TOP + 6)
-    y = Axis(figure.y.low, figure.y.high, *ends, log=figure.y.log)
+    y = Axis(*figure.y.limits, *ends, log=figure.y.log)
     body = []
     if figure.front:
         path = _line([(x(at), y(value)) for at, value in figure.front])
